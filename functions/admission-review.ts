@@ -4,17 +4,27 @@
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
+import type { Held } from "../shared/cluster/budget.ts";
 import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
 import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type Parsed } from "../shared/config/problem.ts";
-import type { Ruling } from "../shared/pass/eviction.ts";
+import type { Review } from "../shared/pass/eviction.ts";
 import { DRY_RUN_WORDS } from "../shared/policy/eviction/messages.ts";
+import { warningsOf } from "../shared/policy/eviction/warnings.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 
 /** It is sent back. An API server's has 36 characters. */
 const LONGEST_UID = 256;
 const A_UID = "expected the review's uid";
+
+/** What has arrived. `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
+export interface Received {
+  readonly arrived: Date;
+  readonly body: string;
+  /** Room for what is read until the answer. */
+  readonly held: Held;
+}
 
 /** Without these nothing can be answered that an API server would understand. */
 export const Envelope = z.lazy(() =>
@@ -28,13 +38,18 @@ export const Envelope = z.lazy(() =>
 );
 
 /** The review's uid and request, or a rejection that says what is missing. */
-export async function envelopeOf(c: Context) {
-  const body: unknown = await c.req.json().catch(() => {
-    throw new RejectionError("BadRequest", { message: "expected JSON" });
-  });
-  const envelope = parseConfig(Envelope, body, "body");
+export function envelopeOf(body: string) {
+  const envelope = parseConfig(Envelope, parseJson(body), "body");
   if (!envelope.ok) return rejectProblems("BadRequest", envelope.problems);
   return { uid: envelope.value.request.uid, request: envelope.value.request };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RejectionError("BadRequest", { message: "expected JSON" });
+  }
 }
 
 const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));
@@ -95,6 +110,14 @@ export function isDryRunDeletion({ dryRun, options }: z.output<typeof DeletionRe
   return dryRun || (options?.dryRun ?? []).includes("All");
 }
 
+interface Refusal {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  /** The API server passes it on as Retry-After. */
+  readonly details?: { readonly retryAfterSeconds: number };
+}
+
 export interface AdmissionReview {
   readonly apiVersion: "admission.k8s.io/v1";
   readonly kind: "AdmissionReview";
@@ -102,7 +125,7 @@ export interface AdmissionReview {
     readonly uid: string;
     readonly allowed: boolean;
     readonly warnings?: readonly string[];
-    readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
+    readonly status?: Refusal;
   };
 }
 
@@ -112,10 +135,22 @@ export function refuseOther(uid: string, expected: string, parsed: Extract<Parse
   return refusal(uid, `not a review of ${expected}: ${problem?.field}: ${problem?.message}`);
 }
 
+interface More {
+  readonly warnings?: readonly string[];
+  /** Of a deletion: whoever evicts asks again by itself, and shows the words only where there is none. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
 /** 429 in every case: callers know it as "try again", anything else as final. */
-export function refusal(uid: string, message: string): AdmissionReview {
-  const status = { code: 429, reason: "TooManyRequests", message };
-  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: false, status } };
+export function refusal(
+  uid: string,
+  message: string,
+  { warnings = [], retryAfterSeconds }: More = {},
+): AdmissionReview {
+  const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
+  const status = { code: 429, reason: "TooManyRequests", message, ...details };
+  const response = { uid, allowed: false, status, ...(warnings.length > 0 && { warnings }) };
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 
 export function permission(uid: string, warnings: readonly string[] = []): AdmissionReview {
@@ -123,8 +158,9 @@ export function permission(uid: string, warnings: readonly string[] = []): Admis
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 
-export function renderRuling(uid: string, ruling: Ruling): AdmissionReview {
-  return ruling.verdict === "Deny" ? refusal(uid, ruling.message) : permission(uid, ruling.warnings);
+export function renderReview(uid: string, { facts, decision }: Review): AdmissionReview {
+  const warnings = warningsOf(facts, decision);
+  return decision.verdict === "Deny" ? refusal(uid, decision.message, { warnings }) : permission(uid, warnings);
 }
 
 /**

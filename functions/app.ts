@@ -6,12 +6,14 @@ import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
+import type { Held } from "../shared/cluster/budget.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { parseKeys } from "../shared/config/sealed-entry.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
-import { reviewEvictionRequest } from "./evictions.ts";
-import { holdUnreviewed, reviewDeletionRequest } from "./deletions/deletions.ts";
+import type { AdmissionReview, Received } from "./admission-review.ts";
+import * as evictions from "./evictions.ts";
+import * as deletions from "./deletions.ts";
 import { accessProblems } from "./access-problems.ts";
 import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
@@ -20,6 +22,7 @@ import { clusterMetrics } from "./metrics.ts";
 import { explainNode } from "./explain-node.ts";
 import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
+import { readReview } from "./review-body.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
 import type { createPages } from "./page/pages.ts";
@@ -27,13 +30,36 @@ import * as targets from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
+/** Of a caller that cannot be known. A launcher pod takes about 20 KB. */
+const LARGEST_STRANGER_BYTES = 64 * 1024;
 
 type AppContext = Context<{ Bindings: Env }>;
 type Door = (c: AppContext, target: targets.Target) => Promise<Response>;
-/** `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
-type ReviewDoor = (c: AppContext, target: targets.Target, arrived: Date) => Promise<Response>;
 
-export function createApp(platform: Platform, state: targets.IsolateState): HonoBase<{ Bindings: Env }> {
+interface ReviewDoor {
+  readonly review: (c: AppContext, target: targets.Target, received: Received) => Promise<Response>;
+  /** The answer where there is no room for the review. */
+  readonly refuseUnread: (uid: string) => AdmissionReview;
+}
+interface Expected {
+  readonly door: ReviewDoor;
+  readonly most: number;
+}
+type Answer = (body: string, held: Held) => Promise<Response>;
+
+const EVICTIONS: ReviewDoor = { review: evictions.reviewEvictionRequest, refuseUnread: evictions.refuseUnread };
+const DELETIONS: ReviewDoor = { review: deletions.reviewDeletionRequest, refuseUnread: deletions.refuseUnread };
+
+export interface AppOptions {
+  /** Whether there is a door for the relay. */
+  readonly takesEvents: boolean;
+}
+
+export function createApp(
+  platform: Platform,
+  state: targets.IsolateState,
+  { takesEvents }: AppOptions = { takesEvents: true },
+): HonoBase<{ Bindings: Env }> {
   // Of the three that a plain Hono brings along, to choose from with its first request: enough for a score of routes.
   const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
 
@@ -52,10 +78,9 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
       door(c, target, { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" }),
     );
 
-  const limitReview = limitTo(LARGEST_REVIEW_BYTES);
   const limitEvents = limitTo(LARGEST_BATCH_BYTES);
-  /** After authentication: a stranger cannot make us hold megabytes. */
-  const limited = async (c: AppContext, limit: typeof limitReview, open: () => Promise<Response>) => {
+  /** A stranger cannot make Lifeboat hold more. */
+  const limited = async (c: AppContext, limit: typeof limitEvents, open: () => Promise<Response>) => {
     const answers: Response[] = [];
     const rejected = await limit(c, async () => void answers.push(await open()));
     return rejected ?? answers[0] ?? reject(c, new RejectionError("InternalError"));
@@ -67,23 +92,41 @@ export function createApp(platform: Platform, state: targets.IsolateState): Hono
     const payload = await signedPayload(c, entry, platform.now());
     return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
   };
-  const reviewed = (c: AppContext, door: ReviewDoor, arrived: Date) => {
-    return guarded("webhook", (_, target) => limited(c, limitReview, () => door(c, target, arrived)))(c);
+  const withRoom = async (c: AppContext, { door, most }: Expected, answer: Answer) => {
+    const held = state.budget.openReview(platform.now());
+    try {
+      const body = await readReview(c, held, most);
+      return "uid" in body ? c.json(door.refuseUnread(body.uid)) : await answer(body.text, held);
+    } finally {
+      held.end();
+    }
   };
-  const eviction = (c: AppContext) => reviewed(c, reviewEvictionRequest, platform.now());
-  /** A deletion carries its pod: where no cluster can be asked, that alone says how long to hold it. */
+  const reviewed = (c: AppContext, door: ReviewDoor, arrived: Date) =>
+    guarded("webhook", (_, target) =>
+      withRoom(c, { door, most: LARGEST_REVIEW_BYTES }, (body, held) =>
+        door.review(c, target, { arrived, body, held }),
+      ),
+    )(c);
+  const eviction = (c: AppContext) => reviewed(c, EVICTIONS, platform.now());
+  /** A deletion carries its pod: where no cluster can be asked, that alone says until when it is refused. */
   const deletion = (c: AppContext) => {
     const arrived = platform.now();
-    return reviewed(c, reviewDeletionRequest, arrived).catch((error: unknown) => {
+    let read: string | undefined;
+    const review: ReviewDoor["review"] = (_, target, received) => {
+      read = received.body;
+      return deletions.reviewDeletionRequest(c, target, received);
+    };
+    return reviewed(c, { ...DELETIONS, review }, arrived).catch((error: unknown) => {
       if (isCallersFault(error)) throw error;
-      return limited(c, limitReview, () => holdUnreviewed(c, platform, arrived, error));
+      const refuse = (body: string) => deletions.answerUnreviewed(c, platform, { arrived, body }, error);
+      return read === undefined ? withRoom(c, { door: DELETIONS, most: LARGEST_STRANGER_BYTES }, refuse) : refuse(read);
     });
   };
   app.post("/clusters/:cluster/admission/evictions", eviction);
   app.post("/clusters/:cluster/admission/evictions/:webhookToken", eviction);
   app.post("/clusters/:cluster/admission/deletions", deletion);
   app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
-  app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
+  if (takesEvents) app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
   app.post("/clusters/:cluster/deschedule", guarded("webhook", descheduleNow));
   app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));

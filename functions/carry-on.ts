@@ -18,10 +18,13 @@ const SECONDS = 20;
 
 /** One reconcile of the VMI. Never throws: what fails is logged, and the next look finds it. */
 export async function carryOn(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
+  const held = target.state.budget.open(target.platform.now());
   try {
-    await reconciling(target, SECONDS, (deps) => reconcileVmi(vmi, deps, known));
+    await reconciling(target, SECONDS, (deps) => reconcileVmi(vmi, deps, known), { held });
   } catch (error) {
     target.logFailure("carrying an evacuation on", error);
+  } finally {
+    held.end();
   }
 }
 

@@ -68,7 +68,7 @@ async function report(observed: ConfigurationFacts, found: Found): Promise<void>
 /** What keeps them from being read is among what is tried. */
 async function settingsNow(target: Target, cluster: Cluster): Promise<Settings> {
   try {
-    return (await target.settings(cluster, true)).settings;
+    return (await target.settings(cluster)).settings;
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     return target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;

@@ -23,8 +23,8 @@ import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
 const CYCLE_SECONDS = 240;
-/** Of these, for reading and requesting; the rest is for recording the outcome of the last request. */
-const REQUESTING_SECONDS = 220;
+/** Of these, the part for reading and requesting; the rest is for recording the outcome of the last request. */
+const REQUESTING = 11 / 12;
 /** The most entries in each list of an answer; the counts include all. */
 const LISTED = 500;
 
@@ -86,7 +86,7 @@ async function runCycle(
     cluster,
     settings,
     policy,
-    seconds: REQUESTING_SECONDS,
+    seconds: target.within(CYCLE_SECONDS) * REQUESTING,
     now: platform.now,
     onFailure: (error) => target.logFailure("descheduling", error),
   });

@@ -37,6 +37,10 @@ export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
   readonly sleep: (ms: number) => Promise<void>;
+  /** A signal that aborts after so long. */
+  readonly timeout: (ms: number) => AbortSignal;
+  /** In [0, 1). */
+  readonly random: () => number;
   /** One structured line. Never a token, never a body of the other side. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

@@ -32,8 +32,8 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
 }
 
 /**
- * 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. What is refused for good is
- * not worth another delivery, for which all newer events would wait: the log has it, and full scans try it again.
+ * 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. What is refused for good,
+ * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
  */
 export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
   const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);

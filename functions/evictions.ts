@@ -3,13 +3,14 @@
  * Owns: the time budget, the answer, and what is set going after it. Does not own: the decision (shared/pass/eviction.ts).
  */
 import type { Context } from "hono";
-import type { NamespacedName, VmiFacts } from "../shared/policy/facts.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import { blindMessage, whenEvictionIsBlind } from "../shared/policy/blind.ts";
-import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
+import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/policy/blind.ts";
+import { BUSY, ClusterError, isBusy, isLasting, isSilence } from "../shared/cluster/failure.ts";
 import { BLIND_EVICTIONS } from "../shared/policy/counters.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
+import type { Acting } from "../shared/pass/act-in-order.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, tell } from "./carry-on.ts";
@@ -19,12 +20,20 @@ import type { Target } from "./target.ts";
 /** Of what is left of the API server's patience. */
 const READING_SHARE = 0.5;
 
-export async function reviewEvictionRequest(c: Context, target: Target, arrived: Date): Promise<Response> {
+export async function reviewEvictionRequest(
+  c: Context,
+  target: Target,
+  { arrived, body, held }: review.Received,
+): Promise<Response> {
   const { arrivedAt, timeoutSeconds, answerBy } = review.patienceOf(c, arrived);
   const secondsUntil = (time: number) => (time - target.platform.now().getTime()) / 1000;
-  const reading = target.connect(secondsUntil(arrivedAt + timeoutSeconds * 1000) * READING_SHARE);
-  const acting = () => target.connect(secondsUntil(answerBy));
-  const { uid, request } = await review.envelopeOf(c);
+  const reading = target.connect(secondsUntil(arrivedAt + timeoutSeconds * 1000) * READING_SHARE, held);
+  let hasFacts = false;
+  const acting = () => {
+    hasFacts = true;
+    return target.connect(secondsUntil(answerBy), held);
+  };
+  const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
   if (!parsed.ok) return c.json(review.refuseOther(uid, "pods/eviction CREATE", parsed));
   target.state.called.add(target.name);
@@ -37,7 +46,8 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
   const pod = reading.getPod(key);
-  const deps = { cluster: reading, settings, now: target.platform.now() };
+  const onFailure: Acting["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
+  const deps = { cluster: reading, settings, now: target.platform.now(), onFailure };
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
@@ -47,25 +57,44 @@ export async function reviewEvictionRequest(c: Context, target: Target, arrived:
     }
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
-    return say(review.renderRuling(uid, ruled.decision));
+    return say(review.renderReview(uid, ruled));
   } catch (error) {
     // A defect of ours is blindness too.
     target.logFailure("reviewing an eviction", error);
     if (!dryRun) countBlind(c, target, error);
-    switch (whenEvictionIsBlind(await pod.catch(() => undefined))) {
-      case "refuse":
-        return say(refuseBlindly(uid, key, describeFailure(error)));
-      case "allow":
-        return say(review.permission(uid));
-      case "fail":
-        throw new RejectionError("Blind");
-    }
+    const posture = postureAfter(error, hasFacts, await pod.catch(() => undefined));
+    return say(answerBlindly(posture, uid, () => refuseBlindly(uid, key, describeFailure(error))));
   }
+}
+
+function postureAfter(error: unknown, hasFacts: boolean, pod: PodFacts | undefined): Posture {
+  return isBusy(error) ? "refuse" : whenEvictionIsBlind(pod, isForGood(error, hasFacts));
+}
+
+function answerBlindly(posture: Posture, uid: string, refuse: () => review.AdmissionReview): review.AdmissionReview {
+  switch (posture) {
+    case "refuse":
+      return refuse();
+    case "allow":
+      return review.permission(uid);
+    case "fail":
+      throw new RejectionError("Blind");
+  }
+}
+
+/** Nothing has been read of it. Without Retry-After: a person at kubectl, or the descheduler, has to see it. */
+export function refuseUnread(uid: string): review.AdmissionReview {
+  return review.refusal(uid, blindMessage("eviction", "a pod", BUSY));
+}
+
+/** What could not be done for good is none of that: the decision stands, and its reader learns which permission is missing. */
+function isForGood(error: unknown, hasFacts: boolean): boolean {
+  return !hasFacts && error instanceof ClusterError && isLasting(error.failure);
 }
 
 /** Where nothing answers, nothing can be counted either, and each scrape fails. */
 function countBlind(c: Context, target: Target, error?: unknown): void {
-  if (error instanceof ClusterError && isSilence(error)) return;
+  if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
   c.executionCtx.waitUntil(tell(target, [{ verb: "CountOne", counter: BLIND_EVICTIONS }]));
 }
 

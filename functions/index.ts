@@ -11,6 +11,8 @@ const platform: Platform = {
   fetch: (url, init) => fetch(url, init),
   now: () => new Date(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: Math.random,
   log: (line) => console.log(JSON.stringify(line)),
 };
 const state = newIsolateState();

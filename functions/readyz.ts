@@ -6,7 +6,9 @@
 import type { Context } from "hono";
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
+import type { Right } from "../shared/cluster/identity-reviews.ts";
 import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
+import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
 import { loadDeschedulerPolicy } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { LoadedSettings } from "../shared/config/load-settings.ts";
@@ -104,10 +106,40 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
     await tried("evacuations", () => cluster.canList("evacuations")),
     await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
+    await triedWrites(cluster, settings),
     await tried("marking", () => cluster.proveMarking(settings)),
     ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
     ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
   ];
+}
+
+function write(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {
+  return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
+}
+
+/** Without which no VM moves. */
+const WRITES = [
+  ...write("create patch", "lifeboat.dev", "evacuations"),
+  ...write("patch", "lifeboat.dev", "evacuations", "status"),
+  ...write("create patch delete", "kubevirt.io", "virtualmachineinstancemigrations"),
+];
+const BUDGETS = write("create patch delete", "policy", "poddisruptionbudgets");
+
+/** Asked, not tried: a write that is tried may have been one. */
+async function triedWrites(cluster: Cluster, settings: Settings): Promise<Trial> {
+  const name = "writing";
+  const rights = areBudgetsWanted(settings) ? [...WRITES, ...BUDGETS] : WRITES;
+  const lacking: string[] = [];
+  const asked = await tried(name, async () => {
+    const answers = await Promise.all(rights.map((right) => cluster.mayI(right)));
+    lacking.push(...rights.filter((_, at) => answers[at] === false).map(textOf));
+  });
+  if (lacking.length === 0) return asked;
+  return { name, problem: { forbidden: true, message: `the service account may not ${lacking.join(", ")}` } };
+}
+
+function textOf({ verb, group, resource, subresource }: Right): string {
+  return `${verb} ${group}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
 }
 
 const FORBIDDEN = 403;

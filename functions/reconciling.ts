@@ -3,6 +3,7 @@
  * Owns: the limit, the grouping of what failed. Does not own: what is looked at (shared/pass/pass.ts), when (carry-on.ts,
  * schedule.ts, events.ts, descheduling.ts).
  */
+import type { Held } from "../shared/cluster/budget.ts";
 import type { ClusterError, Failure } from "../shared/cluster/failure.ts";
 import type { Deps, Result } from "../shared/pass/perform.ts";
 import type { Target } from "./target.ts";
@@ -14,21 +15,25 @@ const BEGINNING = 0.8;
 
 /**
  * Reconciles with requests that all end after so many seconds; what failed, and what time did not suffice for, is one line of the
- * log. Throws a ClusterError where nothing could be read at all.
+ * log. Throws a ClusterError where nothing could be read at all. `fresh`: by settings that are read now. `held`: room for what is read.
  */
 export async function reconciling(
   target: Target,
   seconds: number,
   reconcile: (deps: Deps) => Promise<Result>,
+  { fresh = false, held }: { readonly fresh?: boolean; readonly held?: Held } = {},
 ): Promise<Result> {
   const { now } = target.platform;
-  const cluster = target.connect(seconds);
-  const until = new Date(now().getTime() + seconds * BEGINNING * 1000);
-  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
+  const limit = target.within(seconds);
+  const cluster = target.connect(limit, held);
+  const began = now().getTime();
+  const connect = (most: number) => target.connect(Math.min(most, limit - (now().getTime() - began) / 1000), held);
+  const until = new Date(began + limit * BEGINNING * 1000);
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS), fresh);
   const failures = new Failures();
   let left = 0;
   try {
-    const result = await reconcile({ cluster, settings, clock: now, until, onFailure: failures.add });
+    const result = await reconcile({ cluster, connect, settings, clock: now, until, onFailure: failures.add });
     left = result.left;
     return result;
   } finally {

@@ -35,6 +35,7 @@ const REJECTIONS = {
   DrainTaint: { code: 409, message: "the node carries the drain taint: remove that first" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
+  Busy: { code: 503, message: "as much is being reviewed as can be at a time" },
   /** An API server learns nothing but the code. */
   Blind: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
   InternalError: { code: 500, message: "an unexpected error; the log of the Worker has it" },
@@ -75,7 +76,11 @@ export function renderRejection({ reason, told }: Pick<RejectionError, "reason" 
 
 /** Of a cluster that does not answer as it should. */
 export function unavailable({ failure, message }: ClusterError): RejectionError {
-  const codes: Partial<Record<typeof failure.reason, ErrorCode>> = { Unreachable: 503, DeadlineExceeded: 504 };
+  const codes: Partial<Record<typeof failure.reason, ErrorCode>> = {
+    Unreachable: 503,
+    Busy: 503,
+    DeadlineExceeded: 504,
+  };
   return new RejectionError("ClusterUnavailable", { code: codes[failure.reason] ?? 502, message });
 }
 

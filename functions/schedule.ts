@@ -7,6 +7,7 @@ import type { Context } from "hono";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
+import type { Result } from "../shared/pass/perform.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { MISSED_TICKS } from "../shared/policy/counters.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
@@ -31,10 +32,7 @@ const REQUEUE_SECONDS = 1;
  * done is found done.
  */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
-  const scan = reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
-  const { done, failures, left } = await scan.finally(() => {
-    c.executionCtx.waitUntil(keepConditions(target));
-  });
+  const { done, failures, left } = await scanAll(target);
   if (left === 0) return c.json({ done, failures });
   return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
 }
@@ -46,11 +44,15 @@ export interface Tick {
   readonly scheduledTime: number;
 }
 
-/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. */
-export async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings): Promise<void> {
-  const target = await targetNamed(name, surroundings);
+/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. `seconds`: a limit for all of it. */
+export async function tickOne(
+  { cluster: name, scheduledTime }: Tick,
+  surroundings: Surroundings,
+  seconds?: number,
+): Promise<void> {
+  const target = await targetNamed(name, surroundings, seconds);
   if (target === undefined || !(await isAnswering(target))) return;
-  const look = isFullScan(name, scheduledTime) ? scanAll : lookAtActive;
+  const look: (target: Target) => Promise<unknown> = isFullScan(name, scheduledTime) ? scanAll : lookAtActive;
   // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
   for (const work of [look, descheduleIfDue]) {
     try {
@@ -68,10 +70,11 @@ export function isFullScan(name: string, scheduledTime: number): boolean {
 }
 
 /** Undefined, and told in the log: an entry that is not valid, or is gone. */
-async function targetNamed(name: string, surroundings: Surroundings): Promise<Target | undefined> {
-  const { log } = surroundings.platform;
+async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
+  const { log, now } = surroundings.platform;
+  const shareEnds = seconds === undefined ? undefined : new Date(now().getTime() + seconds * 1000);
   try {
-    return targetOf(name, await findEntry(name, surroundings), surroundings);
+    return targetOf(name, await findEntry(name, surroundings), surroundings, shareEnds);
   } catch (error) {
     const told =
       error instanceof RejectionError
@@ -107,18 +110,19 @@ export async function countMissed(name: string, surroundings: Surroundings): Pro
   }
 }
 
-async function scanAll(target: Target): Promise<void> {
+/** Looks at settings and webhooks, too: what has just been installed counts. */
+async function scanAll(target: Target): Promise<Result> {
   try {
-    await reconciling(target, FULL_SCAN_SECONDS, reconcileAll);
+    return await reconciling(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });
   } finally {
     await keepConditions(target);
   }
 }
 
 /** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
-async function lookAtActive(target: Target): Promise<void> {
+async function lookAtActive(target: Target): Promise<unknown> {
   const cluster = target.connect(TICK_SECONDS);
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
   if (areBudgetsWanted(settings) && !(await cluster.isAnyBudget())) return await scanAll(target);
-  await reconciling(target, TICK_SECONDS, reconcileActive);
+  return await reconciling(target, TICK_SECONDS, reconcileActive);
 }

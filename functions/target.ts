@@ -3,6 +3,7 @@
  * Owns: look-up, tokens, connections, and the state of this isolate. Does not own: routes, comparing in constant time (Hono's).
  */
 import { timingSafeEqual } from "hono/utils/buffer";
+import { Budget, type Held } from "../shared/cluster/budget.ts";
 import { type Cluster, connect } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Endpoint } from "../shared/cluster/transport.ts";
@@ -20,10 +21,17 @@ export interface IsolateState {
   readonly called: Set<string>;
   /** Clusters that the last tick did not reach. */
   readonly missedLast: Set<string>;
+  readonly budget: Budget;
 }
 
 export function newIsolateState(): IsolateState {
-  return { settings: new SettingsCache(), registry: new RegistryCache(), called: new Set(), missedLast: new Set() };
+  return {
+    settings: new SettingsCache(),
+    registry: new RegistryCache(),
+    called: new Set(),
+    missedLast: new Set(),
+    budget: new Budget(),
+  };
 }
 
 export interface Target {
@@ -33,8 +41,13 @@ export interface Target {
   readonly state: IsolateState;
   /** Of this Worker, where it is set. */
   readonly publicUrl: string | undefined;
-  /** A view of the cluster whose requests all end after so many seconds. */
-  connect(seconds: number): Cluster;
+  /**
+   * A view of the cluster whose requests all end after so many seconds, and with its share of a tick at the latest. `held`: what they read
+   * counts there until its end.
+   */
+  connect(seconds: number, held?: Held): Cluster;
+  /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
+  within(seconds: number): number;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
   /** One line, with the cluster's name. */
   log(line: Readonly<Record<string, unknown>>): void;
@@ -51,7 +64,18 @@ export interface Surroundings {
 /** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
-export function targetOf(name: string, entry: ClusterEntry, { env, platform, state }: Surroundings): Target {
+/** `shareEnds`: when the cluster's share of a tick ends; absent: only the requests' own deadlines count. */
+export function targetOf(
+  name: string,
+  entry: ClusterEntry,
+  { env, platform, state }: Surroundings,
+  shareEnds?: Date,
+): Target {
+  const within = (seconds: number) => {
+    return shareEnds === undefined
+      ? seconds
+      : Math.min(seconds, (shareEnds.getTime() - platform.now().getTime()) / 1000);
+  };
   const endpoint = endpointOf(entry, env, platform);
   const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
   return {
@@ -60,12 +84,15 @@ export function targetOf(name: string, entry: ClusterEntry, { env, platform, sta
     platform,
     state,
     publicUrl: env.PUBLIC_URL,
-    connect: (seconds) =>
+    within,
+    connect: (seconds, held) =>
       connect({
         endpoint,
-        signal: AbortSignal.timeout(Math.max(1, Math.floor(seconds * 1000))),
+        signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
+        timeout: platform.timeout,
         onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
         now: platform.now,
+        hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
       }),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,

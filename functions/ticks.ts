@@ -20,6 +20,8 @@ const MESSAGES_AT_A_TIME = 100;
  * not answer would use up the deadlines of those that are only waiting for a connection.
  */
 const CLUSTERS_AT_A_TIME = 4;
+/** Without a queue: what one cluster may take while other clusters wait for their turn. */
+const SHARE_SECONDS = 10;
 /** Without a queue: no cluster's share begins later than this. */
 const LAST_BEGIN_MS = 50_000;
 
@@ -43,17 +45,20 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Clusters that the last tick did not reach come first. */
+/** Clusters that the last tick of this isolate did not reach come first. Otherwise the order is random. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform, state } = surroundings;
   const began = platform.now().getTime();
-  const [first = [], others = []] = partition(ticks, ({ cluster }) => state.missedLast.has(cluster));
+  const share = ticks.length > CLUSTERS_AT_A_TIME ? SHARE_SECONDS : undefined;
+  const [first = [], others = []] = partition(shuffled(ticks, platform.random), ({ cluster }) =>
+    state.missedLast.has(cluster),
+  );
   state.missedLast.clear();
   const waiting = [...first, ...others].values();
   const worker = async () => {
     for (const tick of waiting) {
       const isLate = platform.now().getTime() - began > LAST_BEGIN_MS;
-      await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings));
+      await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings, share));
     }
   };
   await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
@@ -65,6 +70,11 @@ async function miss(tick: Tick, surroundings: Surroundings): Promise<void> {
   const due = new Date(tick.scheduledTime).toISOString();
   platform.log({ level: "warn", cluster: tick.cluster, message: "the tick has not reached this cluster", due });
   await countMissed(tick.cluster, surroundings);
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const rest = [...items];
+  return items.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1));
 }
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): readonly (readonly T[])[] {

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { createApp } from "../functions/app.ts";
 import { newIsolateState } from "../functions/target.ts";
+import { newPlatform } from "./functions/support/doors.ts";
 import { STORIES } from "../infra/demo/arguments.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES } from "../shared/policy/settings.ts";
@@ -56,7 +57,7 @@ describe.each(documents)("%s", (document) => {
 
 test("every route is in the reference", () => {
   const reference = textOf("REFERENCE.md");
-  const platform = { fetch, now: () => new Date(0), sleep: () => Promise.resolve(), log: () => undefined };
+  const { platform } = newPlatform();
   const routes = createApp(platform, newIsolateState()).routes.map(({ method, path }) => {
     const named = path.replaceAll(/:(\w+)/g, "{$1}").replace("/{webhookToken}", "[/{webhookToken}]");
     return `${method} ${named}`;

@@ -78,7 +78,7 @@ export class AccessVisitors {
     const kept = this.#kept;
     if (kept?.team === team && now - kept.readAt < KEYS_MAX_AGE_MS) return kept.keys;
     const url = `https://${team}/cdn-cgi/access/certs`;
-    const signal = AbortSignal.timeout(FETCH_MS);
+    const signal = this.#platform.timeout(FETCH_MS);
     const answer = await this.#platform.fetch(url, { method: "GET", redirect: "manual", signal });
     const { keys } = KeySet.parse(await answer.json());
     this.#kept = { team, readAt: now, keys };

@@ -22,6 +22,8 @@ export interface OpenClusters {
 
 /** One of them. To a stranger, a cluster that there is not looks like one that is closed to them: both throw Unauthorized. */
 export async function visitTo(cluster: string, presented: Presented, surroundings: Surroundings): Promise<Visit> {
+  // A stranger may name any cluster, and each look-up is a read of KV.
+  if (!isNamedIn(presented, cluster)) await openClusters(presented, surroundings);
   try {
     const entry = await findEntry(cluster, surroundings);
     const visitor = await visitorTo(presented, { cluster, entry, now: surroundings.platform.now() });
@@ -31,6 +33,10 @@ export async function visitTo(cluster: string, presented: Presented, surrounding
     if (error instanceof RejectionError) await openClusters(presented, surroundings);
     throw error;
   }
+}
+
+function isNamedIn({ access, cookie }: Presented, cluster: string): boolean {
+  return access !== undefined || clustersIn(cookie).includes(cluster);
 }
 
 /** Throws Unauthorized where there is none. */

@@ -20,7 +20,7 @@ import type { Forecast } from "./node-reads.ts";
 import { openClusters, visitTo } from "./open-clusters.ts";
 import { ACTS, clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
-import { COOKIE } from "./session.ts";
+import { COOKIE, openCookie } from "./session.ts";
 import { show } from "./show.ts";
 import { signingIn } from "./sign-in.ts";
 import { clusterPage } from "./views/cluster.ts";
@@ -60,7 +60,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
 
   const access = new AccessVisitors(platform);
   const presentedIn = async (c: PageContext): Promise<Presented> => ({
-    cookie: getCookie(c, COOKIE),
+    cookie: await openCookie(getCookie(c, COOKIE), c.env),
     access: await access.find(c.req.header(ASSERTION), c.env),
   });
   const visitOf = async (c: PageContext): Promise<Visit> => {

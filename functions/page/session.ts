@@ -4,7 +4,9 @@
  */
 import * as z from "zod/mini";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
-import { isSigned, readUnchecked, sign } from "./signed.ts";
+import { parseKeys } from "../../shared/config/sealed-entry.ts";
+import type { Env } from "../env.ts";
+import { isMacOf, isSigned, macOf, readUnchecked, sign } from "./signed.ts";
 import type { Visitor } from "./visit.ts";
 
 /** `__Host-`: over TLS only, for this host only, for every path. */
@@ -47,6 +49,28 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
     return other !== undefined && other.cluster !== cluster && !isOver(other, now);
   });
   return [...others, grant].join("~");
+}
+
+/**
+ * Only a cluster's entry says whether its grant is signed, and an entry of the registry is a read of KV. So where there is a registry, its
+ * key signs the cookie as a whole: a stranger cannot have any clusters looked up.
+ */
+export async function sealCookie(grants: string, env: Env): Promise<string> {
+  const keys = registryKeys(env);
+  return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;
+}
+
+/** Its grants; undefined: it is not sealed, though it has to be. */
+export async function openCookie(cookie: string | undefined, env: Env): Promise<string | undefined> {
+  const keys = registryKeys(env);
+  if (keys === undefined || cookie === undefined) return cookie;
+  const [, grants = "", mac = ""] = /^(.*)~(.*)$/.exec(cookie) ?? [];
+  return (await isMacOf("cookie", grants, mac, keys)) ? grants : undefined;
+}
+
+function registryKeys({ CLUSTER_REGISTRY, REGISTRY_KEY }: Env): readonly string[] | undefined {
+  const isRead = CLUSTER_REGISTRY !== undefined && parseKeys(REGISTRY_KEY).ok;
+  return isRead ? REGISTRY_KEY?.split(",").map((key) => key.trim()) : undefined;
 }
 
 /** Browsers drop a cookie whose name and value take more, without a word. Everything in it is ASCII. */

@@ -15,7 +15,7 @@ import type { Platform } from "../env.ts";
 import { readForm } from "./form.ts";
 import { clusterPath, fleetPath } from "./paths.ts";
 import { type Proof, prove } from "./proof.ts";
-import { COOKIE, type Grant, isTooLong, signGrant, withGrant } from "./session.ts";
+import { COOKIE, type Grant, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
 import { parseCode, UsedCodes } from "./sign-in-code.ts";
 import { type Failure, signInPage } from "./views/sign-in.ts";
 import type { PageContext } from "./visit.ts";
@@ -44,7 +44,8 @@ export function signingIn({ platform, state }: { readonly platform: Platform; re
     if (proof.result === "Unknown") return await page(c, asked, { code: 401, reason: "Unknown" });
     if (proof.result === "MayNotLook")
       return await page(c, asked, { code: 403, reason: "MayNotLook", name: proof.name });
-    const cookie = await cookieWith(proof.grant, entry, getCookie(c, COOKIE), platform.now());
+    const before = await openCookie(getCookie(c, COOKIE), c.env);
+    const cookie = await sealCookie(await cookieWith(proof.grant, entry, before, platform.now()), c.env);
     if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "TooMany" });
     setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: COOKIE_SECONDS });
     return c.redirect(asked.to === fleetPath() ? clusterPath(cluster) : asked.to, 303);
@@ -85,13 +86,15 @@ async function onlyCluster(surroundings: Surroundings): Promise<string | undefin
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Random, so that nothing opens it: in the place of a cluster that there is not. */
-const decoy = (): ClusterEntry => ({
-  server: "https://cluster.invalid",
-  token: "none",
-  webhookToken: crypto.randomUUID(),
-  headers: {},
-});
+/**
+ * Random, so that nothing opens it: in the place of a cluster that there is not. Always the same, for what is kept of a cluster's token is
+ * kept of its, too. A Worker has no random values before its first request.
+ */
+let decoyed: ClusterEntry | undefined;
+function decoy(): ClusterEntry {
+  const webhookToken = crypto.randomUUID();
+  return (decoyed ??= { server: "https://cluster.invalid", token: "none", webhookToken, headers: {} });
+}
 
 interface Tried {
   readonly proof: Proof;

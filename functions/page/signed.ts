@@ -2,20 +2,23 @@
  * Values that this Lifeboat has signed, as text.
  * Owns: `BASE64URL(json).BASE64URL(mac)`, and the key. Does not own: what is signed (session.ts, sign-in-code.ts).
  *
- * The key is one of the cluster's own operator token: there is no further secret to keep, and once that token is replaced, nothing that
- * was signed with it counts any more.
+ * The key is one of a secret that is there already, mostly the cluster's own operator token: there is no further secret to keep, and once
+ * that is replaced, nothing that was signed with it counts any more.
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 
 /** Signed for one of them, a text counts for no other. */
-export type Purpose = "session" | "sign-in-code";
+export type Purpose = "session" | "sign-in-code" | "cookie";
 
 export async function sign(purpose: Purpose, value: unknown, entry: Doors): Promise<string> {
-  const [token = ""] = operatorTokens(entry);
   const text = unpadded(bytes(JSON.stringify(value)).buffer);
-  const mac = await crypto.subtle.sign("HMAC", await keyOf(purpose, token), bytes(text));
-  return `${text}.${unpadded(mac)}`;
+  return `${text}.${await macOf(purpose, text, operatorTokens(entry))}`;
+}
+
+/** With the first of the secrets. */
+export async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
+  return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
 /** `=` would have to be escaped in a cookie. */
@@ -37,11 +40,21 @@ export function readUnchecked(signed: string): unknown {
 
 export async function isSigned(purpose: Purpose, signed: string, entry: Doors): Promise<boolean> {
   const [text = "", mac = ""] = signed.split(".");
+  return await isMacOf(purpose, text, mac, operatorTokens(entry));
+}
+
+/** With any of the secrets. */
+export async function isMacOf(
+  purpose: Purpose,
+  text: string,
+  mac: string,
+  secrets: readonly string[],
+): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
   // `verify` compares in constant time.
-  const tried = operatorTokens(entry).map(async (token) =>
-    crypto.subtle.verify("HMAC", await keyOf(purpose, token), signature, bytes(text)),
+  const tried = secrets.map(async (secret) =>
+    crypto.subtle.verify("HMAC", await keyOf(purpose, secret), signature, bytes(text)),
   );
   return (await Promise.all(tried)).includes(true);
 }
@@ -52,8 +65,8 @@ function operatorTokens({ webhookToken, operatorToken = webhookToken }: Doors): 
   return [operatorToken].flat();
 }
 
-function keyOf(purpose: Purpose, token: string) {
-  const key = bytes(`lifeboat.dev/${purpose} ${token}`);
+function keyOf(purpose: Purpose, secret: string) {
+  const key = bytes(`lifeboat.dev/${purpose} ${secret}`);
   return crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
 }
 

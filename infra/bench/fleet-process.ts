@@ -45,6 +45,8 @@ const platform: Platform = {
   },
   now: () => new Date(Date.now() + minute * MINUTE_MS),
   sleep: () => Promise.resolve(),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: Math.random,
   log: () => undefined,
 };
 const CLUSTERS = JSON.stringify(

@@ -38,6 +38,8 @@ export type Usage = z.output<typeof Usage>;
 export interface MeasuredServer {
   /** Seconds from the start of the process until it has served its doors. */
   readonly ready: number;
+  /** Of its doors. */
+  readonly port: number;
   /** Live heap: after full collections. */
   usage(): Promise<Usage>;
   /** Without collections: as it is. */
@@ -58,6 +60,7 @@ export async function startMeasuredServer(api: MeasuredApiServer, isJumping = fa
   const door = `/clusters/local/admission/evictions/${await webhookToken(client)}?timeout=10s`;
   return {
     ready,
+    port,
     usage: () => child.ask("usage", Usage),
     glance: () => child.ask("glance", Usage),
     async review(pod) {

@@ -47,6 +47,8 @@ const platform: Platform = {
   fetch: countingFetch,
   now: () => new Date(),
   sleep: () => Promise.resolve(),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: Math.random,
   log: (line) => {
     if ("level" in line) console.error(JSON.stringify(line));
     if (line["level"] === "error") failures.push(line);

@@ -3,7 +3,9 @@
  * Owns: starting and stopping it. Does not own: what happens in it (perform-run.ts).
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { type Sandbox, startSandbox } from "../sandbox/sandbox.ts";
+import { isSimulated, type Sandbox, type SimulatedSandbox } from "../sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../tools/control-plane.ts";
+import { forgoBackoff } from "./forgo-backoff.ts";
 import type { Form, FormName } from "./form.ts";
 import { startInClusterForm } from "./in-cluster-form.ts";
 import { MAX_POD_GRACE_SECONDS, SOFT_PATIENCE_SECONDS } from "./plan.ts";
@@ -36,10 +38,21 @@ const OPTIONAL = [
 ];
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
+/** For what a fault of the plan does to a control plane that is simulated; none of a real one's does. */
+export function simulatedIn({ sandbox }: Arena): SimulatedSandbox {
+  if (!isSimulated(sandbox)) throw new Error("the control plane is a real one");
+  return sandbox;
+}
+
 export async function startArena(name: FormName, onLog?: (line: string) => void): Promise<Arena> {
-  const sandbox = await startSandbox({ terminationSeconds: 0.05, eviction: PRESSURE });
+  const sandbox = await startSandboxAsChosen({
+    terminationSeconds: 0.05,
+    eviction: PRESSURE,
+    featureGates: ["Plugins"],
+  });
   const { client, caPem, url } = sandbox;
-  sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
+  if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
+  else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
   // Requests to Lifeboat's address, by the relay, are this process's own.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
@@ -50,7 +63,7 @@ export async function startArena(name: FormName, onLog?: (line: string) => void)
     sandbox,
     observer,
     closeIdleAfter(ms) {
-      sandbox.apiServer.closeIdleAfter(ms);
+      if (isSimulated(sandbox)) sandbox.apiServer.closeIdleAfter(ms);
       links.closeIdleAfter(ms);
     },
     async stop() {

@@ -98,7 +98,7 @@ function drawStrategy(random: Random): CastMember["strategy"] {
   return draw < 0.96 ? "External" : "None";
 }
 
-/** Its deletion is held until the deadline: it must be able to move before. */
+/** Its deletion is refused until the deadline: it must be able to move before. */
 function onTop(random: Random, name: string, place: Place): CastMember {
   const strategy = random.pick(["LiveMigrate", "LiveMigrateIfPossible"] as const);
   return { name, place, strategy, migratable: true, failures: random.pick([0, 0, 1]) };

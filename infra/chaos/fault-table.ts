@@ -15,8 +15,10 @@ export interface FaultRow {
   readonly breaksOff?: true;
   /** virt-api's own requests may break, too. */
   readonly breaksVirtApi?: true;
-  /** It drives VMs off a node by deletions that the guard has to hold. */
+  /** It drives VMs off a node by deletions that the guard has to refuse. */
   readonly needsGuard?: true;
+  /** It is done to the control plane by the sandbox that simulates it. */
+  readonly simulated?: true;
   /** It ends VMs unless the shield has covered them before, for which Lifeboat has some seconds. */
   readonly needsShield?: true;
 }
@@ -24,19 +26,19 @@ export interface FaultRow {
 // prettier-ignore
 export const FAULTS = {
   // The API server, to Lifeboat and virt-api, or to all its clients
-  ServerErrors:     { weight: 5, says: "answers 500 and 503", breaksOff: true },
-  Throttling:       { weight: 4, says: "answers 429", breaksOff: true },
-  ConflictStorm:    { weight: 4, says: "answers 409 to writes", breaksOff: true },
-  Latency:          { weight: 5, says: "answers late" },
-  BrokenConnections: { weight: 4, says: "connections break before anything is done", breaksOff: true },
-  LostAnswers:      { weight: 5, says: "what was asked for is done, and the answer is lost", breaksOff: true },
-  TruncatedAnswers: { weight: 3, says: "answers break off in the middle", breaksOff: true },
-  IdleConnections:  { weight: 3, says: "idle connections are closed after some milliseconds", breaksOff: true, breaksVirtApi: true },
-  WatchCuts:        { weight: 3, says: "watches of the control plane and KubeVirt break" },
-  Compaction:       { weight: 2, says: "changes of the past are forgotten: 410" },
+  ServerErrors:     { weight: 5, simulated: true, says: "answers 500 and 503", breaksOff: true },
+  Throttling:       { weight: 4, simulated: true, says: "answers 429", breaksOff: true },
+  ConflictStorm:    { weight: 4, simulated: true, says: "answers 409 to writes", breaksOff: true },
+  Latency:          { weight: 5, simulated: true, says: "answers late" },
+  BrokenConnections: { weight: 4, simulated: true, says: "connections break before anything is done", breaksOff: true },
+  LostAnswers:      { weight: 5, simulated: true, says: "what was asked for is done, and the answer is lost", breaksOff: true },
+  TruncatedAnswers: { weight: 3, simulated: true, says: "answers break off in the middle", breaksOff: true },
+  IdleConnections:  { weight: 3, simulated: true, says: "idle connections are closed after some milliseconds", breaksOff: true, breaksVirtApi: true },
+  WatchCuts:        { weight: 3, simulated: true, says: "watches of the control plane and KubeVirt break" },
+  Compaction:       { weight: 2, simulated: true, says: "changes of the past are forgotten: 410" },
   Outage:           { weight: 4, says: "the API server restarts: its connections break, and for a while it takes no others", breaksOff: true, breaksVirtApi: true },
-  Blind:            { weight: 4, says: "it refuses Lifeboat's token for a while: 401", breaksOff: true },
-  BrokenReviews:    { weight: 5, says: "its calls about evictions break, before Lifeboat has them or after" },
+  Blind:            { weight: 4, simulated: true, says: "it refuses Lifeboat's token for a while: 401", breaksOff: true },
+  BrokenReviews:    { weight: 5, simulated: true, says: "its calls about evictions break, before Lifeboat has them or after" },
   // The Workers, or the replicas
   WorkerKilled:     { weight: 6, says: "a Worker or a replica dies between two writes, another one comes in its place", silences: true, breaksOff: true },
   WorkerDown:       { weight: 4, says: "nothing answers at Lifeboat's address for a while", silences: true },
@@ -47,10 +49,10 @@ export const FAULTS = {
   CertificateEnds:  { weight: 2, says: "in the cluster: its certificate is near its end, and is renewed", inCluster: true },
   TokenRenewed:     { weight: 2, says: "in the cluster: its token is renewed, and the old one revoked", inCluster: true },
   // KubeVirt
-  ControllerOff:    { weight: 1, says: "its evacuation controller is off, and Lifeboat does not wait for it" },
-  ControllerToggled: { weight: 3, says: "it is switched off and on" },
-  BudgetDeletionToggled: { weight: 2, says: "KubeVirt's deletion of budgets is switched off and on" },
-  AnnotationsByKubeVirt: { weight: 2, says: "virt-controller writes the descheduler's annotations, too" },
+  ControllerOff:    { weight: 1, simulated: true, says: "its evacuation controller is off, and Lifeboat does not wait for it" },
+  ControllerToggled: { weight: 3, simulated: true, says: "it is switched off and on" },
+  BudgetDeletionToggled: { weight: 2, simulated: true, says: "KubeVirt's deletion of budgets is switched off and on" },
+  AnnotationsByKubeVirt: { weight: 2, simulated: true, says: "virt-controller writes the descheduler's annotations, too" },
   MarksTooLate:     { weight: 3, says: "its webhook marks VMs for a node that they have left" },
   FailingMigrations: { weight: 6, says: "some VMs' migrations fail: once, three times, always" },
   SlowMigrations:   { weight: 3, says: "some migrations take long" },

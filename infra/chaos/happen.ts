@@ -8,7 +8,9 @@ import { terminateNode } from "../sandbox/actors/node-termination.ts";
 import { leases, nodes, pods } from "../sandbox/actors/resources.ts";
 import { USERS } from "../sandbox/identities.ts";
 import { isFinal, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { isSimulated } from "../sandbox/sandbox.ts";
 import { createPod } from "../sandbox/workloads.ts";
+import { simulatedIn } from "./arena.ts";
 import { SERVER } from "../tools/in-cluster.ts";
 import { inject, refuseToken } from "./inject.ts";
 import type { Happening, VmHappening } from "./moment.ts";
@@ -52,17 +54,17 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
       return true;
     }
     case "compact":
-      sandbox.apiServer.compact();
+      simulatedIn(arena).apiServer.compact();
       return true;
     case "silence Lifeboat":
       crew.silence(happening.ms);
       return true;
     case "switch evacuation controller":
-      return turn(sandbox.evacuationController, happening.on);
+      return turn(simulatedIn(arena).evacuationController, happening.on);
     case "switch budget deletion":
-      return turn(sandbox.budgetDeletion, happening.on);
+      return turn(simulatedIn(arena).budgetDeletion, happening.on);
     case "switch annotations":
-      return turn(sandbox.deschedulerAnnotations, happening.on);
+      return turn(simulatedIn(arena).deschedulerAnnotations, happening.on);
     case "migrate":
     case "send away":
     case "update workload":
@@ -187,11 +189,13 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
 export async function calmDown(stage: Stage): Promise<void> {
   const { arena, crew, plan, scene } = stage;
   const { sandbox } = arena;
-  sandbox.apiServer.faults.clear();
+  if (isSimulated(sandbox)) {
+    sandbox.apiServer.faults.clear();
+    sandbox.evacuationController.enabled = !plan.faults.includes("ControllerOff");
+    sandbox.budgetDeletion.enabled = true;
+  }
   arena.closeIdleAfter();
   crew.spare();
-  sandbox.evacuationController.enabled = !plan.faults.includes("ControllerOff");
-  sandbox.budgetDeletion.enabled = true;
   await giveUp(sandbox.client, scene.namespace);
   if (plan.faults.includes("NoExecuteTaint")) await remindOfTaint(stage);
 }

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { USERS } from "../sandbox/identities.ts";
+import { simulatedIn } from "./arena.ts";
 import type { Whom } from "./moment.ts";
 import type { Stage } from "./stage.ts";
 
@@ -34,7 +35,7 @@ interface Injection {
 
 /** Lifeboat's own requests, and not those that it makes as another account. */
 export async function refuseToken(ms: number, { arena }: Stage): Promise<void> {
-  const accept = arena.sandbox.apiServer.faults.inject({
+  const accept = simulatedIn(arena).apiServer.faults.inject({
     effect: { type: "Error", code: 401 },
     match: { users: LIFEBOAT },
   });
@@ -45,7 +46,7 @@ export async function refuseToken(ms: number, { arena }: Stage): Promise<void> {
 export function inject({ whom, effect, probability, verbs }: Injection, { arena }: Stage): void {
   for (const match of MATCHES[whom]) {
     const either = verbs?.filter((verb) => match.verbs?.includes(verb) ?? true) ?? match.verbs;
-    arena.sandbox.apiServer.faults.inject({
+    simulatedIn(arena).apiServer.faults.inject({
       effect,
       probability,
       match: { ...match, ...(either && { verbs: either }) },

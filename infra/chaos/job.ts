@@ -12,6 +12,7 @@ const Order = z.object({
   run: z.number(),
   vms: z.exactOptional(z.number()),
   form: z.exactOptional(z.enum(FORMS)),
+  real: z.exactOptional(z.boolean()),
   only: z.exactOptional(z.array(z.string().check(z.refine(isFault)))),
 });
 

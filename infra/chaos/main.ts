@@ -5,6 +5,7 @@
 import { randomInt } from "node:crypto";
 import { runTool } from "../tools/console/arguments.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
+import { IS_REAL } from "../tools/control-plane.ts";
 import { type Arguments, parseArguments, USAGE } from "./command-line.ts";
 import { performAll } from "./jobs.ts";
 import { drawPlan, type PlanOptions } from "./plan.ts";
@@ -19,6 +20,7 @@ async function main({ runs, from, jobs, seed, vms, only, form, verbose }: Argume
   const optionsOf = (run: number): PlanOptions => ({
     seed,
     run,
+    ...(IS_REAL && { real: true }),
     ...(vms !== undefined && { vms }),
     ...(only !== undefined && { only }),
     ...(form !== undefined && { form }),

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
+import { isSimulated, type SimulatedSandbox } from "../sandbox/sandbox.ts";
 import { events } from "../sandbox/actors/resources.ts";
 import type { Arena } from "./arena.ts";
 import { isRefused } from "./cast.ts";
@@ -68,7 +69,7 @@ export async function prepareRun(arena: Arena, plan: Plan): Promise<Prepared> {
 
 export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): Promise<RunReport> {
   const { scene, crew, before } = prepared;
-  const { client, apiServer } = arena.sandbox;
+  const { client } = arena.sandbox;
   const start = performance.now();
   const letGo = new Set(plan.vms.filter(isLetGo).map(({ name }) => `${scene.namespace}/${name}`));
   const elapsed = () => performance.now() - start;
@@ -82,7 +83,7 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
   const requests = requestCheckOf(plan, scene, ledger.report);
   const stops = createStopCheck();
   arena.observer.listen(ledger, endings, requests, stops, ...(plan.budgeted ? [protection] : []));
-  const injectedBefore = apiServer.faults.injected.length;
+  const injectedBefore = injectedIn(arena).length;
   const lateBefore = arena.front.late;
   const refused: string[] = [];
   const onRefused = (pod: string) => void refused.push(pod);
@@ -121,7 +122,9 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
     endings: count(endings.all.values()),
     causes: count(endings.causes.values()),
     faults: count([
-      ...apiServer.faults.injected.slice(injectedBefore).map(({ effect }) => effect.type),
+      ...injectedIn(arena)
+        .slice(injectedBefore)
+        .map(({ effect }) => effect.type),
       ...told.done.filter((does) => does !== "inject"),
       ...Array.from({ length: crew.deaths }, () => "Worker killed"),
       ...Array.from({ length: ledger.shielded }, () => "VM shielded"),
@@ -136,6 +139,10 @@ export async function performRun(arena: Arena, plan: Plan, prepared: Prepared): 
     mostRunning: ledger.mostRunning,
     reached: [...ledger.reached],
   };
+}
+
+function injectedIn({ sandbox }: Arena): SimulatedSandbox["apiServer"]["faults"]["injected"] {
+  return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
 /** Throws if the API server cannot ask Lifeboat yet. */

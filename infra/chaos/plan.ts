@@ -49,20 +49,22 @@ export interface PlanOptions {
   readonly only?: readonly FaultName[];
   /** Instead of the one drawn. */
   readonly form?: FormName;
+  /** The control plane is a real one: what only a simulated one can suffer is not drawn. */
+  readonly real?: boolean;
 }
 
 /** Every so often a whole rack is drained, under one fault after another, whatever else is drawn. */
 export const LARGE_EVERY = 20;
 const LARGE = 50;
 
-export function drawPlan({ seed, run, vms, only, form: wanted }: PlanOptions): Plan {
+export function drawPlan({ seed, run, vms, only, form: wanted, real = false }: PlanOptions): Plan {
   const random = randomOf(`${seed}/${run}`);
   const turn = run % LARGE_EVERY === 0 ? run / LARGE_EVERY : undefined;
   const size = vms ?? (turn === undefined ? random.int(3, random.chance(0.15) ? 15 : 6) : LARGE);
-  const faults = only ?? drawFaults(random, turn, wanted);
+  const faults = only ?? drawFaults(random, turn, { form: wanted, real });
   const form = wanted ?? formOf(random, faults);
   const calmAt = random.int(500, 2500) + size * 40;
-  const cast = drawCast(random, size, faults);
+  const cast = drawCast(random, size, faults).map((member) => (real ? known(member) : member));
   return {
     seed,
     run,
@@ -81,6 +83,11 @@ export function drawPlan({ seed, run, vms, only, form: wanted }: PlanOptions): P
     moments: drawMoments(random, { faults, vms: cast, calmAt }),
     calmAt,
   };
+}
+
+/** virt-api takes no strategy that it does not know. */
+function known(member: CastMember): CastMember {
+  return member.strategy === "Unknown" ? { ...member, strategy: "LiveMigrate", migratable: false } : member;
 }
 
 function limitsFor(size: number, faults: readonly FaultName[]): readonly Plan["limits"][] {
@@ -115,8 +122,17 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
 ];
 
 /** By weight, several at once; what does not agree with one drawn before, or with the one whose turn it is, is left out. */
-function drawFaults(random: Random, turn: number | undefined, form: FormName = "InCluster"): readonly FaultName[] {
-  const fits = (name: FaultName) => form === "InCluster" || !rowOf(name).inCluster;
+interface Possible {
+  readonly form: FormName | undefined;
+  readonly real: boolean;
+}
+
+function drawFaults(random: Random, turn: number | undefined, possible: Possible): readonly FaultName[] {
+  const { form = "InCluster", real } = possible;
+  const fits = (name: FaultName) => {
+    const { inCluster, simulated } = rowOf(name);
+    return (form === "InCluster" || !inCluster) && !(real && simulated);
+  };
   const drawn = FAULT_NAMES.filter(fits).filter((_, i, all) => turn !== undefined && i === turn % all.length);
   const wanted = random.int(2, 7);
   for (let tries = 0; drawn.length < wanted && tries < 50; tries++) {

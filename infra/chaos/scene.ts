@@ -8,6 +8,7 @@ import { isAlreadyExists } from "../sandbox/actors/status-error.ts";
 import { createNode, type VirtualMachine } from "../sandbox/fleet.ts";
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import { kubeVirts, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";
+import { isSimulated } from "../sandbox/sandbox.ts";
 import { createPriorityClass } from "../sandbox/workloads.ts";
 import { configureLifeboat } from "../tools/apply.ts";
 import { createVms } from "../tools/scene.ts";
@@ -76,8 +77,10 @@ function vmOf(member: CastMember, namespace: string, node: string): VirtualMachi
 
 async function configure(arena: Arena, plan: Plan): Promise<void> {
   const { sandbox } = arena;
-  sandbox.evacuationController.enabled = true;
-  sandbox.deschedulerAnnotations.enabled = false;
+  if (isSimulated(sandbox)) {
+    sandbox.evacuationController.enabled = true;
+    sandbox.deschedulerAnnotations.enabled = false;
+  }
   const { client } = sandbox;
   const members = new Map(plan.vms.map((member) => [member.name, member]));
   sandbox.migrations.configure({
@@ -88,7 +91,7 @@ async function configure(arena: Arena, plan: Plan): Promise<void> {
     parallelMigrationsPerCluster: plan.limits.cluster,
     parallelOutboundMigrationsPerNode: plan.limits.node,
   };
-  const spec = { configuration: { migrations, developerConfiguration: { featureGates: ["Plugins"] } } };
+  const spec = { configuration: { migrations } };
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec } });
   await configureLifeboat(client, plan.configuration);
   await createUnlessThere(() => client.create(configMaps, DESCHEDULER_POLICY));

@@ -3,6 +3,7 @@
  * Owns: what is said. Does not own: what is withdrawn (shared/pass/cancel.ts).
  */
 import { cancelEvacuations } from "../../shared/pass/cancel.ts";
+import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationStatus } from "../../shared/policy/facts.ts";
 import { type Command, COMMON_USAGE, connectionOf, readCommand } from "./command.ts";
 import { EXIT } from "./exit-code.ts";
@@ -50,6 +51,7 @@ Exit code: 0 withdrawn, 1 not.
   },
 };
 
-function isCancelled({ phase }: EvacuationStatus): boolean {
-  return phase === "Withdrawn" || phase === "Duplicate";
+function isCancelled(status: EvacuationStatus): boolean {
+  const { phase } = status;
+  return (phase === "Withdrawn" && !isToBeReleased({ status })) || phase === "Duplicate";
 }

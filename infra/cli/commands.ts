@@ -11,6 +11,7 @@ import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
 import { retry } from "./retry.ts";
+import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
 import { upgrade } from "./install/upgrade.ts";
 import { version } from "./version.ts";
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   doctor,
   install,
   upgrade,
+  rotate,
   uninstall,
   version,
 ];

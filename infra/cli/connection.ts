@@ -48,7 +48,14 @@ export function openConnection(options: ConnectionOptions, host: Host): Connecti
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.timeout * 1000)]);
   const cache = new SettingsCache();
-  const cluster = () => connect({ endpoint, signal: signal(), onOddItem: () => undefined, now: host.now });
+  const cluster = () =>
+    connect({
+      endpoint,
+      signal: signal(),
+      timeout: (ms) => AbortSignal.timeout(ms),
+      onOddItem: () => undefined,
+      now: host.now,
+    });
   return {
     context,
     server,

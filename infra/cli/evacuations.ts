@@ -10,7 +10,7 @@ import type { Connection } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
 import type { Host } from "./host.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
-import { plain, printData, printTable } from "./print.ts";
+import { printData, printTable } from "./print.ts";
 
 const FLAGS = { ...ALL_NAMESPACES, watch: { ...FLAG, short: "w" } } as const;
 const LOOK_MS = 2000;
@@ -117,7 +117,7 @@ function rowOf({ metadata, spec, status }: Evacuation, { wide, all, now }: View)
   const age = durationText((now().getTime() - Date.parse(metadata.creationTimestamp)) / 1000);
   const { sourceNode, targetNode, phase, attempts } = status;
   const row = [spec.virtualMachineInstance.name, sourceNode, targetNode, spec.cause, phase, String(attempts), age];
-  const more = wide ? [spec.requestedBy, status.migration.name, plain(status.message)] : [];
+  const more = wide ? [spec.requestedBy, status.migration.name, status.message] : [];
   return [...(all ? [metadata.namespace] : []), ...row, ...more];
 }
 

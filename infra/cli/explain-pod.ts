@@ -48,7 +48,7 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   const { pod, decision, cooldown, facts } = explanation;
   const paint = paintFor(host.stdout, host);
   const verdict = decision.allowed ? paint("allowed", "green") : paint("refused (429)", "yellow");
-  const words = "message" in decision ? [decision.message] : decision.warnings;
+  const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
   const outcome = OUTCOMES[decision.reason];
   const vm = facts.vmi === undefined ? [] : [`VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`];
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);

@@ -25,6 +25,7 @@ export function wordsOfFailure(failure: Failure, { refusals, trouble }: Connecti
       return "the cluster did not answer in time: try again, or with a longer --request-timeout";
     case "Refused":
       return ofRefusal(failure.code, failure.request, refusals.get(failure.request));
+    case "Busy":
     case "TooLarge":
     case "Unintelligible":
     case "MarkNotKept":

@@ -2,7 +2,7 @@
  * Following an Evacuation that a person has asked for or withdrawn, until it has ended, or until nothing takes it up.
  * Owns: how long that is tried, and what is said meanwhile. Does not own: what moves it (the Worker, or the server in the cluster).
  */
-import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
 import type { Connection } from "./connection.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
@@ -32,7 +32,7 @@ export async function follow(
     if (found === undefined) throw new Failed(`Evacuation ${evacuation.name} has been removed`);
     say(found);
     if (isReached(found.status)) return EXIT.done;
-    if (!isActive(found)) return EXIT.failed;
+    if (isOver(found)) return EXIT.failed;
     if (!isTakenUp(found) && host.now().getTime() > until) {
       const nothing = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`;
       throw new Failed(`${nothing} The Evacuation stays: Lifeboat takes it up when it runs.`);
@@ -40,6 +40,11 @@ export async function follow(
     await host.wait(LOOK_MS);
   }
   return EXIT.interrupted;
+}
+
+/** What was cancelled is over once its mark and migration are taken back, too. */
+function isOver(found: EvacuationFacts): boolean {
+  return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
 /** One that is withdrawn ends as soon as it is looked at. */

@@ -24,7 +24,7 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
   if (result.time !== undefined && result.time.moves > 0) say(`  ${timeText(result.time)}`);
   for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
-  for (const what of result.unknown) say(`${paint("‼", "yellow")} not looked at: ${plain(what)}`);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);
   if (shown.length > 0) {
     say("");
@@ -53,7 +53,7 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
 function rowOf(wide: boolean) {
   return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
     const to = room === undefined ? "" : (room.node ?? "no room");
-    return [namespace, vmi ?? name, outcome, to, plain(wide ? message : reason)];
+    return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
   };
 }
 

@@ -1,7 +1,4 @@
-/**
- * How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only.
- * Owns: form. Does not own: content.
- */
+/** How the command prints: tables as kubectl's, JSON, YAML, names; colours on a terminal only. */
 import { dump } from "js-yaml";
 import { aligned } from "../tools/console/table.ts";
 import type { Host, Stream } from "./host.ts";
@@ -12,9 +9,10 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
   stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));
 }
 
-/** Three spaces between columns, as kubectl. */
+/** Three spaces between columns, as kubectl. Each row is one line, whatever a cluster says. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
-  for (const line of aligned([header, ...rows], { gap: "   " })) stream.write(`${line}\n`);
+  const cells = rows.map((row) => row.map(plain));
+  for (const line of aligned([header, ...cells], { gap: "   " })) stream.write(`${line}\n`);
 }
 
 const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
@@ -27,15 +25,17 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
   return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
 }
 
-/** What came from a cluster may hold control characters, which a terminal would obey. */
+/** What came from a cluster may hold characters that a terminal obeys: controls, and those that hide or turn what follows. In one line. */
 export function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replaceAll(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/g, "\u{FFFD}");
+  return text.replaceAll("\n", " ").replaceAll(OBEYED, "\u{FFFD}");
 }
 
-/** The same in every text of a JSON document, where most of them are escaped. What is no text in it has none. */
+// oxlint-disable-next-line no-control-regex
+const OBEYED = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g;
+
+/** The same in every text of a JSON document, where most of them are escaped; lines stay. What is no text in it has none. */
 export function withoutControls(json: string): string {
-  const escapes = /\\(?:u([0-9a-f]{4})|.)|[\u007F-\u009F]/gis;
+  const escapes = /\\(?:u([0-9a-f]{4})|.)|[\u007F-\u009F\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gis;
   return json.replaceAll(escapes, (found, code?: string) => {
     if (code !== undefined)
       return plain(String.fromCharCode(Number.parseInt(code, 16))) === "\u{FFFD}" ? "\u{FFFD}" : found;

@@ -17,8 +17,9 @@ export const retry: Command = {
   summary: "try a failed evacuation of a VM again, now",
   usage: `retry VM [-n NAMESPACE]
 
-For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. Lifeboat then makes the next
-attempt at once; an abandoned evacuation begins anew, and counts its attempts from one.
+For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. The next attempt then starts
+at once: Lifeboat creates the migration, or ends KubeVirt's own back-off for the one that KubeVirt has created. An abandoned evacuation
+begins anew, and counts its attempts from one.
 
 ${COMMON_USAGE}
 

@@ -72,9 +72,9 @@ const NOTEWORTHY: ReadonlySet<string> = new Set([
   "NodeHasMemoryPressure",
   "NodeHasInsufficientMemory",
   "NodeHasSufficientMemory",
-  "DisruptionHeld",
+  "DeletionRefused",
   "DisruptionSeen",
-  "DisruptionNotHeld",
+  "DeletionAllowed",
   "NodeUnderPressure",
 ]);
 

@@ -13,7 +13,8 @@ import { startLifeboat, type Lifeboat } from "../tools/lifeboat.ts";
 import { serverImages } from "../tools/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../tools/relay.ts";
-import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import type { Sandbox, SandboxOptions } from "../sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../tools/control-plane.ts";
 import { startOwner } from "./owner.ts";
 
 export interface Cluster extends Pick<ActorOptions, "client" | "clock">, Pick<Sandbox, "stats"> {
@@ -40,7 +41,7 @@ export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
 /** Spec of a LifeboatConfiguration. */
 export type Configuration = Readonly<Record<string, unknown>>;
 
-export interface ClusterOptions extends Pick<SandboxOptions, "eviction"> {
+export interface ClusterOptions extends Pick<SandboxOptions, "eviction" | "featureGates"> {
   /** Of its files. */
   readonly name: string;
   readonly folder: string;
@@ -58,10 +59,10 @@ const MIGRATION_SECONDS = 2;
 const CLUSTER = "sandbox";
 
 export async function startCluster(options: ClusterOptions): Promise<Running<Cluster>> {
-  const { name, folder, configuration, eviction, inCluster } = options;
+  const { name, folder, configuration, eviction, featureGates = [], inCluster } = options;
   const images = inCluster ? serverImages({ cluster: CLUSTER }) : new Map<never, never>();
-  const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images };
-  const sandbox = await startSandbox({ ...own, ...(eviction && { eviction }) });
+  const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images, featureGates } as const;
+  const sandbox = await startSandboxAsChosen({ ...own, ...(eviction && { eviction }) });
   const { client, stats, url: server } = sandbox;
   const install = inCluster ? installInCluster : installLifeboat;
   const owner = startOwner({ client, clock: systemClock });

@@ -18,11 +18,11 @@ export interface DrainNodeOptions {
   readonly pollMs?: number;
 }
 
-type Run = Required<DrainNodeOptions>;
+type Run = Required<DrainNodeOptions> & { readonly warned: Set<string> };
 
 /** Resolves to whether the node is drained; false if it must not be. Rejects if the API server refuses for good. */
 export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
-  const run: Run = { retryMs: 5000, pollMs: 1000, ...options };
+  const run: Run = { retryMs: 5000, pollMs: 1000, warned: new Set(), ...options };
   const { client, node, onLine } = run;
   await client.patch(nodes, { name: node }, { type: "strategic", body: { spec: { unschedulable: true } } });
   onLine(`node/${node} cordoned`);
@@ -81,11 +81,16 @@ async function evict(run: Run, pod: Pod): Promise<string | undefined> {
     path: `/api/v1/namespaces/${namespace}/pods/${name}/eviction`,
     body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } },
   });
-  for (const warning of warningsOf(headers["warning"])) run.onLine(`Warning: ${warning}`);
+  for (const warning of warningsOf(headers["warning"])) warnOnce(run, warning);
   if (code < 400 || code === 404) return undefined;
   const { message } = z.parse(Answer, body);
   if (code === 429) return message;
   throw new Error(`when evicting pods/"${name}" -n "${namespace}": ${message}`);
+}
+
+function warnOnce({ warned, onLine }: Run, warning: string): void {
+  if (!warned.has(warning)) onLine(`Warning: ${warning}`);
+  warned.add(warning);
 }
 
 /** `299 - "text"`, once or more; in the text quotes and backslashes are escaped. */

@@ -31,7 +31,7 @@ const WAREHOUSE = { namespace: "shop", name: "warehouse" };
 /** Long enough for the shield. */
 const GRACE_SECONDS = 300;
 
-interface Variant extends Pick<Setting, "lifeboat" | "optional"> {
+interface Variant extends Pick<Setting, "lifeboat" | "optional" | "featureGates"> {
   readonly about: string;
   /** Seconds where a real kubelet is given minutes: REFERENCE.md, "Node pressure". */
   readonly patience: string;
@@ -39,7 +39,7 @@ interface Variant extends Pick<Setting, "lifeboat" | "optional"> {
   readonly softThreshold: string;
 }
 
-export function pressureStory({ about, lifeboat, optional, patience, softThreshold }: Variant): Story {
+export function pressureStory({ about, patience, softThreshold, ...setting }: Variant): Story {
   const plot: Plot = {
     about,
     headline: `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
@@ -50,8 +50,8 @@ export function pressureStory({ about, lifeboat, optional, patience, softThresho
   return {
     about,
     setting: {
-      lifeboat,
-      optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml", ...optional],
+      ...setting,
+      optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml", ...setting.optional],
       eviction: {
         evictionSoft: { "memory.available": softThreshold },
         evictionSoftGracePeriod: { "memory.available": patience },

@@ -17,6 +17,7 @@ const story = pressureStory({
   about: "the shield",
   lifeboat: { without: configuration(0), withIt: configuration(300) },
   optional: ["optional/shield/shield.yaml"],
+  featureGates: ["Plugins"],
   patience: "4s",
   softThreshold: "8Gi",
 });
@@ -24,7 +25,6 @@ const story = pressureStory({
 /** One VM after another moves, so that the kubelet's patience ends before it is the turn of most. */
 const KUBEVIRT_SPEC = {
   configuration: {
-    developerConfiguration: { featureGates: ["Plugins"] },
     migrations: { parallelOutboundMigrationsPerNode: 1 },
   },
 };

@@ -22,7 +22,7 @@ export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Pr
 }
 
 /** What a story needs its clusters to be like. */
-export interface Setting extends Pick<SandboxOptions, "eviction"> {
+export interface Setting extends Pick<SandboxOptions, "eviction" | "featureGates"> {
   /** Of each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
   /** Further files of infra/kubernetes. */

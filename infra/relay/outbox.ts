@@ -1,18 +1,24 @@
 /**
  * Events that the Worker has not taken yet: of every object the newest event of each type.
- * Owns: coalescing and order. The number of objects bounds its memory, however long the Worker is away.
+ * Owns: coalescing, order, which of them have failed. The number of objects bounds its memory, however long the Worker is away.
  * Does not own: time, delivery.
  */
-import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
+import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
+
+/** Those that have been put off are `Failed`, also when their object changes again. */
+export type Part = "New" | "Failed";
 
 export interface Outbox {
   readonly length: number;
   put(event: LifeboatEvent, now: Date): void;
-  /** The events that have waited longest; they stay until they are settled. */
-  first(limit: number): readonly LifeboatEvent[];
+  /**
+   * The events that have waited longest, as many as one delivery takes, `New` ones unless another part is named; they stay until they are
+   * settled.
+   */
+  first(limit: number, part?: Part): readonly LifeboatEvent[];
   /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** Moves them behind the others, which must not wait for them. */
+  /** They have failed: those that have not failed before come first among such, the others last. */
   postpone(events: readonly LifeboatEvent[]): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
@@ -26,21 +32,24 @@ interface Waiting {
 }
 
 export function createOutbox(): Outbox {
-  const waiting = new Map<string, Waiting>();
+  const parts: Record<Part, Map<string, Waiting>> = { New: new Map(), Failed: new Map() };
+  const partOf = (key: string) => (parts.Failed.has(key) ? parts.Failed : parts.New);
 
   return {
     get length() {
-      return waiting.size;
+      return parts.New.size + parts.Failed.size;
     },
     put(event, now) {
       const key = keyOf(event);
-      const since = waiting.get(key)?.since ?? now;
-      waiting.set(key, { event, since, newest: now });
+      const part = partOf(key);
+      part.set(key, { event, since: part.get(key)?.since ?? now, newest: now });
     },
-    first(limit) {
+    first(limit, part = "New") {
       const events: LifeboatEvent[] = [];
-      for (const { event } of waiting.values()) {
-        if (events.length === limit) break;
+      let bytes = BRACKETS_BYTES;
+      for (const { event } of parts[part].values()) {
+        bytes += bytesOf(event);
+        if (events.length === limit || (events.length > 0 && bytes > LARGEST_BATCH_BYTES)) break;
         events.push(event);
       }
       return events;
@@ -48,25 +57,35 @@ export function createOutbox(): Outbox {
     settle(events) {
       for (const event of events) {
         const key = keyOf(event);
-        const entry = waiting.get(key);
-        waiting.delete(key);
+        const part = partOf(key);
+        const entry = part.get(key);
+        part.delete(key);
         // To the end: an object that changes all the time must not make the others wait.
-        if (entry !== undefined && entry.event !== event) waiting.set(key, { ...entry, since: entry.newest });
+        if (entry !== undefined && entry.event !== event) parts.New.set(key, { ...entry, since: entry.newest });
       }
     },
     postpone(events) {
-      for (const event of events) {
-        const key = keyOf(event);
-        const entry = waiting.get(key);
-        if (entry !== undefined && waiting.delete(key)) waiting.set(key, entry);
-      }
+      const keys = new Set(events.map(keyOf));
+      const [first = [], last = []] = [parts.New, parts.Failed].map((part) =>
+        [...part].filter(([key]) => keys.has(key)),
+      );
+      for (const key of keys) partOf(key).delete(key);
+      parts.Failed = new Map([...first, ...parts.Failed, ...last]);
     },
     waitingSince() {
       let oldest: Date | undefined;
-      for (const { since } of waiting.values()) if (oldest === undefined || since < oldest) oldest = since;
+      for (const part of Object.values(parts))
+        for (const { since } of part.values()) if (oldest === undefined || since < oldest) oldest = since;
       return oldest;
     },
   };
+}
+
+const BRACKETS_BYTES = 2;
+
+/** With the comma after it. */
+function bytesOf(event: LifeboatEvent): number {
+  return Buffer.byteLength(JSON.stringify(event)) + 1;
 }
 
 function keyOf({ type, subject }: LifeboatEvent): string {

@@ -15,7 +15,10 @@ export interface Certificate {
 
 export interface Authority {
   readonly caPem: string;
+  /** Of a server. */
   issue(hosts: readonly string[]): Promise<Certificate>;
+  /** Of a client. */
+  issueClient(commonName: string): Promise<Certificate>;
 }
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -35,18 +38,40 @@ export async function createAuthority(commonName: string): Promise<Authority> {
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { caPem: ca.toString("pem"), issue: (hosts) => issue(ca, keys.privateKey, hosts) };
+  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
+  return {
+    caPem: ca.toString("pem"),
+    issue: (hosts) =>
+      issue(ca, keys.privateKey, {
+        commonName: hosts[0] ?? "localhost",
+        usage: serverAuth,
+        extensions: [namesOf(hosts)],
+      }),
+    issueClient: (commonName) => issue(ca, keys.privateKey, { commonName, usage: clientAuth, extensions: [] }),
+  };
+}
+
+interface Wanted {
+  readonly commonName: string;
+  readonly usage: x509.ExtendedKeyUsage;
+  readonly extensions: readonly x509.Extension[];
+}
+
+function namesOf(hosts: readonly string[]): x509.Extension {
+  return new x509.SubjectAlternativeNameExtension(
+    hosts.map((host) => ({ type: isIP(host) === 0 ? "dns" : "ip", value: host })),
+  );
 }
 
 async function issue(
   ca: x509.X509Certificate,
   signingKey: webcrypto.CryptoKey,
-  hosts: readonly string[],
+  { commonName, usage, extensions }: Wanted,
 ): Promise<Certificate> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: randomSerial(),
-    subject: `CN=${hosts[0] ?? "localhost"}`,
+    subject: `CN=${commonName}`,
     issuer: ca.subject,
     ...validity(),
     signingAlgorithm: ALGORITHM,
@@ -55,10 +80,8 @@ async function issue(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        hosts.map((host) => ({ type: isIP(host) === 0 ? "dns" : "ip", value: host })),
-      ),
+      new x509.ExtendedKeyUsageExtension([usage]),
+      ...extensions,
       await x509.AuthorityKeyIdentifierExtension.create(ca.publicKey),
     ],
   });

@@ -7,16 +7,16 @@ import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.t
 import { startDisruptionController } from "./actors/disruption.ts";
 import { startGarbageCollector } from "./actors/garbage-collector.ts";
 import { startNamespaceController } from "./actors/namespaces.ts";
-import { startServiceAccountTokenController } from "./actors/service-account-tokens.ts";
+import { startServiceAccountTokenController, type TokenKeys } from "./actors/service-account-tokens.ts";
 import type { Role } from "./identities.ts";
 
-export function startControlPlane(optionsOf: (role: Role) => ActorOptions, caPem: string): Actor {
+export function startControlPlane(optionsOf: (role: Role) => ActorOptions, keys: TokenKeys): Actor {
   const manager = optionsOf("controllerManager");
   return actorOf([
     startClusterRoleAggregation(optionsOf("clusterRoleAggregation")),
     startDisruptionController({ ...optionsOf("disruptionController"), reader: manager.client }),
     startGarbageCollector(optionsOf("garbageCollector")),
     startNamespaceController({ ...optionsOf("namespaceController"), reader: manager.client }),
-    startServiceAccountTokenController({ ...manager, caPem }),
+    startServiceAccountTokenController({ ...manager, ...keys }),
   ]);
 }

@@ -9,6 +9,8 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
 
+/** Of every new node, until the node controller has looked at it. */
+const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
 /** A node's quantity of each resource, where it differs from the kubelets' 32 CPUs and 128Gi. */
@@ -25,8 +27,10 @@ export async function createNode(client: KubeClient, name: string, capacity: Cap
     resource: nodes,
     key: { name },
     what: "ready and schedulable for virtual machines",
-    until: ({ metadata, status }) =>
-      isTrue(status?.conditions, "Ready") && metadata.labels?.[kubevirt.LABEL.schedulable] === "true",
+    until: ({ metadata, spec, status }) =>
+      isTrue(status?.conditions, "Ready") &&
+      metadata.labels?.[kubevirt.LABEL.schedulable] === "true" &&
+      !spec?.taints?.some(({ key }) => key === NOT_READY),
   });
 }
 
@@ -54,9 +58,16 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
+/** The default, a bridge, cannot be migrated. */
+const INTERFACES = [{ name: "default", masquerade: {} }];
+const NETWORKS = [{ name: "default", pod: {} }];
+
 /** What in a VMI's spec leads to each reason. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
-  DisksNotLiveMigratable: { volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate" } }] },
+  DisksNotLiveMigratable: {
+    volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate", capacity: "1Gi" } }],
+    devices: { disks: [{ name: "disk" }] },
+  },
   HostDeviceNotLiveMigratable: { devices: { hostDevices: [{ name: "gpu", deviceName: "example.com/gpu" }] } },
   InterfaceNotLiveMigratable: { devices: { interfaces: [{ name: "default", bridge: {} }] } },
 };
@@ -111,7 +122,8 @@ function specOf(vm: VirtualMachine): Spec {
   const { evictionStrategy, migratable = true, reason, memory = "1Gi" } = vm;
   const { volumes, devices } = migratable ? {} : obstacleFor(reason ?? "DisksNotLiveMigratable");
   return {
-    domain: { memory: { guest: memory }, ...(devices && { devices }) },
+    domain: { memory: { guest: memory }, devices: { interfaces: INTERFACES, ...devices } },
+    networks: NETWORKS,
     ...(volumes && { volumes }),
     ...(evictionStrategy !== undefined && { evictionStrategy }),
     ...placementOf(vm),

@@ -2,7 +2,16 @@
  * What the package kubevirt-sandbox offers.
  * Owns: which names are public. In this repository other code imports the files themselves.
  */
-export { startSandbox, type Sandbox, type SandboxOptions } from "./sandbox.ts";
+export {
+  startSandbox,
+  type RealOptions,
+  type RealSandbox,
+  type Sandbox,
+  type SandboxOptions,
+  type SimulatedOptions,
+  type SimulatedSandbox,
+} from "./sandbox.ts";
+export type { ProgramKnobs, ProgramName } from "./binaries/control-plane.ts";
 export type { Container, Images, Program } from "./processes/images.ts";
 export {
   createNode,

@@ -13,11 +13,14 @@ import { waitFor } from "./actors/wait-for.ts";
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;
   const [first, rest] = [manifests.filter((one) => one.kind === kind), manifests.filter((one) => one.kind !== kind)];
-  for (const manifest of first) await applyManifest(client, manifest);
-  for (const { metadata } of first) {
-    await waitFor(client, { resource: definitions, key: metadata, what: "established", until: isEstablished });
-  }
-  for (const manifest of rest) await applyManifest(client, manifest);
+  const apply = createApplier(client);
+  await Promise.all(first.map(apply));
+  await Promise.all(
+    first.map(({ metadata }) =>
+      waitFor(client, { resource: definitions, key: metadata, what: "established", until: isEstablished }),
+    ),
+  );
+  for (const manifest of rest) await apply(manifest);
 }
 
 interface Definition extends KubeObject {
@@ -35,14 +38,19 @@ function isEstablished({ status }: Definition): boolean {
   return (status?.conditions ?? []).some((one) => one.type === "Established" && one.status === "True");
 }
 
-async function applyManifest(client: KubeClient, manifest: Manifest): Promise<void> {
-  const { apiVersion, kind, metadata } = manifest;
-  const resource = (await discoverGroupVersion(client, apiVersion)).find((offered) => offered.kind === kind);
-  if (resource === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
-  try {
-    await client.create(resource, manifest);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    await client.patch(resource, metadata, { type: "merge", body: manifest });
-  }
+function createApplier(client: KubeClient): (manifest: Manifest) => Promise<void> {
+  const discovered = new Map<string, ReturnType<typeof discoverGroupVersion>>();
+  return async (manifest) => {
+    const { apiVersion, kind, metadata } = manifest;
+    const offers = discovered.get(apiVersion) ?? discoverGroupVersion(client, apiVersion);
+    discovered.set(apiVersion, offers);
+    const resource = (await offers).find((offered) => offered.kind === kind);
+    if (resource === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
+    try {
+      await client.create(resource, manifest);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      await client.patch(resource, metadata, { type: "merge", body: manifest });
+    }
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * The nodes of the cluster and all components that decide about their pods, except KubeVirt.
- * Owns: starting scheduler, node controllers and kubelets together. Does not own: what they do.
+ * The nodes of the cluster: their kubelets, and the components of a control plane that decide about them.
+ * Owns: starting each of the two together. Does not own: what they do.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
@@ -39,6 +39,15 @@ export interface NodesOptions extends NodeKnobs {
 
 export function startNodes({ optionsOf, runtime, kubelets: outages, stats, eviction = {} }: NodesOptions): Actor {
   const kubelets = { ...optionsOf("kubelets"), runtime, evictions: createKubeletEvictions(), outages };
+  return actorOf([
+    startNodeHeartbeats(kubelets),
+    startKubelets(kubelets),
+    startEvictionManagers({ ...kubelets, stats, configuration: eviction }),
+  ]);
+}
+
+/** All components but the kubelets that decide about nodes and their pods, except KubeVirt. */
+export function startNodeControllers(optionsOf: NodesOptions["optionsOf"]): Actor {
   const caches = startNodeCaches(optionsOf("controllerManager"));
   const nodeController = { ...optionsOf("nodeController"), caches };
   const actors = [
@@ -46,9 +55,6 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
     startNodeLifecycle(nodeController),
     startTaintManager(nodeController),
     startPodGarbageCollector({ ...optionsOf("podGarbageCollector"), caches }),
-    startNodeHeartbeats(kubelets),
-    startKubelets(kubelets),
-    startEvictionManagers({ ...kubelets, stats, configuration: eviction }),
   ];
   return actorOf(actors, [caches]);
 }

@@ -1,56 +1,76 @@
 /**
- * A cluster in one process: an API server, the actors that bring it to life, and KubeVirt.
- * Owns: starting everything in order, each part with its account, and stopping it. Does not own: any behaviour.
+ * A cluster for tests: a control plane, the actors that are its machines, and KubeVirt.
+ * Owns: what a sandbox is, whichever control plane it has; starting and stopping it. Does not own: the control planes
+ * (simulated.ts, real.ts), any behaviour.
  */
-import { createAuthority, type Authority } from "./certificates.ts";
-import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
-import type { ActorOptions } from "./actors/actor.ts";
-import { createClient, type KubeClient } from "./actors/client.ts";
-import { systemClock, type Clock } from "./actors/clock.ts";
+import type { ApiServer } from "./apiserver/server.ts";
+import type { KubeClient } from "./actors/client.ts";
+import type { Clock } from "./actors/clock.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
-import { createIdentities, USERS, type Role } from "./identities.ts";
-import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
-import { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
-import { createMigrationPlan, type MigrationPlan } from "./kubevirt/migration-plan.ts";
-import { createSwitch } from "./kubevirt/switch.ts";
-import { startControlPlane } from "./control-plane.ts";
-import { startMachines, type MachinesOptions } from "./machines.ts";
+import type { ProgramKnobs } from "./binaries/control-plane.ts";
+import type { Authority } from "./certificates.ts";
+import type { MigrationPlan } from "./kubevirt/migration-plan.ts";
+import type { NodeKnobs } from "./nodes.ts";
 import type { Images } from "./processes/images.ts";
-import { PodNetwork } from "./processes/pod-network.ts";
-import { NO_PROCESSES, type ProcessKnobs } from "./processes/processes.ts";
-import { createNodeKnobs, type NodeKnobs } from "./nodes.ts";
+import type { PodNetwork } from "./processes/pod-network.ts";
+import type { ProcessKnobs } from "./processes/processes.ts";
+import { startReal } from "./real.ts";
+import { startSimulated } from "./simulated.ts";
 
+/** What either control plane can do. */
 export interface SandboxOptions {
   /** 0 or missing: any free port. */
   readonly port?: number;
-  /**
-   * Only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are served.
-   */
-  readonly empty?: boolean;
   readonly migrationSeconds?: number;
   /** How long a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
   /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController?: boolean;
-  readonly deschedulerAnnotations?: boolean;
   /** KubeVirt deletes budgets whose controller is a VMI; on by default. */
   readonly budgetDeletion?: boolean;
   /** virt-api reviews evictions; on by default. */
   readonly evictionWebhook?: boolean;
+  /** KubeVirt annotates launcher pods for the descheduler. */
+  readonly deschedulerAnnotations?: true;
+  /** KubeVirt's, beside those that the sandbox's VMs need. */
+  readonly featureGates?: readonly string[];
   /** The kubelets' eviction thresholds; missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
-  readonly clock?: Clock;
   /**
    * Images that run as processes of this machine; their pods are ready when their probes say so, and webhooks reach them
    * through Services.
    */
   readonly images?: Images;
-  /** Deployments and ReplicaSets get their pods; off by default, unless there are images. */
+  /** Deployments and ReplicaSets get their pods. */
+  readonly workloads?: true;
+  /** Gets each error that an actor will retry. */
+  readonly onError?: (error: unknown, key: string) => void;
+}
+
+/** The control plane is simulated in this process. */
+export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
+  readonly controlPlane?: undefined;
+  /**
+   * Only the API server, disruption controller, garbage collector and token controller. KubeVirt's kinds are served.
+   */
+  readonly empty?: boolean;
+  /** Off by default. */
+  readonly deschedulerAnnotations?: boolean;
+  readonly clock?: Clock;
+  /** Off by default, unless there are images. */
   readonly workloads?: boolean;
   /** Repeats the faults of an earlier run. */
   readonly faultSeed?: number;
-  /** Gets each error that an actor will retry. */
-  readonly onError?: (error: unknown, key: string) => void;
+}
+
+/** The control plane is real programs of this machine. */
+export interface RealOptions extends SandboxOptions {
+  readonly controlPlane: {
+    /** With `bin/` and `gen/`: README.md says what is in them. */
+    readonly binaries: string;
+    /** `stop` only takes everything back, for the next sandbox of this process. */
+    readonly reuse?: boolean;
+  };
 }
 
 export interface Sandbox {
@@ -62,14 +82,9 @@ export interface Sandbox {
   /** The CA that the sandbox trusts; webhooks get their serving certificates from it. */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** What a test can do to the API server while it runs. */
-  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
-  readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
-  readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's annotations on launcher pods; off by default. */
-  readonly deschedulerAnnotations: { enabled: boolean };
-  readonly budgetDeletion: { enabled: boolean };
+  /** Away for a while, as when it is killed; all state is kept. */
+  readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
+  readonly migrations: { configure(options: MigrationOptions): void };
   /** Stops a node's kubelet, as when the machine is off, and starts it again. */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
   /** Of pods whose images run as processes. */
@@ -81,83 +96,46 @@ export interface Sandbox {
   stop(): Promise<void>;
 }
 
-type Close = () => Promise<void> | void;
+/** KubeVirt's back-off is virt-controller's own. */
+type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
+
+export interface SimulatedSandbox extends Sandbox {
+  /** What a test can do to the API server while it runs. */
+  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
+  readonly migrations: Pick<MigrationPlan, "configure">;
+  /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
+  readonly evacuationController: { enabled: boolean };
+  /** KubeVirt's annotations on launcher pods; off by default. */
+  readonly deschedulerAnnotations: { enabled: boolean };
+  readonly budgetDeletion: { enabled: boolean };
+}
+
+export interface RealSandbox extends Sandbox {
+  readonly programs: ProgramKnobs;
+}
+
+export function isSimulated(sandbox: Sandbox): sandbox is SimulatedSandbox {
+  return "evacuationController" in sandbox;
+}
+
+/** Gets what is to be stopped, the last one first. */
+export type Closers = (() => Promise<void> | void)[];
 
 /** If the start fails, everything already started is stopped. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const closers: Close[] = [];
+export async function startSandbox(options?: SimulatedOptions): Promise<SimulatedSandbox>;
+export async function startSandbox(options: RealOptions): Promise<RealSandbox>;
+export async function startSandbox(options: SimulatedOptions | RealOptions): Promise<Sandbox>;
+export async function startSandbox(options: SimulatedOptions | RealOptions = {}): Promise<Sandbox> {
+  const closers: Closers = [];
   const stop = async () => {
     for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
   };
   try {
-    return { ...(await start(options, closers)), stop };
+    const started =
+      options.controlPlane === undefined ? await startSimulated(options, closers) : await startReal(options, closers);
+    return { ...started, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-function machineOptions(options: SandboxOptions) {
-  const { terminationSeconds = 1, evictionWebhook = true, eviction, images = new Map<never, never>() } = options;
-  const { workloads = images.size > 0 } = options;
-  return { terminationSeconds, evictionWebhook, eviction, images, workloads };
-}
-
-async function start(options: SandboxOptions, closers: Close[]): Promise<Omit<Sandbox, "stop">> {
-  const { port = 0, clock = systemClock, empty = false, onError } = options;
-  const authority = await createAuthority("kubevirt-sandbox");
-  const { caPem } = authority;
-  const { tokens, tokenOf } = createIdentities();
-  const network = new PodNetwork();
-  const server = await startApiServer({
-    authority,
-    network,
-    port,
-    tokens,
-    definitions: KUBEVIRT_DEFINITIONS,
-    faults: new FaultPlan(options.faultSeed),
-    now: () => clock.now(),
-  });
-  closers.push(() => server.stop());
-  const credentialsOf = (role: Role) => ({ url: server.url, caPem, user: USERS[role].user, token: tokenOf(role) });
-  const optionsOf = (role: Role): ActorOptions => {
-    const client = createClient(kubeconfigOf(credentialsOf(role)));
-    closers.push(() => client.close());
-    return { client, clock, ...(onError && { onError }) };
-  };
-
-  const admin = optionsOf("admin").client;
-  const plan = createMigrationPlan(options.migrationSeconds);
-  const { evacuationController = true, deschedulerAnnotations = false, budgetDeletion = true } = options;
-  const knobs = {
-    evacuationController: createSwitch(evacuationController),
-    deschedulerAnnotations: createSwitch(deschedulerAnnotations),
-    budgetDeletion: createSwitch(budgetDeletion),
-    ...createNodeKnobs(),
-  };
-  const controlPlane = startControlPlane(optionsOf, caPem);
-  closers.push(() => controlPlane.stop());
-  const aggregate: typeof server.aggregate = (groupVersion, api) => server.aggregate(groupVersion, api);
-  const own = { admin, authority, optionsOf, plan, aggregate, network, apiServer: new URL(server.url) };
-  const machines = { ...own, ...knobs, ...machineOptions(options) };
-  const processes = empty ? NO_PROCESSES : await processesOf(machines, closers);
-  return {
-    url: server.url,
-    caPem,
-    adminToken: tokenOf("admin"),
-    kubeconfig: kubeconfigText(credentialsOf("admin")),
-    authority,
-    client: admin,
-    apiServer: server,
-    migrations: plan,
-    network,
-    processes,
-    ...knobs,
-  };
-}
-
-async function processesOf(options: MachinesOptions, closers: Close[]): Promise<ProcessKnobs> {
-  const machines = await startMachines(options);
-  closers.push(() => machines.stop());
-  return machines.processes;
 }

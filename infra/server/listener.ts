@@ -5,23 +5,24 @@
  */
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
+import { ARRIVAL, limitConnections } from "./connections.ts";
 
 export interface Pair {
   readonly certPem: string;
   readonly keyPem: string;
 }
 
-/** The app, which may go on after its answer. */
+/** The app, which may continue after its answer. */
 export type Answer = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {
   readonly port: number;
   /** New connections get this certificate; those that are open keep theirs. */
   present(pair: Pair): void;
-  /** Answers a request of this process. */
-  ask(request: Request): Promise<Response>;
+  /** Answers a request of this process, as a connection's or as `instead` does. */
+  ask(request: Request, instead?: Answer): Promise<Response>;
   /** From now on each answer asks its client to connect anew. */
   turnAway(): void;
   /** Resolves once everything that was begun has been answered and has ended. */
@@ -45,23 +46,25 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     passThroughOnException: () => undefined,
     props: {},
   };
-  const ask = async (request: Request) => await answer(request, context);
+  const ask = async (request: Request, instead = answer) => await instead(request, context);
   let isTurningAway = false;
-  const answerOverTls = async (request: Request) => {
+  const answerOverTls = async (request: Request, { incoming }: Arrived) => {
     const response = await ask(request);
-    // Said with the answer, not when the review came in: it may have been held, and its connection would stay open.
-    if (isTurningAway) response.headers.set("connection", "close");
+    const isKnown = hasShownToken(request, response);
+    if (isKnown) connections.trust(incoming.socket);
+    // Said with the answer, not when the review came in, or its connection would stay open.
+    if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };
   // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
   const open = new Set<ServerResponse>();
-  const server = createServer(contextOf(first), (request, response) => {
+  const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS }, (request, response) => {
     open.add(response);
     response.on("close", () => open.delete(response));
     void handle(request, response);
   });
-  server.keepAliveTimeout = IDLE_MS;
+  const connections = limitConnections(server);
   return {
     port: await portOf(server, port),
     present(pair) {
@@ -79,6 +82,13 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
       while (begun.size > 0) await Promise.all(begun);
     },
   };
+}
+
+type Arrived = HttpBindings | Http2Bindings;
+
+/** No door below /clusters/ is opened without one. */
+function hasShownToken({ url }: Request, { ok }: Response): boolean {
+  return ok && new URL(url).pathname.startsWith("/clusters/");
 }
 
 function isStream(response: ServerResponse): boolean {

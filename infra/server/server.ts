@@ -49,10 +49,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     fetch: (url, init) => fetch(url, init),
     now: () => clock.now(),
     sleep: (ms) => new Promise((resolve) => clock.setTimer(ms, resolve)),
+    timeout: (ms) => AbortSignal.timeout(ms),
+    random: Math.random,
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
-  const app = createApp(platform, state);
+  // The relay is in this process: a delivery over a connection is a stranger's.
+  const app = createApp(platform, state, { takesEvents: false });
+  const relayed = createApp(platform, state);
   // Only this process signs with it.
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   // Until the Secret has been read, nothing opens a door.
@@ -68,6 +72,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
   const answer = (request: Request, context: ExecutionContext) => app.fetch(request, env(), context);
+  const answerRelay = (request: Request, context: ExecutionContext) => relayed.fetch(request, env(), context);
   let listener: Listener | undefined;
   let relay: Relay | undefined;
   let isLeaving = false;
@@ -85,7 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       clock,
       random: Math.random,
       // To the app in this process: nothing travels.
-      fetch: (url, post) => opened.ask(new Request(url, post)),
+      fetch: (url, post) => opened.ask(new Request(url, post), answerRelay),
       log,
     });
     log("info", "serving", { port: opened.port });
@@ -108,7 +113,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     keepTicking(
       {
         clock,
-        isLeader: () => leadership.isLeader(),
+        // Without its tokens it would find every webhook wrong.
+        isLeader: () => listener !== undefined && leadership.isLeader(),
         tick: (scheduledTime) => runTick(scheduledTime, { env: env(), platform, state }),
         onFailure: told("the scheduled tick"),
       },

@@ -1,17 +1,14 @@
-/**
- * Installs Lifeboat in a cluster as `lifeboat install` does, without its command line.
- * Owns: the cluster's client as the command's, waiting for the token. Does not own: what is applied and how (infra/cli/install).
- */
+/** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Send } from "../../shared/cluster/transport.ts";
 import type { Host } from "../cli/host.ts";
 import { Applier } from "../cli/install/apply.ts";
 import { applyAll } from "../cli/install/install.ts";
 import { type Manifest, manifestsIn } from "../cli/install/manifests.ts";
-import { DEFINITIONS, type Home, plan } from "../cli/install/plan.ts";
+import { DEFINITIONS, type Home, plan, usualMarking } from "../cli/install/plan.ts";
+import { createToken, listTokens } from "../cli/install/token.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
-import { type KubeObject, type Resource, secrets } from "../sandbox/actors/resources.ts";
-import { waitFor } from "../sandbox/actors/wait-for.ts";
+import type { KubeObject, Resource } from "../sandbox/actors/resources.ts";
 
 export interface Site {
   /** Where the Worker answers for this cluster, without a trailing slash. */
@@ -42,19 +39,14 @@ export const lifeboatConfigurations: Resource<LifeboatConfiguration> = {
   namespaced: false,
 };
 const CONFIGURATION = { name: "lifeboat" };
-const TOKEN_SECRET = { namespace: "lifeboat-system", name: "lifeboat-token" };
 
 export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
   const { url, webhookToken, caPem, optional } = site;
   const home = { in: "Worker", url, webhookToken, caBundle: Buffer.from(caPem).toString("base64") } as const;
   await applyAsCommand(client, plannedFor(home, optional));
-  const secret = await waitFor(client, {
-    resource: secrets,
-    key: TOKEN_SECRET,
-    what: "filled with a token",
-    until: ({ data }) => data?.["token"] !== undefined,
-  });
-  return { token: Buffer.from(secret.data?.["token"] ?? "", "base64").toString() };
+  const send = () => sendOver(client);
+  const [there] = await listTokens(send());
+  return { token: there?.token ?? (await createToken(send, SILENT)).token };
 }
 
 /** As `kubectl apply -k infra/kubernetes` has it: with the impersonation that every supported Kubernetes knows. */
@@ -63,7 +55,7 @@ const ANY_KUBERNETES = 33;
 /** `optional`: further files of infra/kubernetes. */
 export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
   const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
-  return plan({ minor: ANY_KUBERNETES, kubevirtNamespace: "kubevirt", parts, home });
+  return plan({ marking: usualMarking(ANY_KUBERNETES), kubevirtNamespace: "kubevirt", parts, home });
 }
 
 export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {

@@ -49,8 +49,11 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await createMigration(action, send);
     case "AdoptMigration":
       return await patch(send, object(MIGRATIONS, action.migration), patches.adopt(action));
+    case "SkipBackoff":
+      return await patch(send, object(MIGRATIONS, action.migration), patches.skipBackoff(action));
     case "DeleteMigration":
-      return await remove(send, MIGRATIONS, action.migration);
+      // One that has begun since it was seen waiting is not to be aborted.
+      return await remove(send, MIGRATIONS, action.migration, action.migration.phase !== "Running");
     case "CreateBudget":
       return await create(send, collection(BUDGETS, action.vmi.namespace), manifests.budget(action, now));
     case "EnsureBudget":

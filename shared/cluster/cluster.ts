@@ -3,7 +3,7 @@
  * Owns: what is asked for each fact. Does not own: decisions, what an action becomes (act.ts).
  */
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import { END_PHASES } from "../policy/evacuation/phase.ts";
+import { END_PHASES, type EndPhase, isUnfinished } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -22,15 +22,19 @@ import { proveAnnotating, proveMarking } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
 import { readRefusal } from "./read-refusal.ts";
 import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
-import { type Endpoint, type Send, sender } from "./transport.ts";
+import { type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 import { patch } from "./write.ts";
 
 export interface ClusterOptions {
   readonly endpoint: Endpoint;
   /** Every request ends with this signal. */
   readonly signal: AbortSignal;
+  /** A signal that aborts after so many milliseconds. */
+  readonly timeout: (ms: number) => AbortSignal;
   readonly onOddItem: OnOddItem;
   readonly now: () => Date;
+  /** Room for the answers. */
+  readonly hold?: Hold;
 }
 
 type Marking = Pick<Settings, "kubevirtNamespace" | "marking">;
@@ -38,9 +42,9 @@ type Marking = Pick<Settings, "kubevirtNamespace" | "marking">;
 /** 404 is undefined; what is no answer to the question throws a ClusterError. */
 export type Cluster = ReturnType<typeof connect>;
 
-export function connect({ endpoint, signal, onOddItem, now }: ClusterOptions) {
-  const send = sender(endpoint, signal);
-  const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(ms)]));
+export function connect({ endpoint, signal, timeout, onOddItem, now, hold }: ClusterOptions) {
+  const send = sender(endpoint, signal, hold);
+  const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, timeout(ms)]), hold);
   return {
     ...deschedulingClient(send, onOddItem),
     ...preflightReads(send, onOddItem),
@@ -129,15 +133,27 @@ function vmiReads(send: Send, onOddItem: OnOddItem) {
 }
 
 /** The CRD's selectable fields know `=` and `!=` only. */
-const NOT_ENDED = END_PHASES.map((phase) => `status.phase!=${phase}`).join(",");
+const NOT_ENDED = selectorOf(END_PHASES);
+/** No field tells of a condition. What is left of one that has moved the full scan finds; there are too many of them. */
+const MAYBE_UNFINISHED = selectorOf(END_PHASES.filter((phase) => phase !== "Withdrawn" && phase !== "Abandoned"));
+
+function selectorOf(excluded: readonly EndPhase[]): string {
+  return excluded.map((phase) => `status.phase!=${phase}`).join(",");
+}
 
 function evacuationReads(send: Send, onOddItem: OnOddItem) {
   const list = { resource: "evacuations", schema: Evacuation, onOddItem } as const;
   return {
-    /** Of a VMI or a node: ended ones included. `Active`: those of the whole cluster that have not ended. */
-    async listEvacuations(scope: "All" | "Active" | NamespacedName | { readonly sourceNode: string }) {
+    /**
+     * Of a VMI or a node: ended ones included. `Active`: those of the whole cluster that have not ended; `Unfinished`: also those whose mark
+     * or migration is still to be taken back.
+     */
+    async listEvacuations(scope: "All" | "Active" | "Unfinished" | NamespacedName | { readonly sourceNode: string }) {
       if (scope === "All") return await readAll(send, list);
       if (scope === "Active") return await readAll(send, { ...list, fieldSelector: NOT_ENDED });
+      if (scope === "Unfinished") {
+        return (await readAll(send, { ...list, fieldSelector: MAYBE_UNFINISHED })).filter(isUnfinished);
+      }
       if ("sourceNode" in scope) {
         return await readAll(send, { ...list, fieldSelector: `status.sourceNode=${scope.sourceNode}` });
       }

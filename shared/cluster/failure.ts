@@ -11,8 +11,10 @@ export type Failure =
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   /** It answered with more than we hold at a time. */
   | { readonly reason: "TooLarge"; readonly request: string }
-  /** Something answered that is no Kubernetes API server, or not the object that was asked for. */
-  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string }
+  /** Lifeboat itself holds as much as it can at a time: see budget.ts. */
+  | { readonly reason: "Busy" }
+  /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
+  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true }
   /** The answer to a marking lacks the mark: KubeVirt has put the status back. */
   | { readonly reason: "MarkNotKept"; readonly vmi: string };
 
@@ -36,6 +38,15 @@ export function isLasting(failure: Failure): boolean {
   return failure.code >= 400 && failure.code < 500;
 }
 
+export function isBusy(error: unknown): boolean {
+  return error instanceof ClusterError && error.failure.reason === "Busy";
+}
+
+/** Whether an object cannot be understood as it is: until it changes, no other request for it helps. */
+export function isOddObject(failure: Failure): boolean {
+  return failure.reason === "Unintelligible" && failure.odd === true;
+}
+
 /** Whether nothing answered, which the next request will most likely meet too. */
 export function isSilence({ failure }: ClusterError): boolean {
   return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
@@ -47,6 +58,8 @@ const CODES: Readonly<Record<number, string>> = {
   429: "429 Too Many Requests",
 };
 
+export const BUSY = "Lifeboat is reviewing as much as it can at a time";
+
 export function describeFailure(f: Failure): string {
   switch (f.reason) {
     case "Unreachable":
@@ -55,6 +68,8 @@ export function describeFailure(f: Failure): string {
       return "the API server did not answer in time";
     case "Refused":
       return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
+    case "Busy":
+      return BUSY;
     case "TooLarge":
       return `the answer to ${f.request} is larger than any object`;
     case "Unintelligible":

@@ -26,10 +26,12 @@ export interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string;
 }
 
 const TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+const OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 export function identityReviews(send: Send) {
   return {
@@ -45,6 +47,13 @@ export function identityReviews(send: Send) {
       const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
       const answer = await send({ method: "POST", path: ACCESS, body });
       return parseAnswer(Access, answer.body, `POST ${ACCESS}`).status.allowed;
+    },
+    /** Every account may ask this. */
+    async mayI(right: Right): Promise<boolean> {
+      const spec = { resourceAttributes: right };
+      const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec };
+      const answer = await send({ method: "POST", path: OWN_ACCESS, body });
+      return parseAnswer(Access, answer.body, `POST ${OWN_ACCESS}`).status.allowed;
     },
   };
 }

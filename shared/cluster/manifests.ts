@@ -6,6 +6,7 @@ import type { NewEvacuation, Story } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
+import { withoutFractions } from "../policy/time.ts";
 import type { ActionOf } from "./write.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
@@ -87,7 +88,7 @@ export function eventNamespace({ about: { namespace } }: Story): string {
 /** The name depends on what is told and on what occasion: telling it twice makes one Event. */
 export function event(story: Story, now: Date): unknown {
   const { about, type, reason, message, occasion } = story;
-  const time = now.toISOString().replace(/\.\d+Z$/, "Z");
+  const time = withoutFractions(now.toISOString());
   const { kind, namespace, name, uid } = about;
   return {
     apiVersion: "v1",

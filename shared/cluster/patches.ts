@@ -129,6 +129,10 @@ export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigrati
   return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
 }
 
+export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">): unknown {
+  return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
+}
+
 /** What a status may leave out: a merge patch takes it away by null. */
 const OPTIONAL_FIELDS = [
   "migration",
@@ -139,8 +143,8 @@ const OPTIONAL_FIELDS = [
 ] as const satisfies readonly (keyof EvacuationStatus)[];
 
 export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): unknown {
-  const absent = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, null]));
-  return { metadata: { resourceVersion }, status: { ...absent, ...status } };
+  const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, status[field] ?? null]));
+  return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
 export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): unknown {

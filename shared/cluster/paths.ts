@@ -19,6 +19,7 @@ const KINDS = {
   namespaces: "/api/v1",
   persistentvolumeclaims: "/api/v1",
   persistentvolumes: "/api/v1",
+  resourcequotas: "/api/v1",
   leases: "/apis/coordination.k8s.io/v1",
   priorityclasses: "/apis/scheduling.k8s.io/v1",
   poddisruptionbudgets: "/apis/policy/v1",

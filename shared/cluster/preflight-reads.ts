@@ -1,9 +1,9 @@
 /**
- * The lists that only a preflight reads: two of pods, and the volumes.
+ * The lists that only a preflight reads: two of pods, quotas, and the volumes.
  * Owns: which ones, and that what does not parse is counted: a verdict without it is none. Does not own: when (shared/pass).
  */
-import type { NeighbourPod, PreflightPod, Volume } from "../policy/preflight/facts.ts";
-import { neighbourPodSchema, PersistentVolume, preflightPodSchema } from "./kinds/preflight.ts";
+import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
+import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./kinds/preflight.ts";
 import { type OnOddItem, readAll } from "./read.ts";
 import type { Send } from "./transport.ts";
 
@@ -34,6 +34,8 @@ export function preflightReads(send: Send, onOddItem: OnOddItem) {
         const fieldSelector = `spec.nodeName!=,spec.nodeName!=${node},status.phase!=Succeeded,status.phase!=Failed`;
         return readAll(send, { resource: "pods", fieldSelector, schema: neighbourPodSchema(), onOddItem: count });
       }),
+    listQuotas: (): Promise<Listed<QuotaFacts>> =>
+      list((count) => readAll(send, { resource: "resourcequotas", schema: ResourceQuota, onOddItem: count })),
     /** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
     listVolumes: (): Promise<Listed<Volume>> =>
       list(async (count) => {

@@ -22,10 +22,15 @@ export async function readConfiguration(send: Send): Promise<ConfigurationFacts 
   try {
     return await readOne(send, RESOURCE, { namespace: "", name: CONFIGURATION }, LifeboatConfiguration);
   } catch (error) {
-    const isOdd = error instanceof ClusterError && error.failure.reason === "Unintelligible";
-    if (!isOdd || (await isServed(send).catch(() => true))) throw error;
+    if (!isPageNotFound(error) || (await isServed(send).catch(() => true))) throw error;
     return undefined;
   }
+}
+
+function isPageNotFound(error: unknown): boolean {
+  if (!(error instanceof ClusterError)) return false;
+  const { failure } = error;
+  return failure.reason === "Unintelligible" || (failure.reason === "Refused" && failure.code === 404);
 }
 
 async function isServed(send: Send): Promise<boolean> {

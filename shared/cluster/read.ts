@@ -2,7 +2,7 @@
  * Reading: single objects (404 is undefined) and whole lists, page by page.
  * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/pass).
  */
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";
 import { collection, isObjectKey, object, type Resource } from "./paths.ts";
@@ -14,12 +14,24 @@ const PAGE_SIZE = 250;
 /** Told of an item of a list that does not parse: it is left out, the rest is not. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
-/** Parses an answer, or throws saying which field was not what was expected. */
-export function parseAnswer<S extends z.ZodMiniType>(schema: S, body: unknown, request: string): z.output<S> {
+/**
+ * Parses an answer, or throws saying which field was not what was expected. `name`: of the one object that was asked for. Where the answer
+ * has another name, or none, a proxy may have written it, and the next answer may be the object.
+ */
+export function parseAnswer<S extends z.ZodMiniType>(
+  schema: S,
+  body: unknown,
+  request: string,
+  name?: string,
+): z.output<S> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  throw new ClusterError({ reason: "Unintelligible", request, issue: issueOf(parsed.error) });
+  const isNamed = name !== undefined && Named.safeParse(body).data?.metadata.name === name;
+  const issue = issueOf(parsed.error);
+  throw new ClusterError({ reason: "Unintelligible", request, issue, ...(isNamed && { odd: true }) });
 }
+
+const Named = z.lazy(() => z.object({ metadata: z.object({ name: z.string() }) }));
 
 function issueOf(error: z.core.$ZodError): string {
   const [issue] = error.issues;
@@ -35,7 +47,7 @@ export async function readOne<S extends z.ZodMiniType>(
   if (!isObjectKey(key)) return undefined;
   const path = object(resource, key);
   const { code, body } = await send({ method: "GET", path, expect: [404] });
-  return code === 404 ? undefined : parseAnswer(schema, body, `GET ${path}`);
+  return code === 404 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 
 /** Which objects of a resource. */

@@ -3,6 +3,7 @@
  * Owns: addresses, credentials, deadlines, and telling an API server's answer from anything else. Does not own: what the
  * answers mean (the readers and `act`).
  */
+import type { Held } from "./budget.ts";
 import { ClusterError } from "./failure.ts";
 
 /** The platform's `fetch`, or that of a binding into a private network. */
@@ -48,29 +49,45 @@ export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
  */
 export const LARGEST_ANSWER_BYTES = 8 * 1024 * 1024;
 
+/** Opened for each request; ended once its answer is parsed. */
+export type Hold = () => Held;
+
+const HOLD_ANY: Hold = () => ({ take: () => true, end: () => undefined });
+const NOT_SERVED = "404 page not found\n";
+
 /** A sender whose requests all end by the signal at the latest. */
-export function sender(endpoint: Endpoint, signal: AbortSignal): Send {
+export function sender(endpoint: Endpoint, signal: AbortSignal, hold = HOLD_ANY): Send {
   return async (request) => {
-    const label = `${request.method} ${request.path}`;
-    const { status, text, bytes } = await exchange(endpoint, request, signal);
-    if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
-    if (status >= 300 && !request.expect?.includes(status)) {
-      throw new ClusterError({ reason: "Refused", code: status, request: label });
+    const held = hold();
+    try {
+      return await answerTo(endpoint, request, signal, held);
+    } finally {
+      held.end();
     }
-    const body = request.bodiless && text === "" ? undefined : parse(text, label);
-    // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
-    if (status >= 400 && !isStatus(body, status)) {
-      throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
-    }
-    return { code: status, body, bytes };
   };
+}
+
+async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held): Promise<ApiAnswer> {
+  const label = `${request.method} ${request.path}`;
+  const { status, text, bytes } = await exchange(endpoint, request, signal, held);
+  if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
+  // Where it does not serve a kind at all, its answer is no Status.
+  if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
+    throw new ClusterError({ reason: "Refused", code: status, request: label });
+  }
+  const body = request.bodiless && text === "" ? undefined : parse(text, label);
+  // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
+  if (status >= 400 && !isStatus(body, status)) {
+    throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
+  }
+  return { code: status, body, bytes };
 }
 
 /**
  * The API server, or what is in between, may close an idle connection just when a request goes out on it. A read is sent once more, as Go's
  * HTTP client does; a write may have been done.
  */
-async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal) {
+async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
   const url = `${endpoint.server}${request.path}${query.size === 0 ? "" : `?${query.toString()}`}`;
@@ -82,14 +99,15 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
       redirect: "manual",
       signal,
     });
-    return { status: response.status, ...(await textOf(response)) };
+    return { status: response.status, ...(await textOf(response, held)) };
   };
   try {
     return await attempt().catch((error: unknown) => {
-      if (request.method !== "GET" || signal.aborted) throw error;
+      if (request.method !== "GET" || signal.aborted || error instanceof ClusterError) throw error;
       return attempt();
     });
   } catch (cause) {
+    if (cause instanceof ClusterError) throw cause;
     throw new ClusterError({ reason: signal.aborted ? "DeadlineExceeded" : "Unreachable" }, { cause });
   }
 }
@@ -101,7 +119,7 @@ const CHUNK_BYTES = 32 * 1024;
  * No text if it is too large; the rest of it is not read then. Chunks share their memory. By default workerd hands out 4 KiB
  * at a time, at 3 × the CPU.
  */
-async function textOf({ body }: Response): Promise<{ readonly text?: string; readonly bytes: number }> {
+async function textOf({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
   const reader = body.getReader({ mode: "byob" });
   const decoder = new TextDecoder();
@@ -112,6 +130,7 @@ async function textOf({ body }: Response): Promise<{ readonly text?: string; rea
       if (done) return { text: text + decoder.decode(), bytes };
       bytes += value.byteLength;
       if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
+      if (!held.take(value.byteLength)) throw new ClusterError({ reason: "Busy" });
       text += decoder.decode(value, { stream: true });
       memory = value.buffer;
     }

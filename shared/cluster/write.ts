@@ -40,15 +40,16 @@ export async function patch(send: Send, path: string, body: unknown, meanings = 
   return await write(send, { method: "PATCH", path, body }, meanings);
 }
 
+type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
+
+/** `asSeen`: only if nothing of it has changed. */
 export async function remove(
   send: Send,
   resource: Resource,
-  { namespace, name, uid }: NamespacedName & { readonly uid: string },
+  { namespace, name, uid, resourceVersion }: Observed,
+  asSeen = false,
 ): Promise<ActResult> {
   const path = object(resource, { namespace, name });
-  return await write(
-    send,
-    { method: "DELETE", path, body: { preconditions: { uid } } },
-    { 404: "Done", 409: "Conflict" },
-  );
+  const preconditions = { uid, ...(asSeen && { resourceVersion }) };
+  return await write(send, { method: "DELETE", path, body: { preconditions } }, { 404: "Done", 409: "Conflict" });
 }

@@ -46,7 +46,6 @@ const Evacuation = z.lazy(() =>
 
 const Guard = z.lazy(() =>
   z.object({
-    mode: oneOf(guard.mode, ["Hold", "Deny", "Off"]),
     deadlineSeconds: z.prefault(
       z.object({
         Preemption: seconds(guard.deadlineSeconds.Preemption),
@@ -60,7 +59,6 @@ const Guard = z.lazy(() =>
       [...guard.requesters],
     ),
     nodeTerminators: z._default(z.array(z.string("expected a username")), [...guard.nodeTerminators]),
-    maxHolds: z._default(z.int("expected a whole number").check(z.nonnegative("expected 0 or more")), guard.maxHolds),
   }),
 );
 

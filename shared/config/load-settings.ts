@@ -4,14 +4,14 @@
  *
  * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is
  * reported. What cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without
- * the configuration nothing about feature gates, and to go on as if they were off would let go of what a guard is to hold. The
+ * the configuration nothing about feature gates, and to go on as if they were off would let go of what a guard is to keep. The
  * last ones seen count, and if there are none, the failure is the caller's.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isSilence } from "../cluster/failure.ts";
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { areEvictionsCovered } from "../policy/budget/budget-mode.ts";
-import { isGuardOn } from "../policy/guard/guarded.ts";
+import { isGateOn } from "../policy/guard/guarded.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { isShieldWanted } from "../policy/shield/shield.ts";
@@ -102,7 +102,7 @@ async function orLast<T>(
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
 async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
-  if (settings.reconcilers.budget !== "Auto" || !isGuardOn("Preemption", settings)) return false;
+  if (settings.reconcilers.budget !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
     cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
     cluster.getWebhooks(GUARD_WEBHOOKS),

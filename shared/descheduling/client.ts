@@ -15,7 +15,7 @@ import type { LeaseFacts } from "./cycle/lease.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./plugins/facts.ts";
 import { deschedulerPodSchema, NodeWithResources } from "./reads/projections.ts";
 import { Claim, Namespace, PriorityClass } from "./reads/schemas.ts";
-import { evict } from "./writes/evict.ts";
+import { evict, type EvictionOptions } from "./writes/evict.ts";
 import { giveLeaseBack, readLease, takeLease } from "./writes/lease.ts";
 
 export interface DeschedulingClient {
@@ -35,8 +35,8 @@ export interface DeschedulingClient {
   giveDeschedulingLeaseBack(taken: LeaseFacts): Promise<ActResult>;
   /** By key, how much each grows. */
   countRequests(growth: ReadonlyMap<string, number>): Promise<ActResult>;
-  /** A refusal is an answer, with its code and message. Without a grace period the pod's own counts. */
-  evict(nominated: Nominated, gracePeriodSeconds?: number): Promise<EvictionAnswer>;
+  /** A refusal is an answer, with its code and message. */
+  evict(nominated: Nominated, options: Omit<EvictionOptions, "annotations">): Promise<EvictionAnswer>;
 }
 
 export function deschedulingClient(send: Send, onOddItem: OnOddItem): DeschedulingClient {
@@ -68,6 +68,6 @@ export function deschedulingClient(send: Send, onOddItem: OnOddItem): Descheduli
     takeDeschedulingLease: (found, now) => takeLease(send, found, now),
     giveDeschedulingLeaseBack: (taken) => giveLeaseBack(send, taken),
     countRequests: (growth) => addToCounters(growth, send),
-    evict: (nominated, gracePeriodSeconds) => evict(send, nominated, gracePeriodSeconds),
+    evict: (nominated, options) => evict(send, nominated, options),
   };
 }

@@ -64,7 +64,7 @@ async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
   const steps = runCycle({ ...observed, policy, settings, inBackground, until, now: began });
   let next = steps.next();
   while (next.done !== true) {
-    const result = dryRun && next.value.step !== "Look" ? granted(next.value) : await tried(next.value, deps);
+    const result = (dryRun ? assumed(next.value) : undefined) ?? (await tried(next.value, deps));
     next = steps.next({ ...result, now: deps.now() });
   }
   return next.value;
@@ -87,7 +87,7 @@ const WHEN_FAILED = {
   Evict: { step: "Evict", outcome: "Unknown" },
 } as const satisfies Record<Step["step"], Outcome>;
 
-async function perform(step: Step, { cluster, settings, policy }: DeschedulingDeps): Promise<Outcome> {
+async function perform(step: Step, { cluster, settings, policy, dryRun }: DeschedulingDeps): Promise<Outcome> {
   switch (step.step) {
     case "Act":
       return { step: "Act", outcome: await cluster.act(step.action, settings) };
@@ -98,14 +98,13 @@ async function perform(step: Step, { cluster, settings, policy }: DeschedulingDe
       return { step: "Look", evacuations: await cluster.listEvacuations({ namespace, name }) };
     }
     case "Evict": {
-      const answer = await cluster.evict(step.nominated, policy.gracePeriodSeconds);
+      const answer = await cluster.evict(step.nominated, { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun });
       return { step: "Evict", outcome: interpretAnswer(answer, step.inBackground ? policy.messagePrefixes : []) };
     }
   }
 }
 
-/** What a dry run assumes of each step that would change something. */
-function granted(step: Exclude<Step, { step: "Look" }>): Outcome {
-  if (step.step === "Evict") return { step: "Evict", outcome: step.inBackground ? "Background" : "Evicted" };
-  return { step: step.step, outcome: "Done" };
+/** In a dry run: undefined for what is asked nevertheless. Webhooks and budgets say what becomes of an eviction, without its being done. */
+function assumed({ step }: Step): Outcome | undefined {
+  return step === "Act" || step === "Withdraw" ? { step, outcome: "Done" } : undefined;
 }

@@ -12,6 +12,7 @@ export const BLOCKED_REASONS = [
   "NotScheduled",
   "BeingReceived",
   "DecentralizedMigration",
+  "PersonsMigration",
   "NotLiveMigratable",
   "DisksNotLiveMigratable",
   "InterfaceNotLiveMigratable",

@@ -5,7 +5,7 @@
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";
-import { type Action, isOptional } from "../policy/action.ts";
+import { type Action, isOptional, type NewEvacuation } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 
@@ -19,25 +19,63 @@ export interface Acted {
 export interface Acting {
   readonly cluster: Cluster;
   readonly settings: Settings;
+  /** Connections with less time, for what a mark does not depend on. Absent: `cluster`. */
+  readonly besides?: () => Cluster;
+  readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
 }
 
 /**
  * In order, up to the first conflict. A disruption's Evacuation comes before its mark: a look that finds a mark alone takes it
  * for KubeVirt's and begins an evacuation of another cause, which knows no deadline and goes on when the taint is gone. That
- * of an eviction is written at the same time as the rest: nothing else depends on it.
+ * of an eviction is written at the same time as the rest: nothing else depends on it. `EvacuationUnknown`: first, too, but one that has
+ * ended under its name, which no list has shown, does not keep the VM from being marked.
+ *
+ * A VM whose Evacuation cannot be created (a quota, a policy, a namespace that ends) is marked all the same. What failed for the moment
+ * only is thrown after that, to be created by another look.
  */
 export async function actInOrder(
   actions: readonly Action[],
   deps: Acting,
-  how: "AtOnce" | "EvacuationFirst" = "AtOnce",
+  how: "AtOnce" | "EvacuationFirst" | "EvacuationUnknown" = "AtOnce",
 ): Promise<Acted> {
   const creation = actions.find((action) => action.verb === "CreateEvacuation");
-  const creating = creation && deps.cluster.createEvacuation(creation.evacuation);
-  if (how === "EvacuationFirst" && (await creating) === "Conflict") return { done: false };
   const others = actions.filter((action) => action !== creation);
-  const [created, done] = await Promise.all([creating, othersInOrder(others, deps)]);
-  if (created === undefined) return { done };
-  return created === "Conflict" ? { done: false } : { done, created };
+  if (creation === undefined) return { done: await othersInOrder(others, deps) };
+  const creating = create(creation.evacuation, deps);
+  if (how === "AtOnce") return outcomeOf(...(await Promise.all([creating, othersInOrder(others, deps)])));
+  const created = await creating;
+  if (created === "Conflict" && how === "EvacuationFirst") return { done: false };
+  const done = await othersInOrder(isEvacuation(created) ? others : others.map(withoutLabel), deps);
+  return created === "Conflict" ? { done } : outcomeOf(created, done);
+}
+
+type Created = EvacuationFacts | "Conflict" | ClusterError;
+
+function isEvacuation(created: Created): created is EvacuationFacts {
+  return created !== "Conflict" && !(created instanceof ClusterError);
+}
+
+function outcomeOf(created: Created, done: boolean): Acted {
+  if (isEvacuation(created)) return { done, created };
+  if (created === "Conflict") return { done: false };
+  if (!isLasting(created.failure)) throw created;
+  return { done };
+}
+
+/** Only the end of an Evacuation takes the label off. */
+function withoutLabel(action: Action): Action {
+  return action.verb === "Mark" ? { ...action, urgency: "normal" } : action;
+}
+
+/** Also what failed is a result: it is not to end what is done at the same time. */
+async function create(evacuation: NewEvacuation, { cluster, besides, onFailure }: Acting): Promise<Created> {
+  try {
+    return await (besides?.() ?? cluster).createEvacuation(evacuation);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.("creating an Evacuation", error);
+    return error;
+  }
 }
 
 /** Between two looks another function may act; after so many the caller has to come again. */
@@ -61,7 +99,8 @@ async function othersInOrder(actions: readonly Action[], deps: Acting): Promise<
 
 async function isDone(action: Action, deps: Acting): Promise<boolean> {
   try {
-    const result = await deps.cluster.act(action, deps.settings);
+    const cluster = isOptional(action) ? (deps.besides?.() ?? deps.cluster) : deps.cluster;
+    const result = await cluster.act(action, deps.settings);
     if (result === "Done" || !needsBudget(action)) return result === "Done";
     return await unlessForbidden(() => makeBudget(action, deps));
   } catch (error) {

@@ -8,7 +8,6 @@ import { newEvacuation } from "../policy/evacuation/identity.ts";
 import { isMarked } from "../policy/evacuation/mark.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
-import { FOUND_MARKED } from "../policy/names.ts";
 import type { Observer } from "./world.ts";
 
 export type Cancelling =
@@ -45,7 +44,8 @@ async function begun(
   evacuations: readonly EvacuationFacts[],
   { cluster, now }: { readonly cluster: Cluster; readonly now: Date },
 ): Promise<readonly EvacuationFacts[]> {
-  const beginning = { cause: "ApiEviction", requestedBy: FOUND_MARKED } as const;
+  // Whoever cancels may be any user, and who has the VM evicted is not known.
+  const beginning = { cause: "Operator", requestedBy: "" } as const;
   const created = await cluster.createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }));
   return created === "Conflict" ? [] : [created];
 }

@@ -39,6 +39,7 @@ export async function retryVm(
 ): Promise<Evacuating | { readonly result: "NothingFailed" }> {
   const { vmi, evacuations } = await read(key, asking.cluster);
   if (vmi === undefined) return { result: "NotRunning" };
+  if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
   const created = await begun(vmi, evacuations, asking);

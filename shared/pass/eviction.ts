@@ -7,7 +7,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction/eviction.ts";
 import type { Settings } from "../policy/settings.ts";
-import { actInOrder, lookAndAct } from "./act-in-order.ts";
+import { type Acting, actInOrder, lookAndAct } from "./act-in-order.ts";
 import { observeSubject } from "./observe-subject.ts";
 
 export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
@@ -31,6 +31,8 @@ export interface ReviewDeps {
   /** Read at the same time as pod and VMI. */
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
+  /** Told of what could not be done, and does not keep the decision from being true. */
+  readonly onFailure?: Acting["onFailure"];
 }
 
 /** Decides without changing anything. */
@@ -59,7 +61,8 @@ export async function ruleOnEviction(
     const review = await reviewEviction(r, deps, !isFirst);
     const { actions } = review.decision;
     if (actions.length === 0) return review;
-    const { done, created } = await actInOrder(actions, { cluster: acting(), settings: review.facts.settings });
+    const { settings } = review.facts;
+    const { done, created } = await actInOrder(actions, { cluster: acting(), settings, onFailure: deps.onFailure });
     return done ? { ...review, created } : undefined;
   });
 }

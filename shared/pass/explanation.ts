@@ -4,6 +4,7 @@
  */
 import { cooldownReason } from "../policy/evacuation/cooldown.ts";
 import { resolveStrategy } from "../policy/eviction/eviction-table.ts";
+import { warningsOf } from "../policy/eviction/warnings.ts";
 import { keyOf, type VmiFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 import type { Review } from "./eviction.ts";
@@ -25,7 +26,8 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
     decision: {
       allowed: decision.verdict === "Allow",
       reason: decision.reason,
-      ...(decision.verdict === "Deny" ? { code: 429, message: decision.message } : { warnings: decision.warnings }),
+      ...(decision.verdict === "Deny" && { code: 429, message: decision.message }),
+      warnings: warningsOf(facts, decision),
     },
     ...(cooldown === undefined ? {} : { cooldown }),
     actions: decision.actions.map((action) => action.verb),

@@ -12,6 +12,7 @@ import type { Listed } from "../cluster/preflight-reads.ts";
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import { isFinal, keyOf } from "../policy/facts.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
+import { guardOf } from "../policy/preflight/budgets.ts";
 import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
 import type { Observer } from "./world.ts";
 
@@ -31,17 +32,18 @@ export async function observePreflight(
   const [around, here, reached] = await Promise.all([
     observeAround(name, cluster),
     reading,
-    reading.then(({ pods }) => volumesOf(pods, cluster)),
+    reading.then((read) => volumesOf(read, cluster)),
   ]);
   if (around === undefined) return undefined;
   return { ...here, ...around, ...reached, unread: [...here.unread, ...around.unread, ...reached.unread] };
 }
 
 async function volumesOf(
-  pods: readonly PreflightPod[],
+  { pods, budgets }: PodsOfNode,
   cluster: Cluster,
 ): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
-  if (!pods.some((pod) => isOfLiveVm(pod) && pod.claims.length > 0)) return { volumes: [], unread: [] };
+  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || guardOf(pod, budgets) !== undefined;
+  if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return { volumes: [], unread: [] };
   const unread: string[] = [];
   const reading = cluster.listVolumes();
   const { items, odd } = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
@@ -83,10 +85,16 @@ export async function observePodsOf(
     evacuationsFrom(name, cluster),
     optional("disruption budgets", cluster.listAllBudgets(), []),
   ]);
-  const vmis = await vmisOf(here, pods.items, cluster);
+  const reading = pods.items.some(isOfLiveVm) ? cluster.listQuotas() : Promise.resolve(NOTHING);
+  const [vmis, quotas] = await Promise.all([
+    vmisOf(here, pods.items, cluster),
+    optional("resource quotas", reading, NOTHING),
+  ]);
   const migrations = await optional("migrations", migrationsOf(vmis, cluster), []);
   if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
-  return { settings, now, pods: pods.items, vmis, evacuations, migrations, budgets, flags, unread };
+  if (quotas.odd > 0) unread.push(`${quotas.odd} resource quotas`);
+  const listed = { pods: pods.items, quotas: quotas.items };
+  return { settings, now, ...listed, vmis, evacuations, migrations, budgets, flags, unread };
 }
 
 /** What cannot be read does not keep the rest from being told. */

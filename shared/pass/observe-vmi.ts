@@ -20,7 +20,7 @@ import {
   type PodFacts,
   type VmiFacts,
 } from "../policy/facts.ts";
-import { isActive } from "../policy/evacuation/phase.ts";
+import { isActive, isToBeReleased } from "../policy/evacuation/phase.ts";
 import { NO_WORLD, type Observer, type World } from "./world.ts";
 
 /** What the caller has read, or pods that it was pointed at. */
@@ -34,13 +34,19 @@ export interface Known {
   readonly migrations?: readonly MigrationFacts[];
 }
 
-export async function observeVmi(key: NamespacedName, observer: Observer, known: Known = {}): Promise<World> {
+/** What is to be taken back is looked at anew: another evacuation may go on by now. */
+function stillKnown(known: Known): Known {
+  return known.evacuations?.some(isToBeReleased) === true ? { pods: known.pods ?? [] } : known;
+}
+
+export async function observeVmi(key: NamespacedName, observer: Observer, told: Known = {}): Promise<World> {
   const { cluster, settings, now } = observer;
+  const known = stillKnown(told);
   const evacuations = known.evacuations ?? (await cluster.listEvacuations(key));
   const active = evacuations.filter(isGoingOn);
   const [vmi, migrations] = await Promise.all([
     known.vmi ?? cluster.getVmi(key),
-    known.migrations ?? (active.length === 0 ? [] : cluster.listMigrations(key)),
+    known.migrations ?? (active.length === 0 && !evacuations.some(isToBeReleased) ? [] : cluster.listMigrations(key)),
   ]);
   const world = { ...NO_WORLD, settings, now, evacuations, migrations, vmisAreNewer: known.vmi === undefined };
   if (vmi === undefined) return { ...world, pods: known.pods ?? [] };
@@ -64,7 +70,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { active, migrations, pods } = found;
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
     active.some((e) => needsNode(e, settings)) || pods.length > 0 ? readNode(vmi, observer) : [],
-    active.some((e) => needsPods(e, migrations)) ? cluster.listPodsOf(vmi) : [],
+    active.some((e) => needsPods(e, migrations, observer.now)) ? cluster.listPodsOf(vmi) : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
     isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,

@@ -5,10 +5,10 @@
  *
  * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
-import { ClusterError } from "../cluster/failure.ts";
+import { ClusterError, isOddObject } from "../cluster/failure.ts";
 import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
-import { isActive } from "../policy/evacuation/phase.ts";
+import { isActive, isUnfinished } from "../policy/evacuation/phase.ts";
 import { endedBy } from "../policy/evacuation/uncordon.ts";
 import { isShieldOn } from "../policy/shield/shield.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
@@ -21,8 +21,11 @@ import { type Deps, eachOf, NOTHING, type Result, runReconcilers, sum } from "./
 import { OF_A_VMI, OF_ALL, OF_NODES, OF_SHIELDED } from "./reconciler.ts";
 import type { Pointer, World } from "./world.ts";
 
-/** Looks at one VMI: what one of them writes down, a new Evacuation or a failed attempt, the next one acts on. */
-const LOOKS = 3;
+/** What one VM may take in a look at many: a few whose requests get no answer must not use up a tick. */
+const VM_SECONDS = 5;
+
+/** Looks at one VMI: what one of them writes down, a new Evacuation, a failed attempt or an end, the next one acts on. */
+const LOOKS = 4;
 
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
@@ -53,16 +56,20 @@ function pressedNodes({ pressed }: Result): readonly Pointer[] {
 function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
   if (!(error instanceof ClusterError)) throw error;
   onFailure(doing, error);
-  return { ...NOTHING, failures: 1 };
+  return { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 };
 }
 
 function observerOf({ cluster, settings, clock, onFailure }: Deps) {
   return { cluster, settings, now: clock(), onFailure };
 }
 
+async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known): Promise<Result> {
+  return await reconcileVmi(key, { ...deps, cluster: deps.connect(VM_SECONDS) }, known);
+}
+
 /** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
 export async function reconcileActive(deps: Deps): Promise<Result> {
-  const active = await deps.cluster.listEvacuations("Active");
+  const active = await deps.cluster.listEvacuations("Unfinished");
   const underWay = await eachVmi(active, deps);
   const pointers = pressedNodes(underWay);
   const ofNodes = await reconcileNodes({ pointers, pods: [], vmis: [], evacuations: active }, deps);
@@ -73,33 +80,61 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings) || deps.settings.evacuation.withdrawOnUncordon;
   const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
-  const { results, left } = await eachOf([...byVmi.values()], deps, async (ofVmi) => {
+  const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), deps, async (ofVmi) => {
     const [first] = ofVmi;
     if (first === undefined) return NOTHING;
     const key = { namespace: first.namespace, name: first.spec.vmiName };
-    return await reconcileVmi(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
+    return await reconcileOneOfMany(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
   });
   return sum([...results, { ...NOTHING, left }]);
+}
+
+/** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
+const STEP = (Math.sqrt(5) - 1) / 2;
+
+/** Starts at another item every minute: those that used up the time of one tick are not the first of the next. */
+function rotated<T>(items: readonly T[], now: Date): readonly T[] {
+  const turns = Math.floor(now.getTime() / 60_000) * STEP;
+  const first = Math.floor((turns % 1) * items.length);
+  return [...items.slice(first), ...items.slice(0, first)];
 }
 
 /** What the relay was told of. */
 export async function reconcilePointed(pointers: readonly Pointer[], deps: Deps): Promise<Result> {
   const { cluster } = deps;
   const named = pointers.flatMap((p) => (p.kind === "Pod" || p.kind === "EndingPod" ? [p] : []));
-  const pods = (await Promise.all(named.map((p) => cluster.getPod(p)))).filter((pod) => pod !== undefined);
+  const reads = await Promise.all(named.map((p) => attempt(`reading pod ${keyOf(p)}`, deps, () => cluster.getPod(p))));
+  const pods = reads.flatMap(({ found }) => found ?? []);
   const keys = new Map([...pointers.flatMap(vmiKeyOf), ...pods.flatMap(vmiKeyOfPod)].map((key) => [keyOf(key), key]));
   const { results, left } = await eachOf([...keys.values()], deps, (key) => {
-    return reconcileVmi(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
+    return reconcileOneOfMany(key, deps, { pods: pods.filter((pod) => isOf(pod, key)) });
   });
-  const underWay = sum([...results, { ...NOTHING, left }]);
+  const underWay = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
   const concerned = pointers.filter((p) => p.kind !== "VirtualMachineInstance" && p.kind !== "Pod");
   const told = [...concerned, ...pressedNodes(underWay)];
   if (told.length === 0) return underWay;
-  const found = await Promise.all([...keys.values()].map((key) => observeNamed(key, cluster)));
-  const vmis = found.flatMap(({ vmi }) => vmi ?? []);
-  const evacuations = found.flatMap((one) => one.evacuations);
-  const ofNodes = await reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps);
-  return sum([underWay, ofNodes, await reconcileShield(deps)]);
+  const seen = await Promise.all(
+    [...keys.values()].map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
+  );
+  const vmis = seen.flatMap(({ found }) => found?.vmi ?? []);
+  const evacuations = seen.flatMap(({ found }) => found?.evacuations ?? []);
+  const { found: ofNodes = NOTHING, result } = await attempt("looking at nodes", deps, () =>
+    reconcileNodes({ pointers: told, pods, vmis, evacuations }, deps),
+  );
+  return sum([underWay, ...seen.map((one) => one.result), ofNodes, result, await reconcileShield(deps)]);
+}
+
+/** What cannot be read is a failure, and no reason not to look at the rest. */
+async function attempt<T>(
+  doing: string,
+  deps: Deps,
+  work: () => Promise<T>,
+): Promise<{ readonly found?: T; readonly result: Result }> {
+  try {
+    return { found: await work(), result: NOTHING };
+  } catch (error) {
+    return { result: failed(doing, error, deps) };
+  }
 }
 
 function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
@@ -143,7 +178,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const scanned = await Promise.all(
     OF_ALL.map((reconciler) => runReconcilers([reconciler], reconciler.name === "budget" ? budgeted : world, deps)),
   );
-  const underWay = await eachVmi(world.evacuations.filter(isActive), deps);
+  const underWay = await eachVmi(world.evacuations.filter(isUnfinished), deps);
   return sum([...scanned, underWay, await carryOn(world, sum(scanned), deps), await reconcileShield(deps)]);
 }
 

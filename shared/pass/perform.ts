@@ -12,6 +12,8 @@ import type { World } from "./world.ts";
 
 export interface Deps {
   readonly cluster: Cluster;
+  /** The same cluster by a connection whose requests end after so many seconds, and with the others at the latest. */
+  readonly connect: (seconds: number) => Cluster;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is begun after this time; absent: the requests' own deadline ends what is left. */
@@ -24,7 +26,7 @@ export interface Result {
   /** Action verb to count. */
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** Of these, what a quota, a policy or a missing permission refuses: it would be refused again. */
+  /** Of these, what would fail again: a quota, a policy or a missing permission refuses it, or the object cannot be understood. */
   readonly refused: number;
   /** What time did not suffice for: chains of actions, or VMs that were not looked at. */
   readonly left: number;

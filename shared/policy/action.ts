@@ -52,6 +52,8 @@ export type Action =
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
+  /** Have KubeVirt begin one without its back-off. */
+  | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** Make sure that the VMI has one, of any size; a conflict if there is none of ours. */
   | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
@@ -111,8 +113,8 @@ export const STORY = {
   Evacuated: "Normal",
   EvacuationAbandoned: "Warning",
   EvacuationCancelled: "Normal",
-  DisruptionHeld: "Normal",
-  DisruptionNotHeld: "Warning",
+  DeletionRefused: "Normal",
+  DeletionAllowed: "Warning",
   DisruptionSeen: "Warning",
   DeadlineKept: "Warning",
   NodeUnderPressure: "Normal",

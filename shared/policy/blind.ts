@@ -12,8 +12,10 @@ import { isOfLiveVm } from "./kube/pod-kind.ts";
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_BLIND = {
-  /** The pod has just been read, and a guest runs in it: a fact that is missing must not end it. */
+  /** The pod has just been read, and a guest runs in it: a fact that is missing for a moment must not end it. */
   evictionOfLivePod: "refuse",
+  /** A permission or a kind is missing. Tried again, it would be refused for ever: without Lifeboat it would not. */
+  evictionOfLivePodForGood: "fail",
   /** The pod has just been read: it has ended, or is not one of KubeVirt's. */
   evictionOfOtherPod: "allow",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
@@ -25,10 +27,14 @@ export const WHEN_BLIND = {
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
-/** The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. */
-export function whenEvictionIsBlind(pod: PodFacts | undefined): Posture {
+/**
+ * The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. `forGood`: a fact was missing, and the same
+ * request would fail in the same way again.
+ */
+export function whenEvictionIsBlind(pod: PodFacts | undefined, forGood: boolean): Posture {
   if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
-  return isOfLiveVm(pod) ? WHEN_BLIND.evictionOfLivePod : WHEN_BLIND.evictionOfOtherPod;
+  if (!isOfLiveVm(pod)) return WHEN_BLIND.evictionOfOtherPod;
+  return forGood ? WHEN_BLIND.evictionOfLivePodForGood : WHEN_BLIND.evictionOfLivePod;
 }
 
 /** Tells a caller that it is refused because the facts are unknown. */

@@ -26,8 +26,8 @@ export interface PodFacts extends NamespacedName {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
-  /** Why the scheduler finds no node for it, if so. */
-  readonly unschedulable?: string;
+  /** Why the scheduler finds no node for it, if so, and since when (RFC 3339, by its clock). */
+  readonly unschedulable?: { readonly message: string; readonly since: string };
   /** Condition `DisruptionTarget`: that something is about to end the pod, and why. */
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
@@ -133,10 +133,14 @@ export interface MigrationFacts extends NamespacedName {
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
-  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  /** Milliseconds since the epoch, by the API server's clock (0 if it does not say), and by virt-controller's. */
   readonly createdAt: number;
+  readonly failedAt?: number;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
+  /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */
+  readonly automatic?: true;
+  readonly skipsBackoff?: true;
   /** The cause that Lifeboat has written on it. */
   readonly cause?: string;
   readonly sourceNode?: string;
@@ -184,7 +188,7 @@ export interface EvacuationSpec {
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
-  /** RFC 3339: until when a deletion of the pod is held back. */
+  /** RFC 3339: until when deletions of the pod are refused. */
   readonly deadline?: string | undefined;
   /** Absent if a person created it: then the pod that the VM runs in. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;

@@ -15,6 +15,13 @@ export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 
 /** On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, for it counts those. */
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
+/** On a migration: KubeVirt's workload updater has created it. */
+export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
+/**
+ * On a migration: virt-controller begins it without its back-off. KubeVirt made it for tests of its own. Nothing else ends a back-off:
+ * virt-controller replaces a migration that is deleted at once, and lets the next one wait for longer.
+ */
+export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 /** On a VMI: the node it is on. */

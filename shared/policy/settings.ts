@@ -69,23 +69,17 @@ export interface Settings {
   readonly descheduling: { readonly intervalSeconds: number };
 }
 
-/** `Deny`: at once; the scheduler and the taint manager try again. */
-export type GuardMode = "Off" | "Deny" | "Hold";
-
-/** How deletions that do not ask are held back. */
+/** How deletions that do not ask are refused. */
 export interface GuardSettings {
-  readonly mode: GuardMode;
-  /** Longest time that a deletion is held back, by its cause. */
+  /** Longest time that the deletions of a pod are refused, by their cause. */
   readonly deadlineSeconds: {
     readonly Preemption: number;
     readonly NoExecuteTaint: number;
     readonly NodeTermination: number;
   };
-  /** Deletions held at a time: each occupies one of the API server's seats. */
-  readonly maxHolds: number;
-  /** Users whose deletions are held, by the condition of the pod; those of others are never delayed. */
+  /** Users whose deletions are refused, by the condition of the pod; those of others never are. */
   readonly requesters: readonly string[];
-  /** Users who delete the pods of a node that is about to end; theirs are held until then. */
+  /** Users who delete the pods of a node that is about to end; theirs are refused until then. */
   readonly nodeTerminators: readonly string[];
 }
 
@@ -109,9 +103,7 @@ export const DEFAULT_SETTINGS: Settings = {
     withdrawOnUncordon: false,
   },
   guard: {
-    mode: "Hold",
     deadlineSeconds: { Preemption: 120, NoExecuteTaint: 300, NodeTermination: 3600 },
-    maxHolds: 8,
     requesters: [
       "system:kube-scheduler",
       "system:serviceaccount:kube-system:node-controller",

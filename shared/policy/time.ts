@@ -14,6 +14,11 @@ export function secondsAfter(now: Date, seconds: number): string {
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }
 
+/** As Kubernetes writes times, and people read them. */
+export function withoutFractions(time: string): string {
+  return time.replace(/\.\d+Z$/, "Z");
+}
+
 /** Seconds until then; 0 if that is over, absent or no time. */
 export function secondsUntil(time: string | undefined, now: Date): number {
   return Math.max(0, -secondsSince(time, now) || 0);

@@ -1,17 +1,17 @@
 /** A migration that does not converge: each attempt gets a stronger MigrationPolicy, beside KubeVirt's own controller. */
 import { afterEach, expect, test } from "vitest";
-import { type Stage, startStage } from "./stage.ts";
+import { type SimulatedStage, startSimulatedStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 
-let stage: Stage;
+let stage: SimulatedStage;
 afterEach(() => stage.stop());
 
 test.each([
   ["as shipped", {}, ["none", "lifeboat-firm", "lifeboat-urgent"]],
   ["gentle", { labels: { "lifeboat.dev/convergence": "gentle" } }, ["none", "none", "none"]],
-])("the policies of three attempts: %s", async (_, tweak, expected) => {
+])("the policies of three attempts: %s", { tags: ["backoff"] }, async (_, tweak, expected) => {
   const evacuation = { backoffSeconds: 0.2, maxBackoffSeconds: 60 };
-  stage = await startStage({
+  stage = await startSimulatedStage({
     optional: ["optional/migration-policy/migration-policy.yaml"],
     configuration: { evacuation },
   });

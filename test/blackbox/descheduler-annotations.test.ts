@@ -3,9 +3,8 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
-import type { SandboxOptions } from "../../infra/sandbox/sandbox.ts";
 import { createFastClock } from "./fast-clock.ts";
-import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { NAMESPACE, type SimulatedStageOptions, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { createVm, evict } from "./vm.ts";
 
 let stage: Stage;
@@ -16,25 +15,12 @@ const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const SUPPORT = ["optional/descheduler-support/descheduler-support.yaml"];
 const QUICK = { backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
 
-interface Start extends SandboxOptions {
-  readonly annotations?: "Enabled" | "Auto";
-  readonly evacuation?: Readonly<Record<string, number>>;
-  readonly optional?: readonly string[];
-  readonly nodes?: readonly string[];
-}
-
-async function start({
-  annotations = "Enabled",
-  evacuation = {},
-  optional = SUPPORT,
-  ...rest
-}: Start = {}): Promise<void> {
-  const configuration = {
+function configurationOf(annotations: "Enabled" | "Auto", evacuation: Readonly<Record<string, number>> = {}) {
+  return {
     featureGates: { DeschedulerSupport: true },
     reconcilers: { annotations },
     evacuation: { ...QUICK, ...evacuation },
   };
-  stage = await startStage({ configuration, optional, ...rest });
 }
 
 function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
@@ -54,9 +40,14 @@ async function said(name: string): Promise<Readonly<Record<string, readonly stri
 const QUIET = ["only"];
 const GOING = ["only", "in progress: true"];
 
-describe("by Lifeboat alone", () => {
+async function start(evacuation: Readonly<Record<string, number>>, options: SimulatedStageOptions): Promise<void> {
+  const configuration = configurationOf("Enabled", evacuation);
+  stage = await startSimulatedStage({ configuration, optional: SUPPORT, ...options });
+}
+
+describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
   test("pods that were there before the gate, and new ones, are to be asked only", async () => {
-    stage = await startStage({ optional: SUPPORT });
+    stage = await startSimulatedStage({ optional: SUPPORT });
     const { node } = await createVm(stage, "old");
     expect(await said("old")).toEqual({ [node]: [] });
     await stage.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: "Enabled" } });
@@ -70,7 +61,7 @@ describe("by Lifeboat alone", () => {
   });
 
   test("the source says so while it is left, the target never; after the move no pod does, ended or not", async () => {
-    await start({ migrationSeconds: 6 });
+    await start({}, { migrationSeconds: 6 });
     const vm = await createVm(stage, "moving");
     const { node } = vm;
     const source = await vm.pod();
@@ -94,7 +85,7 @@ describe("by Lifeboat alone", () => {
   test("one failed attempt is not the end of it; when it is abandoned it goes", async () => {
     // KubeVirt's controller would try again on its own, before the test has seen the first attempt fail.
     const evacuation = { maxAttempts: 2, backoffSeconds: 5 };
-    await start({ clock: createFastClock(50), evacuationController: false, evacuation });
+    await start(evacuation, { clock: createFastClock(50), evacuationController: false });
     stage.sandbox.migrations.configure({ outcome: () => "Failed" });
     const vm = await createVm(stage, "stuck");
     const { node } = vm;
@@ -111,11 +102,11 @@ describe("by Lifeboat alone", () => {
 
 describe("beside KubeVirt's own, with Auto", () => {
   test("each says it once, nothing is left after the move, and both are at rest", async () => {
-    await start({
-      annotations: "Auto",
+    stage = await startStage({
+      configuration: configurationOf("Auto", { adoptSeconds: 0.3 }),
+      optional: SUPPORT,
       deschedulerAnnotations: true,
       migrationSeconds: 4,
-      evacuation: { adoptSeconds: 0.3 },
     });
     const vm = await createVm(stage, "shared");
     const { node } = vm;
@@ -132,7 +123,7 @@ describe("beside KubeVirt's own, with Auto", () => {
   });
 
   test("without the permission VMs move as ever, and what KubeVirt has left on a pod that has ended keeps no label", async () => {
-    await start({ annotations: "Auto", deschedulerAnnotations: true, optional: [] });
+    stage = await startStage({ configuration: configurationOf("Auto"), deschedulerAnnotations: true });
     const vm = await createVm(stage, "forbidden");
     const { node } = vm;
     expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 503 });

@@ -44,7 +44,8 @@ test("it recognises the first answer and every later one, and is told when it is
 });
 
 test("the target of a migration is no second evacuation to it", async () => {
-  stage = await startDeschedulingStage({ migrationSeconds: 5 });
+  // KubeVirt's own does not tell the target of a marked VM from its source.
+  stage = await startDeschedulingStage({ migrationSeconds: 5, evictionWebhook: false });
   await createVms(stage, ["web"]);
   const source = await launcherOf(stage.client, "web");
   await outcomeOf(source);

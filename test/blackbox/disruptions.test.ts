@@ -55,7 +55,7 @@ test("preemption: the VM moves first, then the preemptor gets its place", async 
     what: "running in the VM's place",
     until: ({ spec, status }) => spec?.nodeName === "node01" && status?.phase === "Running",
   });
-  await expect.poll(victim.story).toContain("Normal DisruptionHeld");
+  await expect.poll(victim.story).toContain("Normal DeletionRefused");
 });
 
 test("a NoExecute taint: the VM moves, what tolerates the taint stays", async () => {
@@ -69,8 +69,8 @@ test("a NoExecute taint: the VM moves, what tolerates the taint stays", async ()
   expect((await stage.client.get(pods, daemon))?.metadata.deletionTimestamp).toBeUndefined();
 });
 
-test("a taint that goes while a deletion is held: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {
-  const guard = { deadlineSeconds: { NoExecuteTaint: 10 } };
+test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {
+  const guard = { deadlineSeconds: { NoExecuteTaint: 20 } };
   await start("NoExecuteTaintEvictionLiveMigration", { configuration: { guard } });
   const spared = await createVm(stage, "spared", { evictionStrategy: "External", node: "node01" });
   const other = await createVm(stage, "other", { evictionStrategy: "External", node: "node02" });
@@ -85,17 +85,6 @@ test("a taint that goes while a deletion is held: the VM stays, unmarked, past t
   expect((await stage.client.get(pods, pod.metadata))?.metadata.deletionTimestamp).toBeUndefined();
   expect(await spared.vmi()).toMatchObject({ status: { phase: "Running", nodeName: "node01" } });
   expect(await spared.story()).toContain("Normal EvacuationCancelled");
-});
-
-test("a taint's deletion that the taint manager gave up on is finished at the deadline", async () => {
-  const guard = { mode: "Deny", deadlineSeconds: { NoExecuteTaint: 3 } };
-  await start("NoExecuteTaintEvictionLiveMigration", { configuration: { guard } });
-  stage.sandbox.migrations.configure({ seconds: 600 });
-  const vm = await createVm(stage, "overdue", { node: "node01" });
-  const { metadata } = await vm.pod();
-  await taint("node01", [MAINTENANCE]);
-  await untilPod(metadata, "deleted past the deadline", isDeleting);
-  await expect.poll(vm.story).toContain("Warning DeadlineKept");
 });
 
 test("memory pressure: VMs leave while the kubelet still has patience", async () => {
@@ -134,7 +123,7 @@ describe("the end of a node", () => {
     const vm = await createVm(stage, "forced", DOOMED);
     terminate("node01", 300);
     await expectMoved(vm, "NodeTermination");
-    await expect.poll(vm.story).toContain("Normal DisruptionHeld");
+    await expect.poll(vm.story).toContain("Normal DeletionRefused");
   });
 
   test("a VM that cannot migrate is let go, and its owner told", async () => {
@@ -143,10 +132,10 @@ describe("the end of a node", () => {
     const pod = await vm.pod();
     terminate("node01", 300);
     await untilPod(pod.metadata, "terminating", isDeleting);
-    await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
+    await expect.poll(vm.story).toContain("Warning DeletionAllowed");
   });
 
-  test("with the gate off it stops the VM: what holds it is the guard", async () => {
+  test("with the gate off it stops the VM: what keeps it is the guard", async () => {
     await start("PreemptionEvictionLiveMigration");
     const pod = await (await createVm(stage, "unguarded", DOOMED)).pod();
     terminate("node01", 300);

@@ -7,7 +7,16 @@ import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resource
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { evictionOf } from "../functions/support/reviews.ts";
-import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
+import {
+  ALONE,
+  closeQueue,
+  NAMESPACE,
+  openQueue,
+  type Stage,
+  startSimulatedStage,
+  startStage,
+  WEBHOOK_TOKEN,
+} from "./stage.ts";
 import { causesOf, evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
@@ -186,14 +195,16 @@ test.each([
   await expectNoneLost(names);
 });
 
-test.each(["Error", "LostAnswer"] as const)("every fourth write ends with %s: none is lost", async (type) => {
-  stage = await startStage({ faultSeed: 7 });
+const FAULTS = ["Error", "LostAnswer"] as const;
+test.each(FAULTS)("every fourth write ends with %s: none is lost", { tags: ["faults"] }, async (type) => {
+  const simulated = await startSimulatedStage({ faultSeed: 7 });
+  stage = simulated;
   const names = await createVms(6);
   const match = { users: ["system:serviceaccount:lifeboat-system:lifeboat"], verbs: ["create", "patch", "update"] };
   const effect = type === "Error" ? ({ type, code: 503 } as const) : ({ type } as const);
-  stage.sandbox.apiServer.faults.inject({ match, effect, probability: 0.25 });
+  simulated.sandbox.apiServer.faults.inject({ match, effect, probability: 0.25 });
   expect(await drain(300).done).toBe(true);
-  stage.sandbox.apiServer.faults.clear();
+  simulated.sandbox.apiServer.faults.clear();
   await expectNoneLost(names);
   const active = async () => {
     const { items } = await stage.client.list(evacuations, NAMESPACE);

@@ -1,14 +1,17 @@
 /** Evacuations that do not succeed: back-off, giving up, what keeps a migration from beginning. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Resource } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { createNode } from "../../infra/sandbox/fleet.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { createFastClock } from "./fast-clock.ts";
-import { ALONE, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { ALONE, NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { createVm, evict, launcherOf } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
 
+/** KubeVirt waits for 20 s after a failure. */
+const CLOCK = { tags: ["clock"] };
 const ONCE = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
 
 describe("a migration that always fails", () => {
@@ -46,24 +49,28 @@ describe("a migration that always fails", () => {
     expect(await vm.migrations()).toHaveLength(1);
   });
 
-  test("beside KubeVirt's webhook, which marks again: the answer says so, and the new one inherits", async () => {
-    stage = await startStage({ clock: createFastClock(50), configuration: { evacuation: ONCE } });
-    stage.sandbox.migrations.configure(failing);
-    const vm = await createVm(stage, "again");
-    await vm.evict();
-    await expect.poll(vm.phases).toEqual(["Abandoned"]);
-    const answers: string[] = [];
-    const retry = async () => {
-      answers.push((await vm.evict()).message);
-      return (await vm.evacuations())[1];
-    };
-    const inherited = { attempts: 1, notBefore: expect.any(String) };
-    await expect.poll(retry).toMatchObject({ spec: { requestedBy: "kubernetes-admin", inherited } });
-    expect(answers.join("\n")).toMatch(/KubeVirt has marked the VM again|KubeVirt's own webhook may/);
-  });
+  test(
+    "beside KubeVirt's webhook, which marks again: the answer says so, and the new one inherits",
+    CLOCK,
+    async () => {
+      stage = await startSimulatedStage({ clock: createFastClock(50), configuration: { evacuation: ONCE } });
+      stage.sandbox.migrations.configure(failing);
+      const vm = await createVm(stage, "again");
+      await vm.evict();
+      await expect.poll(vm.phases).toEqual(["Abandoned"]);
+      const answers: string[] = [];
+      const retry = async () => {
+        answers.push((await vm.evict()).message);
+        return (await vm.evacuations())[1];
+      };
+      const inherited = { attempts: 1, notBefore: expect.any(String) };
+      await expect.poll(retry).toMatchObject({ spec: { requestedBy: "kubernetes-admin", inherited } });
+      expect(answers.join("\n")).toMatch(/KubeVirt has marked the VM again|KubeVirt's own webhook may/);
+    },
+  );
 
-  test("that fails once is tried again, and the VM moves", async () => {
-    stage = await startStage({ clock: createFastClock(50) });
+  test("that fails once is tried again, and the VM moves", CLOCK, async () => {
+    stage = await startSimulatedStage({ clock: createFastClock(50) });
     stage.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded") });
     const vm = await createVm(stage, "second");
     await vm.evict();
@@ -112,4 +119,21 @@ test("what waits in KubeVirt's queue for longer than stuckSeconds fails no attem
   const { items } = await stage.client.list(evacuations, NAMESPACE);
   const all = names.map(() => ["Migrating", 0]);
   expect(items.map(({ status }) => [status?.phase, status?.attempts])).toEqual(all);
+});
+
+test("a target pod without room fails no attempt while an autoscaler may still bring a node, and the VM moves to that", async () => {
+  stage = await startStage({ nodes: ["node01"] });
+  const vm = await createVm(stage, "roomless");
+  await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { unschedulable: true } } });
+  const message = expect.stringContaining("cannot be scheduled: 0/1 nodes are available");
+  const status = async () => {
+    await vm.evict();
+    return (await vm.evacuations())[0]?.status;
+  };
+  await expect.poll(status).toMatchObject({ phase: "Migrating", reason: "NoRoom", attempts: 0, message });
+  await createNode(stage.client, "node02");
+  await vm.untilMoved();
+  await stage.reconcile();
+  expect((await vm.evacuations()).map((one) => one.status)).toMatchObject([{ phase: "Moved", attempts: 0 }]);
+  expect(await vm.migrations()).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 /**
- * Deletions that do not ask, through a real admission call: who is held, until when, and who never is.
+ * Deletions that do not ask, through a real admission call: whose are refused, until when, and whose never are.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
@@ -51,12 +51,19 @@ async function disrupt(pod: Pod, by: Disruptor, status: "True" | "False" = "True
   await stage.client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-async function deletePod(pod: Pod, user?: string): Promise<{ code: number; message: string }> {
+interface Answer {
+  readonly code: number;
+  readonly message: string;
+  /** As client-go reads it. */
+  readonly retryAfter: string | undefined;
+}
+
+async function deletePod(pod: Pod, user?: string): Promise<Answer> {
   const client = user === undefined ? stage.client : stage.client.as(user, ["system:authenticated"]);
   const { namespace, name } = pod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
-  const { code, body } = await client.raw({ method: "DELETE", path, body: { gracePeriodSeconds: 30 } });
-  return { code, message: messageOf(body) };
+  const { code, body, headers } = await client.raw({ method: "DELETE", path, body: { gracePeriodSeconds: 30 } });
+  return { code, message: messageOf(body), retryAfter: headers["retry-after"] };
 }
 
 describe("a migratable VM never gets SIGTERM before it has moved", () => {
@@ -78,12 +85,13 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
       labels.push(vmi.metadata.labels?.["lifeboat.dev/evacuation"] ?? "");
       return hasSettledAwayFrom(own)(vmi);
     });
-    // Held until the guest has moved: by then the pod is completed. The sandbox's taint manager deletes it too, maybe first.
-    expect([200, 404]).toContain((await deletePod(pod, user)).code);
+    expect(await deletePod(pod, user)).toMatchObject({ code: 429, retryAfter: "10" });
     expect((await watching).status?.phase).toBe("Running");
+    // By then the pod is completed. The sandbox's taint manager deletes it too, maybe first.
+    expect([200, 404]).toContain((await deletePod(pod, user)).code);
     expect(labels.includes("urgent")).toBe(isUrgent);
     await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause }, status: { phase: "Moved" } }]);
-    await expect.poll(vm.story).toContain("Normal DisruptionHeld");
+    await expect.poll(vm.story).toContain("Normal DeletionRefused");
   });
 });
 
@@ -93,7 +101,7 @@ describe("let go at once", () => {
     const pod = await vm.pod();
     await disrupt(pod, SCHEDULER);
     expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-    await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
+    await expect.poll(vm.story).toContain("Warning DeletionAllowed");
   });
 
   test("pods of a node that is not ready: failover must not wait", async () => {
@@ -108,16 +116,18 @@ describe("let go at once", () => {
   });
 });
 
-test("held once a hold period, and still when kube-controller-manager has reset the condition: the Evacuation counts", async () => {
+test("refused at once, and still when kube-controller-manager has reset the condition: the Evacuation counts", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "reset");
   const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
-  await stage.patience(2);
-  for (const status of ["True", "False"] as const) {
+  for (const [status, seconds] of [
+    ["True", "10"],
+    ["False", "15"],
+  ] as const) {
     await disrupt(pod, SCHEDULER, status);
-    const { code, message } = await deletePod(pod, SCHEDULER);
-    expect(code).toBe(429);
+    const { code, message, retryAfter } = await deletePod(pod, SCHEDULER);
+    expect([code, retryAfter]).toEqual([429, seconds]);
     expect(message).toContain('deletion of pod "virt-launcher-reset-');
     expect(message).toContain('(cause Preemption) waits until VMI "vms/reset" has moved');
   }
@@ -128,15 +138,30 @@ test("held once a hold period, and still when kube-controller-manager has reset 
 test("past the deadline it goes through, once, with an Event saying why", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   await configure(configuration({ guard: { deadlineSeconds: { Preemption: 0.5, NoExecuteTaint: 0.5 } } }));
-  await stage.patience(10);
   const vm = await createVm(stage, "overdue");
   const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);
-  expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-  await expect.poll(vm.story).toContain("Warning DisruptionNotHeld");
+  await expect.poll(async () => (await deletePod(pod, SCHEDULER)).code).toBe(200);
+  await expect.poll(vm.story).toContain("Warning DeletionAllowed");
 });
 
-test("a dry run gets the same decision, delays nothing and writes nothing", async () => {
+test("a taint's deletion that the taint manager does not repeat is finished at the deadline", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  await configure(configuration({ guard: { deadlineSeconds: { Preemption: 600, NoExecuteTaint: 3 } } }));
+  await createNode(stage.client, "tainted");
+  // The sandbox's own taint manager leaves it alone for so long.
+  const tolerations = [{ key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 3600 }];
+  const vm = await createVm(stage, "given-up", { node: "tainted", tolerations });
+  const pod = await vm.pod();
+  const taints = [{ key: "maintenance", effect: "NoExecute" }];
+  await stage.client.patch(nodes, { name: "tainted" }, { type: "merge", body: { spec: { taints } } });
+  await disrupt(pod, TAINT_MANAGER);
+  expect(await deletePod(pod, TAINT_MANAGER)).toMatchObject({ code: 429, retryAfter: "3" });
+  await expect.poll(vm.story, { timeout: 15_000 }).toContain("Warning DeadlineKept");
+  expect((await stage.client.get(pods, pod.metadata))?.metadata.deletionTimestamp).toBeDefined();
+});
+
+test("a dry run gets the same decision and writes nothing", async () => {
   const vm = await createVm(stage, "dry");
   const pod = await vm.pod();
   await disrupt(pod, SCHEDULER);

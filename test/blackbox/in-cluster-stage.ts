@@ -6,9 +6,11 @@ import { expect } from "vitest";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { leases, type Pod, pods, secrets } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
-import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import type { Sandbox, SandboxOptions } from "../../infra/sandbox/sandbox.ts";
+import { IS_REAL, startSandboxAsChosen } from "../../infra/tools/control-plane.ts";
 import { applyInCluster, SERVER, serverImages } from "../../infra/tools/in-cluster.ts";
 import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { keepLogsOfFailure } from "../setup/keep-logs.ts";
 import { WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 
 export interface InCluster {
@@ -41,12 +43,19 @@ export interface InClusterOptions extends SandboxOptions {
 }
 
 const PROBES_PORT = 8080;
+/** Lifeboat says why on a migration that it has seen move: by the relay's events, which come later from a real API server. */
+const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 export async function startInCluster(given: InClusterOptions = {}): Promise<InCluster> {
   const { optional = [], secret, configuration, adoptSeconds, failurePolicy = "Fail", ...options } = given;
   let output = "";
   const images = serverImages({ cluster: "sandbox", onOutput: (text) => (output += text) });
-  const sandbox = await startSandbox({ migrationSeconds: 0.3, terminationSeconds: 0.05, images, ...options });
+  const sandbox = await startSandboxAsChosen({
+    migrationSeconds: MIGRATION_SECONDS,
+    terminationSeconds: 0.05,
+    images,
+    ...options,
+  });
   const { client } = sandbox;
   for (const name of ["node01", "node02", "node03"]) await createNode(client, name);
   if (secret !== undefined) await createSecret(client, secret);
@@ -78,7 +87,10 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
       const answer = await fetch(`http://127.0.0.1:${port}${path}`);
       return { code: answer.status, text: await answer.text() };
     },
-    stop: () => sandbox.stop(),
+    async stop() {
+      await keepLogsOfFailure(sandbox);
+      await sandbox.stop();
+    },
   };
   try {
     await stage.untilReady();

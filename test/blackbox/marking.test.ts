@@ -39,7 +39,7 @@ test("another cause asks for an eviction that cannot succeed, and KubeVirt's web
   const body = { status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] } };
   await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
   const scheduler = stage.client.as("system:kube-scheduler", ["system:authenticated"]);
-  await scheduler.delete(pods, metadata);
+  await expect(scheduler.delete(pods, metadata)).rejects.toThrow("waits until VMI");
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Moved" } }]);
 });

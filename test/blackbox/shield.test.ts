@@ -1,7 +1,6 @@
 /** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
 import { afterEach, describe, expect, test } from "vitest";
 import { events, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, type StageOptions, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
 
@@ -10,10 +9,10 @@ afterEach(() => stage.stop());
 
 const SCHEDULER = "system:kube-scheduler";
 const GRACE_SECONDS = 300;
-const KUBEVIRT = { namespace: kubevirt.KUBEVIRT_NAMESPACE, name: "kubevirt" };
 
 async function start(maxPodGracePeriodSeconds: number, { configuration, ...options }: StageOptions = {}): Promise<Vm> {
   stage = await startStage({
+    featureGates: ["Plugins"],
     optional: ["optional/guard/guard.yaml", "optional/shield/shield.yaml"],
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
@@ -22,8 +21,6 @@ async function start(maxPodGracePeriodSeconds: number, { configuration, ...optio
     },
     ...options,
   });
-  const body = { spec: { configuration: { developerConfiguration: { featureGates: ["Plugins"] } } } };
-  await stage.client.patch(kubevirt.kubeVirts, KUBEVIRT, { type: "merge", body });
   return await createVm(stage, "victim", { terminationGracePeriodSeconds: GRACE_SECONDS });
 }
 
@@ -84,6 +81,7 @@ test("a VM whose evacuation is abandoned after SIGTERM is let go, and shuts down
   const vm = await start(600, { ...ALONE, configuration: { evacuation } });
   stage.sandbox.migrations.configure({ seconds: 3, outcome: () => "Failed" });
   await beginToMove(vm);
+  await vm.until("moving", ({ status }) => status?.migrationState?.startTimestamp !== undefined);
   await preemptAtLast(await vm.pod());
   expect(await labelOf(vm)).toBeDefined();
   await expect.poll(vm.phases, { timeout: 10_000 }).toEqual(["Abandoned"]);

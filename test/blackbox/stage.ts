@@ -2,17 +2,27 @@
  * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
  * Owns: setting that up for a test. Does not own: the form (form.ts), VMs and what becomes of them (vm.ts), expectations.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";
 import { configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { type Sandbox, type SandboxOptions, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import {
+  type Sandbox,
+  type SandboxOptions,
+  type SimulatedOptions,
+  type SimulatedSandbox,
+  startSandbox,
+} from "../../infra/sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../../infra/tools/control-plane.ts";
 import { serverImages } from "../../infra/tools/in-cluster.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
 import type { ClusterEntry } from "../../infra/tools/worker.ts";
 import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
 import { startInClusterForm } from "./in-cluster-form.ts";
+import { keepLogsOfFailure } from "../setup/keep-logs.ts";
 import { startMinutes } from "./minutes.ts";
 
 export const NAMESPACE = "vms";
@@ -20,7 +30,12 @@ export const WEBHOOK_TOKEN = "webhook-token-of-the-test";
 const CLUSTER = "sandbox";
 const BEARER = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
 
-export interface StageOptions extends SandboxOptions {
+export interface StageOptions extends SandboxOptions, LifeboatOptions {}
+
+/** For tests with a tag of test/setup/simulated-only.ts. */
+export interface SimulatedStageOptions extends Omit<SimulatedOptions, "controlPlane">, LifeboatOptions {}
+
+interface LifeboatOptions {
   readonly nodes?: readonly string[];
   /** Keys of the LifeboatConfiguration. */
   readonly configuration?: Readonly<Record<string, unknown>>;
@@ -35,8 +50,8 @@ export interface StageOptions extends SandboxOptions {
   readonly ticking?: boolean;
 }
 
-export interface Stage {
-  readonly sandbox: Sandbox;
+export interface Stage<S extends Sandbox = Sandbox> {
+  readonly sandbox: S;
   readonly client: KubeClient;
   worker(): RunningForm;
   /** Lifeboat down, and back at the same address. */
@@ -54,13 +69,13 @@ export interface Stage {
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
   ): Promise<kubevirt.VirtualMachineInstance>;
-  /** How many seconds the API server waits for the guard. */
-  patience(seconds: number): Promise<void>;
   /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
   stop(): Promise<void>;
 }
+
+export type SimulatedStage = Stage<SimulatedSandbox>;
 
 export const WEBHOOK_CONFIGURATIONS: Resource = {
   apiVersion: "admissionregistration.k8s.io/v1",
@@ -72,10 +87,25 @@ export const WEBHOOK_CONFIGURATIONS: Resource = {
 /** A cluster of short times: nothing in a test needs to wait for a default. */
 const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 
+const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
+
 /** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
+/** On the control plane that the environment chooses. */
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
+  return await setStage(options, startSandboxAsChosen);
+}
+
+/** For what only the simulated control plane has. */
+export async function startSimulatedStage(options: SimulatedStageOptions = {}): Promise<Stage<SimulatedSandbox>> {
+  return await setStage(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
+}
+
+async function setStage<O extends LifeboatOptions, S extends Sandbox>(
+  options: O,
+  start: (options: Omit<O, keyof LifeboatOptions> & Pick<SandboxOptions, keyof typeof SHORT | "images">) => Promise<S>,
+): Promise<Stage<S>> {
   const {
     nodes = ["node01", "node02", "node03"],
     configuration = QUICK,
@@ -87,7 +117,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     ...rest
   } = options;
   const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, ...(onLog && { onOutput: onLog }) }) : new Map();
-  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05, images, ...rest });
+  const sandbox = await start({ ...SHORT, images, ...rest });
   const { client } = sandbox;
   const configure = (changed: Readonly<Record<string, unknown>>) => configureLifeboat(client, changed);
   const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {
@@ -99,6 +129,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     relay,
     configure: () => configure(configuration),
   });
+  await untilServed(client);
   for (const name of nodes) await createNode(client, name);
 
   const minutes = startMinutes((time) => form.current().scheduled(time), ticking);
@@ -119,10 +150,6 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     misleading: () => form.misleading(),
     configure,
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
-    async patience(seconds) {
-      const body = [{ op: "replace", path: "/webhooks/0/timeoutSeconds", value: seconds }];
-      await client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" }, { type: "json", body });
-    },
     async reconcile() {
       const { code, body } = await ask("POST", "/reconcile");
       if (code !== 200) throw new Error(`reconcile answered ${code}: ${JSON.stringify(body)}`);
@@ -130,11 +157,19 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     },
     ask,
     async stop() {
+      await keepLogsOfFailure(sandbox);
       await minutes.stop();
       await form.stop();
       await sandbox.stop();
     },
   };
+}
+
+/** About a kind that it has just begun to serve, a real API server answers 429 for a moment. */
+async function untilServed(client: KubeClient): Promise<void> {
+  const { apiVersion, plural } = evacuations;
+  const path = `/apis/${apiVersion}/${plural}`;
+  while ((await client.raw({ method: "GET", path, query: { resourceVersion: "0" } })).code !== 200) await delay(50);
 }
 
 /** KubeVirt lets no migration begin. */

@@ -19,11 +19,12 @@ import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 const SUMMARY_LINES = 11;
 /** Beside these Lifeboat does by itself what it has to do, and no other client takes its VMs away. */
 const MILD: readonly FaultName[] = ["Descheduling", "Latency", "SlowMigrations", "DrainBrokenOff"];
+const SLOW_MS = 500;
 const SEED = seedWhere((mild) => mild.some(deschedules) && mild.some(isCrowded));
 
-/** Of three runs, those that are mild are as they have to be. */
+/** Of three runs, those that are mild are as they have to be: few are, so the search begins with the last seed that was found. */
 function seedWhere(fits: (mild: readonly Plan[]) => boolean): string {
-  for (let seed = 1; ; seed++) {
+  for (let seed = 23_144; ; seed++) {
     const plans = [1, 2, 3].map((run) => drawPlan({ seed: `${seed}`, run, form: "Worker" }));
     if (fits(plans.filter(({ faults }) => faults.every((fault) => MILD.includes(fault))))) return `${seed}`;
   }
@@ -33,9 +34,10 @@ function deschedules({ faults }: Plan): boolean {
   return faults.includes("Descheduling");
 }
 
-/** It drains more VMs than may migrate at once. */
+/** More VMs are drained than may migrate at once, and take so long that the next eviction comes meanwhile. */
 function isCrowded({ vms, limits }: Plan): boolean {
-  return vms.filter(({ place, strategy }) => place === "Drained" && strategy === "LiveMigrate").length > limits.node;
+  const drained = vms.filter(({ place, strategy }) => place === "Drained" && strategy === "LiveMigrate");
+  return drained.filter(({ migrationMs = 0 }) => migrationMs >= SLOW_MS).length > limits.node;
 }
 
 const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));

@@ -3,11 +3,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Links, startLinks } from "../../infra/chaos/links.ts";
 import type { Link } from "../../infra/chaos/link.ts";
 import { configMaps } from "../../infra/sandbox/actors/resources.ts";
-import { startSandbox, type Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { startSandbox, type SimulatedSandbox } from "../../infra/sandbox/sandbox.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
 
-let sandbox: Sandbox;
+let sandbox: SimulatedSandbox;
 let links: Links;
 let link: Link;
 let url: string;

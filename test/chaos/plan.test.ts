@@ -169,3 +169,11 @@ test("what is asked for is not drawn", () => {
   expect(plan.faults).toEqual(["Outage"]);
   expect(plan.vms).toHaveLength(2);
 });
+
+test("on a real control plane nothing is drawn that only a simulated one can suffer", () => {
+  const plans = Array.from({ length: 200 }, (_, i) => drawPlan({ seed: "real", run: i + 1, real: true }));
+  const drawn = plans.flatMap(({ faults }) => faults);
+  expect(drawn.filter((name) => rowOf(name).simulated)).toEqual([]);
+  expect(plans.flatMap(({ vms }) => vms).filter(({ strategy }) => strategy === "Unknown")).toEqual([]);
+  expect(new Set(drawn).size).toBeGreaterThan(20);
+});

@@ -2,6 +2,7 @@
 import type { Facts, KubeVirtSeen } from "../../infra/cli/doctor/facts.ts";
 import { GRANTED } from "../../infra/cli/doctor/permissions.ts";
 import type { Read } from "../../infra/cli/doctor/check.ts";
+import type { TokenSecret } from "../../infra/cli/install/token.ts";
 import type { InstalledWebhook, InstalledWebhooks } from "../../shared/policy/webhooks/facts.ts";
 import { SHIPPED } from "../../shared/policy/webhooks/compare.ts";
 
@@ -45,6 +46,10 @@ export function configuration(spec: unknown = {}, tweak: Readonly<Record<string,
   return { value: { resourceVersion: "1", generation: 1, spec, conditions } };
 }
 
+export function token(tweak: Partial<TokenSecret> = {}) {
+  return { name: "lifeboat-token-x7k2p", createdAt: "2026-11-01T12:00:00Z", isUsed: true, ...tweak };
+}
+
 export const KUBEVIRT_KINDS = [
   "kubevirts",
   "virtualmachines",
@@ -76,7 +81,7 @@ export function facts(tweak: Partial<Facts> = {}): Facts {
     relay: { value: undefined },
     inside: { value: undefined },
     site: { value: undefined },
-    secret: { value: { createdAt: "2026-11-01T12:00:00Z" } },
+    tokens: { value: [token()] },
     hasPlugin: { value: false },
     ...tweak,
   };

@@ -4,7 +4,10 @@ import type { Facts } from "../../infra/cli/doctor/facts.ts";
 import { judge, worstOf } from "../../infra/cli/doctor/judge.ts";
 import { filesNeeded, GRANTED } from "../../infra/cli/doctor/permissions.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { configuration, facts, kubevirt, KUBEVIRT_KINDS, UNREAD, url, webhook } from "./doctor-facts.ts";
+import { configuration, facts, kubevirt, KUBEVIRT_KINDS, token, UNREAD, url, webhook } from "./doctor-facts.ts";
+
+const NO_TOKEN =
+  "no Secret holds a token of Lifeboat's account: the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
 
 type Row = readonly [what: string, tweak: Partial<Facts>, said: readonly string[]];
 
@@ -43,6 +46,7 @@ const BY_EVICTION = "kubernetes/optional/marking-by-eviction/marking-by-eviction
 const answer = (code: number, message: string, warnings = "") => ({
   trial: { value: { pod: "apps/p", code, message, warnings } },
 });
+const NOT_ANSWERED = answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered');
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request:';
 const served = (groups: Readonly<Record<string, readonly string[]>>) => ({ value: new Map(Object.entries(groups)) });
 const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
@@ -74,8 +78,7 @@ const LIFEBOAT: readonly Row[] = [
   ["one way to mark",          { granted: without(IMPERSONATION, CONSTRAINED) },            []],
   ["one that is not enough",   { granted: without(IMPERSONATION, CONSTRAINED), configuration: configuration({ marking: "Impersonate" }) }, [expect.stringContaining("× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained")]],
   ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } } }, []],
-  ["the guard holds nothing",  { webhooks: both() },                                        ["‼ the guard is installed and holds nothing: none of its feature gates is on"]],
-  ["the guard is switched off", { webhooks: both(), configuration: configuration({ featureGates: gates(PREEMPTION), guard: { mode: "Off" } }) }, ["‼ the guard is installed and holds nothing: guard.mode is Off"]],
+  ["the guard refuses nothing",  { webhooks: both() },                                        ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["the guard in order",       { webhooks: both(), configuration: GUARDING, relay: RELAY, site: SITE }, []],
   ["the guard elsewhere",      { webhooks: both({ url: url("deletions", "https://lifeboat.test/clusters/test") }), configuration: GUARDING, relay: RELAY, site: SITE }, ["‼ webhook lifeboat-guard leads to https://lifeboat.test (cluster test): its URL leads elsewhere than that of webhook lifeboat"]],
   ["the guard alone",          { webhooks: both(), configuration: GUARDING },               ["× there is no relay: the guard is on: deletions that the API server does not ask it about go unnoticed"]],
@@ -102,9 +105,9 @@ const TRIAL: readonly Row[] = [
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
-  ["Lifeboat in the cluster",  { inside: RELAY, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: webhook("deletions", service("deletions")) } } }, []],
-  ["without its own role",     { inside: RELAY, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 20 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 12 more$/)]],
-  ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
+  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: webhook("deletions", service("deletions")) } } }, []],
+  ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 20 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 12 more$/)]],
+  ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["none is needed",           { relay: { value: undefined } },                             []],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
@@ -117,8 +120,14 @@ const RELAYS: readonly Row[] = [
 
 // prettier-ignore
 const REST: readonly Row[] = [
-  ["an old token",             { secret: { value: { createdAt: "2025-11-01T12:00:00Z" } } }, ["‼ Lifeboat's token in Secret lifeboat-token is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
-  ["a token that ends",        { secret: { value: undefined } },                            []],
+  ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
+  ["a token that ends",        { tokens: { value: [] } },                                   []],
+  ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it: most likely the API server does not accept the Worker's token \(see Credentials\)/), `× ${NO_TOKEN}`]],
+  ["… or not: no VM",          { tokens: { value: [] }, trial: { value: { pod: undefined, why: "there is none" } } }, [expect.stringContaining("was not tried"), `‼ ${NO_TOKEN}`]],
+  ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/most likely the API server does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker has another one, or none"]],
+  ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation has not ended, or nothing needs it"]],
+  ["one that was not ended",   { tokens: { value: [token(), token({ name: "lifeboat-token-2222" })] } }, ["‼ 2 Secrets hold tokens of Lifeboat's account that have been used: each of them opens the API server, and the Worker needs one"]],
+  ["a Worker's, in the cluster", { inside: RELAY, tokens: { value: [token()] } },           ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
   ["a Plugin for nothing",     { hasPlugin: { value: true } },                              ["‼ Plugin lifeboat-shield is installed and the shield is off: shield.maxPodGracePeriodSeconds is 0, so the Plugin covers no VM"]],
   ["a shield without a gate",  { configuration: configuration({ shield: { maxPodGracePeriodSeconds: 600 } }) }, ["‼ the shield covers no VM: shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration"]],
   ["a shield without Plugin",  { configuration: configuration({ featureGates: gates(PRESSURE), shield: { maxPodGracePeriodSeconds: 600 } }), relay: RELAY, site: SITE }, ["× the shield is set and covers no VM: Plugin lifeboat-shield is missing", "× the shield is set and covers no VM: KubeVirt's feature gate Plugins is off: virt-handler asks no plugin"]],
@@ -139,6 +148,31 @@ describe.each([
   });
 });
 
+const INSIDE = {
+  inside: RELAY,
+  webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } },
+};
+const MISSING = { evictions: { value: undefined }, deletions: { value: undefined } };
+const UNREPORTED = { value: { resourceVersion: "1", generation: 1, spec: {}, conditions: [] } };
+
+describe("in the cluster", () => {
+  // prettier-ignore
+  test.each<[string, Partial<Facts>]>([
+    ["no full scan has reported",     { configuration: UNREPORTED }],
+    ["the guard's webhook is missing", { configuration: GUARDING }],
+    ["its webhook is missing",        { webhooks: MISSING }],
+    ["it cannot decide",              answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`)],
+    ["it is not reached",             NOT_ANSWERED],
+    ["no token in a Secret",          { tokens: { value: [] }, ...NOT_ANSWERED }],
+    ["a condition is False",          { configuration: configuration({}, { status: "False", message: "broken" }) }],
+  ])("%s: nothing is advised that only a Worker has", (_, tweak) => {
+    const wrong = judge(facts({ ...INSIDE, ...tweak })).filter(({ status }) => status !== "ok");
+    expect(wrong).not.toEqual([]);
+    const said = wrong.flatMap(({ message, reasons = [], fix = "" }) => [message, ...reasons, fix]).join("\n");
+    expect(said).not.toMatch(/Worker|curl|your URL|\$LIFEBOAT|lifeboat rotate/);
+  });
+});
+
 /** `version` is what `lifeboat doctor` begins with: without it nothing else is read. */
 const READS = [
   "own",
@@ -149,7 +183,7 @@ const READS = [
   "granted",
   "trial",
   "relay",
-  "secret",
+  "tokens",
   "hasPlugin",
 ] as const;
 

@@ -50,9 +50,7 @@ describe("the reader", () => {
     expect(text).toMatch(
       / {2}‼ the KubeVirt object could not be read\n {6}kubevirts\.kubevirt\.io is forbidden: .*\n {6}ask an administrator of the cluster for: list kubevirt.io\/kubevirts\n/,
     );
-    expect(text).toContain(
-      "ask an administrator of the cluster for: get secrets/lifeboat-token in namespace lifeboat-system",
-    );
+    expect(text).toContain("ask an administrator of the cluster for: list secrets in namespace lifeboat-system");
     expect(text).not.toContain("×");
     expect(code).toBe(4);
   });

@@ -86,6 +86,7 @@ export function steady(lines: readonly string[]): readonly string[] {
     line
       .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
       .replaceAll(/virt-launcher-web-\w+/g, "POD")
+      .replaceAll(/lifeboat-token-\w+/g, "SECRET")
       .replaceAll(/\b\d+[smh]( old)?$/g, "AGE$1"),
   );
 }

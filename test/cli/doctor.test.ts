@@ -60,7 +60,7 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ there is no relay, and nothing that is on needs one",
     "",
     "Credentials",
-    "  √ Lifeboat's token in Secret lifeboat-token is AGE old",
+    "  √ Lifeboat's token in Secret SECRET is AGE old",
     "  √ condition CredentialsValid is True (Valid) for AGE",
     "",
     "Shield",
@@ -90,12 +90,13 @@ const UNREACHED = [
   DRY_RUN,
   KUBEVIRTS_WORDS,
   "      only webhook virt-launcher-eviction-interceptor.kubevirt.io has refused it: the API server does not reach Lifeboat (firewall, DNS, caBundle), Lifeboat does not accept the URL's",
-  "      cluster or webhookToken, or the webhook leaves the pod out; failurePolicy Ignore hides that",
+  "      cluster or webhookToken, the API server does not accept the Worker's token (see Credentials), or the webhook leaves the pod out; failurePolicy Ignore hides that",
   HEALTHZ,
 ];
 const OTHER_DOOR = "  × a dry-run eviction of pod vms/POD: another door of Lifeboat's is asked";
-const STEP_7 = 'infra/kubernetes/webhook.yaml, with your URL: infra/kubernetes/README.md, "Install", step 7';
-const LOOK = `      kubectl get validatingwebhookconfiguration lifeboat -o yaml; then ${STEP_7}`;
+const INSTALL =
+  'lifeboat install --worker URL; or infra/kubernetes/webhook.yaml, with your URL: infra/kubernetes/README.md, "Install", step 3';
+const LOOK = `      kubectl get validatingwebhookconfiguration lifeboat -o yaml; then ${INSTALL}`;
 
 const outdated = (type: string) => [
   expect.stringContaining(`  ‼ condition ${type} is True`),
@@ -110,11 +111,11 @@ describe("broken", () => {
     expect(trouble(out)).toEqual([
       "  × webhook lifeboat is missing",
       "      the API server asks Lifeboat about no eviction",
-      `      lifeboat install --worker URL; or ${STEP_7}`,
+      `      ${INSTALL}`,
       DRY_RUN,
       KUBEVIRTS_WORDS,
       "      webhook lifeboat is missing, so the API server does not ask",
-      `      ${STEP_7}`,
+      `      ${INSTALL}`,
     ]);
     expect([code, out.at(-1)]).toEqual([3, "× 22 checks: 2 failed"]);
   });
@@ -185,8 +186,8 @@ describe("broken", () => {
       "      delete pods: a pod that the taint manager gave up on stays past its deadline",
       "      kubectl apply -f infra/kubernetes/optional/guard/guard.yaml",
       "  × PreemptionEvictionLiveMigration is on, and webhook lifeboat-guard is missing",
-      "      no deletion is held back",
-      '      kubectl apply -f infra/kubernetes/optional/guard/guard.yaml, with your URL: infra/kubernetes/README.md, "The guard"',
+      "      no deletion is refused",
+      '      lifeboat install --worker URL --with guard; or infra/kubernetes/optional/guard/guard.yaml, with your URL: infra/kubernetes/README.md, "The guard"',
       "  × there is no relay",
       "      the guard is on: deletions that the API server does not ask it about go unnoticed",
       '      infra/relay/README.md, "Install"',

@@ -10,8 +10,50 @@ test.each([
   ["its 8-bit form",               { message: "\u009b2J" },          { message: "\u{FFFD}2J" }],
   ["a carriage return, a bell",    { message: "a\rb\u0007\b\t" },    { message: "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}" }],
   ["lines",                        { message: "a\nb" },              { message: "a\nb" }],
+  ["what turns the rest",          { message: "a\u202Eb\u2066c" },   { message: "a\u{FFFD}b\u{FFFD}c" }],
   ["text that looks like one",     { "\\u001b": "\\\\u001b\\r\"é" }, { "\\u001b": "\\\\u001b\\r\"é" }],
 ])("%s in an answer", (_, said, read) => expect(JSON.parse(withoutControls(JSON.stringify(said)))).toEqual(read));
+
+test("one escaped that turns the rest", () => {
+  expect(withoutControls(String.raw`{"message": "a\u202eb\u200bc\u000ad"}`)).toBe(
+    String.raw`{"message": "a�b�c\u000ad"}`,
+  );
+});
+
+test("whoever asked for an Evacuation forges no row of the table", async () => {
+  const row = "bank-vm   node-1         Operator   Moved   0   1s   root";
+  const listed = {
+    kind: "EvacuationList",
+    metadata: { resourceVersion: "1" },
+    items: [evacuation(`jane\n${row}\u202Egnp.exe`)],
+  };
+  const server = await startStubServer(() => json(listed));
+  onTestFinished(() => server.stop());
+  const { code, out } = await lifeboat("evacuations -A -o wide", { kubeconfig: kubeconfigOf(server.url) });
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: [
+      expect.stringMatching(/^NAMESPACE +VM /),
+      expect.stringMatching(/^shop +web .* jane bank-vm .* root�gnp\.exe/),
+    ],
+  });
+});
+
+function evacuation(requestedBy: string) {
+  const metadata = { namespace: "shop", name: "web-1", uid: "u", creationTimestamp: "2026-11-20T12:00:00Z" };
+  const spec = { virtualMachineInstance: { name: "web" }, cause: "Operator", requestedBy };
+  return { metadata, spec, status: { phase: "Pending" } };
+}
+
+function kubeconfigOf(server: string): string {
+  const cluster = { server, "insecure-skip-tls-verify": true };
+  return JSON.stringify({
+    "current-context": "a",
+    clusters: [{ name: "a", cluster }],
+    users: [{ name: "a", user: {} }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+  });
+}
 
 test("a kubeconfig that is no YAML is not quoted", async () => {
   const kubeconfig = '{"a\\piVersion": "v1", "users": [{"name": "me", "user": {"token": "my-token"}}]}';
@@ -27,14 +69,7 @@ test("an answer that is none is told in words", async () => {
     ({ path }) => new Map(Object.entries(answered)).get(path) ?? status(404, "NotFound"),
   );
   onTestFinished(() => server.stop());
-  const cluster = { server: server.url, "insecure-skip-tls-verify": true };
-  const kubeconfig = JSON.stringify({
-    "current-context": "a",
-    clusters: [{ name: "a", cluster }],
-    users: [{ name: "a", user: {} }],
-    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-  });
-  const { code, err } = await lifeboat("evacuate web", { kubeconfig });
+  const { code, err } = await lifeboat("evacuate web", { kubeconfig: kubeconfigOf(server.url) });
   expect({ code, err }).toMatchObject({
     code: 1,
     err: [expect.stringContaining("selfsubjectreviews"), expect.any(String)],

@@ -1,22 +1,16 @@
 /** `lifeboat install` into a cluster that has KubeVirt and nothing of Lifeboat's, beside a Worker that does not know it yet. */
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
+import { podDisruptionBudgets, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
 import { manifestsIn } from "../../infra/cli/install/manifests.ts";
-import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
-import { trust } from "../functions/support/test-cluster.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import { evict, launcherOf } from "../blackbox/vm.ts";
-import { lifeboat, type Person } from "./lifeboat.ts";
+import { type InstallStage, startInstallStage } from "./install-stage.ts";
 
 const Objects = z.array(z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) }));
-const Entry = z.object({ server: z.string(), token: z.string(), webhookToken: z.string(), operatorToken: z.string() });
 const Webhooks = z.object({ webhooks: z.array(z.object({ failurePolicy: z.string() })) });
 const CONFIGURATIONS: Resource = {
   apiVersion: "lifeboat.dev/v1alpha1",
@@ -25,40 +19,17 @@ const CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 
-let sandbox: Sandbox;
-let worker: RunningWorker;
-let folder: string;
+let stage: InstallStage;
+beforeEach(async () => void (stage = await startInstallStage()));
+afterEach(() => stage.stop());
 
-beforeEach(async () => {
-  sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05 });
-  trust(sandbox);
-  worker = await startWorker({ authority: sandbox.authority, clusters: {}, registry: true });
-  folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  await writeFile(join(folder, "ca.pem"), sandbox.authority.caPem);
-  for (const name of ["node01", "node02"]) await createNode(sandbox.client, name);
-  await createVirtualMachineInstance(sandbox.client, {
-    namespace: "vms",
-    name: "web",
-    evictionStrategy: "LiveMigrate",
-  });
+const install: InstallStage["install"] = (...said) => stage.install(...said);
+const Conditions = z.object({
+  status: z.object({ conditions: z.array(z.object({ type: z.string(), reason: z.string() })) }),
 });
-afterEach(async () => {
-  await worker.stop();
-  await sandbox.stop();
-  await rm(folder, { recursive: true });
-});
-
-const entryFile = () => join(folder, "entry.json");
-const readEntry = async () => Entry.parse(JSON.parse(await readFile(entryFile(), "utf8")));
-
-/** Gives the Worker the entry as soon as the command waits for that. */
-function install(flags = "", tweak: Partial<Person> = {}) {
-  const meanwhile = async () => worker.registry.set("prod", await readEntry());
-  const flagsOfAll = `--worker ${worker.url} --cluster prod --entry ${entryFile()} --ca-bundle ${join(folder, "ca.pem")}`;
-  return lifeboat(`install ${flagsOfAll} ${flags}`, { kubeconfig: sandbox.kubeconfig, meanwhile, ...tweak });
-}
 
 test("from nothing to the first evacuated VM; a second time changes nothing", async () => {
+  const { client } = stage.sandbox;
   const first = await install("--with guard,migration-policy");
   expect({ code: first.code, err: first.err }).toEqual({
     code: 0,
@@ -66,18 +37,22 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
   });
   expect(first.out).toContain("customresourcedefinition.apiextensions.k8s.io/evacuations.lifeboat.dev created");
   expect(first.out.at(-1)).toBe("validatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat created");
-  expect((await stat(entryFile())).mode & 0o777).toBe(0o600);
+  expect((await stat(stage.entryFile)).mode & 0o777).toBe(0o600);
+  // Its full scan has seen the webhooks: they are not missing, and make budgets unnecessary.
+  const { status } = Conditions.parse(await client.get(CONFIGURATIONS, { name: "lifeboat" }));
+  expect(status.conditions).toContainEqual({ type: "WebhookCalled", reason: "NotObserved" });
+  expect((await client.list(podDisruptionBudgets)).items).toEqual([]);
 
-  const launcher = await launcherOf(sandbox.client, "web");
-  expect(await evict(sandbox.client, launcher)).toMatchObject({
+  const launcher = await launcherOf(client, "web");
+  expect(await evict(client, launcher)).toMatchObject({
     code: 429,
     message: expect.stringContaining("Eviction triggered evacuation"),
   });
-  expect((await sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
+  expect((await client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
     spec: { featureGates: { PreemptionEvictionLiveMigration: true } },
   });
 
-  const upgraded = await lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig });
+  const upgraded = await stage.call("upgrade");
   expect({ code: upgraded.code, changed: upgraded.out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({
     code: 0,
     changed: [],
@@ -91,11 +66,11 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
 async function setAsEditor(path: string, value: unknown): Promise<void> {
   const body = [{ op: "add", path, value }];
   const query = { fieldManager: "kubectl-edit" };
-  await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body }, { query });
+  await stage.sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body }, { query });
 }
 
 async function installed() {
-  return Webhooks.parse(await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }));
+  return Webhooks.parse(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }));
 }
 
 test("a field that another manager has set: named, and overwritten only if so asked", async () => {
@@ -104,7 +79,7 @@ test("a field that another manager has set: named, and overwritten only if so as
   expect((await install()).code).toBe(0);
 
   await setAsEditor("/webhooks/0/failurePolicy", "Fail");
-  for (const command of [install(), install("--dry-run"), lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig })]) {
+  for (const command of [install(), install("--dry-run"), stage.call("upgrade")]) {
     const { code, err } = await command;
     expect(code).toBe(1);
     expect(err.slice(-3)).toEqual([
@@ -125,9 +100,27 @@ test("a field that another manager has set: named, and overwritten only if so as
 test("a part that is added later leaves the gates of the others on", async () => {
   await install("--with guard");
   expect((await install("--with descheduler-support")).code).toBe(0);
-  expect((await sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
+  expect((await stage.sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
     spec: { featureGates: { PreemptionEvictionLiveMigration: true, DeschedulerSupport: true } },
   });
+});
+
+test("the shield without KubeVirt's gate: the command that switches it on, and nothing is applied; with the gate it is", async () => {
+  const { code, out, err } = await install("--with guard,shield");
+  expect({ code, out }).toEqual({ code: 1, out: [] });
+  expect(err.join("\n")).toContain("--with shield needs KubeVirt's feature gate Plugins, which is off");
+  const [, namespace = "", name = "", body = ""] =
+    /kubectl -n (\S+) patch kubevirt (\S+) --type merge -p '(.*)'/.exec(err.join("\n")) ?? [];
+  await stage.sandbox.client.patch(
+    kubeVirts,
+    { namespace, name },
+    { type: "merge", body: z.looseObject({}).parse(JSON.parse(body)) },
+  );
+  const again = await install("--with guard,shield");
+  expect([again.code, again.out]).toEqual([
+    0,
+    expect.arrayContaining(["plugin.plugin.kubevirt.io/lifeboat-shield created"]),
+  ]);
 });
 
 test("a cluster that Lifeboat in the cluster has worked for: its webhook leads to the Worker, with nothing of the Service left", async () => {
@@ -138,15 +131,15 @@ test("a cluster that Lifeboat in the cluster has worked for: its webhook leads t
     name: "lifeboat-server",
     path: "/clusters/local/admission/evictions/old",
   };
-  const clientConfig = { service, caBundle: Buffer.from(sandbox.authority.caPem).toString("base64") };
+  const clientConfig = { service, caBundle: Buffer.from(stage.sandbox.authority.caPem).toString("base64") };
   const body = { ...webhook, webhooks: webhook.webhooks.map((one) => ({ ...one, clientConfig })) };
   const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-  expect((await sandbox.client.raw({ method: "POST", path, body })).code).toBe(201);
+  expect((await stage.sandbox.client.raw({ method: "POST", path, body })).code).toBe(201);
 
   expect((await install()).code).toBe(0);
-  const found = await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
+  const found = await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
   expect(found as unknown).toMatchObject({
-    webhooks: [{ clientConfig: { url: expect.stringContaining(worker.url) } }],
+    webhooks: [{ clientConfig: { url: expect.stringContaining(stage.worker.url) } }],
   });
   expect(JSON.stringify(found)).not.toContain(service.name);
 });
@@ -158,12 +151,12 @@ test("--dry-run and --export change nothing; --export is what is applied, in the
   expect(exported.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`)).toEqual(
     dry.out.map((line) => line.replace(/^(\w+)[^/]*\/(\S+).*$/, "$1/$2")),
   );
-  expect(await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
-  await expect(stat(entryFile())).rejects.toThrow("ENOENT");
+  expect(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
+  await expect(stat(stage.entryFile)).rejects.toThrow("ENOENT");
 });
 
 test("upgrade of nothing", async () => {
-  const { code, err } = await lifeboat("upgrade", { kubeconfig: sandbox.kubeconfig });
+  const { code, err } = await stage.call("upgrade");
   expect({ code, err }).toEqual({
     code: 1,
     err: [expect.stringContaining("Lifeboat is not installed in this cluster")],
@@ -177,7 +170,7 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
   expect(err.join("\n")).toContain(
     "error: the Worker is not ready: it does not know this cluster, or this entry of it",
   );
-  expect(await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
+  expect(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
 });
 
 // prettier-ignore
@@ -190,6 +183,6 @@ test.each([
   ["install --worker https://a.example --cluster ../x",  '--cluster: expected letters, digits, ".", "_" and "-", got "../x"'],
   ["install --worker https://a.example --timeout later", "--timeout: expected a time"],
 ])("%s: exit code 2, %s", async (line, message) => {
-  const { code, err } = await lifeboat(line, { kubeconfig: sandbox.kubeconfig });
+  const { code, err } = await stage.call(line);
   expect({ code, message: err[0] }).toEqual({ code: 2, message: expect.stringContaining(message) });
 });

@@ -13,7 +13,11 @@ type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOption
 
 export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {
   const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
-  return connect({ endpoint, signal: AbortSignal.timeout(60_000), onOddItem, now: () => NOW });
+  return connect({ endpoint, signal: timeout(60_000), timeout, onOddItem, now: () => NOW });
+}
+
+function timeout(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms);
 }
 
 /** A cluster that answers as told until the test ends, and what it is asked. */

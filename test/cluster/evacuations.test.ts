@@ -139,6 +139,13 @@ describe("write", () => {
     expect((await stored("less"))?.status).toEqual({ ...rest, phase: "Pending" });
   });
 
+  test("… also where it is undefined, as the back-off of one that has ended", async () => {
+    await write(await begun("over-it"), WHOLE);
+    const ended = { ...WHOLE, phase: "Moved", nextAttemptTime: undefined } as const;
+    expect(await write(await look("over-it"), ended)).toBe("Done");
+    expect((await look("over-it")).status).not.toHaveProperty("nextAttemptTime");
+  });
+
   test("an end", async () => {
     await write(await begun("over"), WHOLE);
     const ended = { ...WHOLE, phase: "Abandoned", completionTime: time(0) } as const;
@@ -189,14 +196,22 @@ async function make(key: string, vmiName: string, status?: Partial<EvacuationSta
   if (created !== "Conflict" && status !== undefined) await write(created, status);
 }
 
+function released(status: "True" | "False") {
+  const words = { reason: "Released", message: "", lastTransitionTime: "2026-03-01T12:00:00Z" };
+  return { conditions: [{ type: "Released", status, ...words } as const] };
+}
+
 describe("list", () => {
-  const ALL = ["a-moved", "a-new", "a-pending", "b-migrating", "elsewhere"];
+  const ALL = ["a-moved", "a-new", "a-pending", "b-cancelled", "b-given-up", "b-migrating", "elsewhere"];
+  const ENDED = ["a-moved", "b-cancelled", "b-given-up"];
   beforeAll(async () => {
     await world.client.create(core.namespaces, { metadata: { name: "other" } });
     await world.client.create(core.namespaces, { metadata: { name: "lists" } });
     await make("lists/a-new", "a");
     await make("lists/a-pending", "a", { phase: "Pending", sourceNode: "node11" });
     await make("lists/a-moved", "a", { phase: "Moved", sourceNode: "node11" });
+    await make("lists/b-cancelled", "b", { phase: "Withdrawn", sourceNode: "node12", ...released("False") });
+    await make("lists/b-given-up", "b", { phase: "Abandoned", sourceNode: "node12", ...released("True") });
     await make("lists/b-migrating", "b", { phase: "Migrating", sourceNode: "node12" });
     await make("other/elsewhere", "a", { phase: "Blocked", sourceNode: "node11" });
   });
@@ -204,7 +219,8 @@ describe("list", () => {
   // prettier-ignore
   test.each<[string, Parameters<Cluster["listEvacuations"]>[0], readonly string[]]>([
     ["all there are",                              "All",                                ALL],
-    ["those that have not ended, new ones too",    "Active",                             ALL.filter((name) => name !== "a-moved")],
+    ["those that have not ended, new ones too",    "Active",                             ALL.filter((name) => !ENDED.includes(name))],
+    ["… and those that have something to take back", "Unfinished",                       ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
     ["of a VMI, ended ones too",                   { namespace: "lists", name: "a" },    ["a-moved", "a-new", "a-pending"]],
     ["of a VMI of another namespace",              { namespace: "other", name: "a" },    ["elsewhere"]],
     ["of a VMI that has none",                     { namespace: "lists", name: "c" },    []],

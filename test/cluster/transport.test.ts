@@ -54,6 +54,7 @@ describe("a read", () => {
     ["VMIs of a node",           () => cluster.listVmis({ node: "node01" }),              "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],
     ["all Evacuations",          () => cluster.listEvacuations("All"),                    "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
     ["active Evacuations",       () => cluster.listEvacuations("Active"),                 `/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=${NOT_ENDED}`],
+    ["unfinished Evacuations",   () => cluster.listEvacuations("Unfinished"),             "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.phase%21%3DMoved%2Cstatus.phase%21%3DDuplicate%2Cstatus.phase%21%3DGone"],
     ["Evacuations of a VMI",     () => cluster.listEvacuations({ namespace: "apps", name: "web" }), "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations?limit=250&fieldSelector=spec.virtualMachineInstance.name%3Dweb"],
     ["Evacuations of a node",    () => cluster.listEvacuations({ sourceNode: "node01" }), "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.sourceNode%3Dnode01"],
     ["migrations of a VMI",      () => cluster.listMigrations({ namespace: "apps", name: "web" }), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name%3Dweb"],
@@ -90,6 +91,7 @@ describe("an action is KubeVirt's own where it changes a VMI, and ours everywher
     [{ verb: "CreateMigration", vmi: vmi(), name: "m", evacuation: NAMED },       undefined],
     [{ verb: "AdoptMigration", migration: migration(), evacuation: NAMED },       undefined],
     [{ verb: "DeleteMigration", migration: migration() },                         undefined],
+    [{ verb: "SkipBackoff", migration: migration() },                             undefined],
     [{ verb: "CreateBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
     [{ verb: "EnsureBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
     [{ verb: "GrowBudget", vmi: vmi(), name: "b", required: true },               undefined],
@@ -135,7 +137,8 @@ describe("a connection that breaks", () => {
       return Promise.reject(new DOMException("The operation was aborted", "AbortError"));
     };
     const endpoint = { server: server.url, token: "t", headers: {}, fetch: ended };
-    const options = { onOddItem: () => undefined, now: () => new Date(), signal: AbortSignal.abort() };
+    const [signal, timeout] = [AbortSignal.abort(), () => AbortSignal.abort()];
+    const options = { onOddItem: () => undefined, now: () => new Date(), signal, timeout };
     await expect(connect({ endpoint, ...options }).getVmi(key)).rejects.toThrow("in time");
     expect(count).toBe(1);
   });

@@ -17,7 +17,7 @@ test.each([
   ["marking",                      { marking: "Impersonate" }],
   ["one key of a section",         { reconcilers: { evacuation: false } }],
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
-  ["deadlines",                    { guard: { mode: "Off", deadlineSeconds: { Preemption: 1.5 }, maxHolds: 0 } }],
+  ["deadlines",                    { guard: { deadlineSeconds: { Preemption: 1.5 } } }],
   ["an interval",                  { descheduling: { intervalSeconds: 300 } }],
 ])("%s: the rest keeps its defaults", (_, tweak) => {
   const parsed = parseConfiguration(tweak);
@@ -45,9 +45,7 @@ describe("a wrong value: which key, and what was expected", () => {
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: 1e300 } },                SECONDS],
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: Infinity } },             SECONDS],
     ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: NaN } },                  SECONDS],
-    ["guard.mode",                                { guard: { mode: "Maybe" } },                           "expected one of Hold, Deny, Off"],
     ["guard.deadlineSeconds.Preemption",          { guard: { deadlineSeconds: { Preemption: -5 } } },     SECONDS],
-    ["guard.maxHolds",                            { guard: { maxHolds: -1 } },                            "expected 0 or more"],
     ["evacuation.stuckSeconds",                   { evacuation: { stuckSeconds: "3m" } },                 SECONDS],
     ["evacuation.cooldownSeconds",                { evacuation: { cooldownSeconds: "15m" } },             SECONDS],
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],

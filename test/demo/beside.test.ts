@@ -63,7 +63,7 @@ test.each<[BesideRow["withIt"], boolean]>([
 });
 
 test("what was told before the story is no news, and not all that is told is worth repeating", () => {
-  const before = world({ told: ["DisruptionHeld"] });
-  const now = world({ told: ["DisruptionHeld", "Scheduled", "Preempted"], migrations: [migration()] });
+  const before = world({ told: ["DeletionRefused"] });
+  const now = world({ told: ["DeletionRefused", "Scheduled", "Preempted"], migrations: [migration()] });
   expect(noteworthy(before, now)).toEqual(["Preempted of uid-web"]);
 });

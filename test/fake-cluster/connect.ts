@@ -8,19 +8,19 @@ import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import type { PreflightPod } from "../../shared/policy/preflight/facts.ts";
-import { isActive } from "../../shared/policy/evacuation/phase.ts";
+import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
 import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
-/** `request`: the method's name, or the verb of an action. */
-export type Before = (request: string) => unknown;
+/** `request`: the method's name, or the verb of an action; `scope`: of a list of Evacuations. */
+export type Before = (request: string, scope?: unknown) => unknown;
 
 export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
-  const when = async <T>(request: string, answer: () => T): Promise<T> => {
-    await before(request);
+  const when = async <T>(request: string, answer: () => T, scope?: unknown): Promise<T> => {
+    await before(request, scope);
     return answer();
   };
   const reads = (name: string) => when(name, () => undefined);
@@ -31,7 +31,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getNode: (name) => when("getNode", () => fake.nodes.get({ name })),
     getBudget: (key) => when("getBudget", () => fake.budgets.get(key)),
     listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),
-    listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope))),
+    listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope)), scope),
     listMigrations: ({ namespace, name }) =>
       when("listMigrations", () => [...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)]),
     listMigrationsOf: (vmis) =>
@@ -65,6 +65,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     userOf: () => when("userOf", () => undefined),
     isAllowed: () => when("isAllowed", () => false),
     canList: (resource) => when(`canList ${resource}`, () => []),
+    mayI: () => when("mayI", () => true),
     proveMarking: () => reads("proveMarking"),
     proveAnnotating: () => reads("proveAnnotating"),
     listDeschedulerNodes: () =>
@@ -76,6 +77,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
       when("listPreflightPods", () => listed(fake.pods.list(({ nodeName }) => nodeName === node))),
     listNeighbours: (node) =>
       when("listNeighbours", () => listed(fake.pods.list(({ nodeName = node }) => nodeName !== node))),
+    listQuotas: () => when("listQuotas", () => ({ items: [], odd: 0 })),
     listVolumes: () => when("listVolumes", () => ({ items: [], odd: 0 })),
     listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
     listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
@@ -83,7 +85,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getPriorityClassValue: () => reads("getPriorityClassValue"),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
-    evict: ({ pod }) => when("Evict", () => fake.descheduling.evict(pod)),
+    evict: ({ pod }, { dryRun = false }) => when("Evict", () => fake.descheduling.evict(pod, dryRun)),
     act: (action) => when(action.verb, () => fake.act(action)),
   };
 }
@@ -97,6 +99,7 @@ function isInScope(vmi: VmiFacts, scope: Parameters<Cluster["listVmis"]>[0]): bo
 function isListed(e: EvacuationFacts, scope: Parameters<Cluster["listEvacuations"]>[0]): boolean {
   if (scope === "All") return true;
   if (scope === "Active") return isActive(e);
+  if (scope === "Unfinished") return isUnfinished(e) && e.status.phase !== "Moved";
   if ("sourceNode" in scope) return e.status.sourceNode === scope.sourceNode;
   return e.namespace === scope.namespace && e.spec.vmiName === scope.name;
 }
@@ -120,6 +123,7 @@ function listed(pods: readonly PodFacts[]): { readonly items: readonly Preflight
     claims: [],
     requests: {},
     localStorage: false,
+    finalizers: [],
     unchecked: [],
   };
   return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };

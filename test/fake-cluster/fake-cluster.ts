@@ -103,9 +103,11 @@ export class FakeCluster {
       case "CreateMigration":
         return this.#createMigration(action);
       case "AdoptMigration":
-        return this.#adopt(action);
+        return this.#changeMigration(action.migration, { cause: action.evacuation.spec.cause });
+      case "SkipBackoff":
+        return this.#changeMigration(action.migration, { skipsBackoff: true });
       case "DeleteMigration":
-        return this.migrations.remove(action.migration);
+        return this.migrations.remove(action.migration, action.migration.phase !== "Running");
       case "CreateBudget":
         return this.#createBudget(action);
       case "EnsureBudget":
@@ -190,12 +192,9 @@ export class FakeCluster {
     return "Done";
   }
 
-  #adopt({ migration, evacuation }: Write<"AdoptMigration">): ActResult {
-    return this.migrations.change(
-      migration,
-      (found) => found.uid === migration.uid,
-      (found) => ({ ...found, cause: evacuation.spec.cause }),
-    );
+  #changeMigration(seen: MigrationFacts, tweak: Partial<MigrationFacts>): ActResult {
+    const change = (found: MigrationFacts) => ({ ...found, ...tweak });
+    return this.migrations.change(seen, ({ uid }) => uid === seen.uid, change);
   }
 
   #createBudget({ vmi, name, minAvailable }: Write<"CreateBudget">): ActResult {

@@ -26,15 +26,15 @@ export class FakeDescheduling {
   }
 
   /** A pod that is to be asked only is asked, as KubeVirt's webhook does it; any other one goes. */
-  evict({ namespace, name, uid }: NamespacedName & { readonly uid: string }): EvictionAnswer {
-    this.evictions.push(name);
+  evict({ namespace, name, uid }: NamespacedName & { readonly uid: string }, dryRun = false): EvictionAnswer {
+    if (!dryRun) this.evictions.push(name);
     const [answer, found] = [this.answers.get(name), this.#pods.get({ namespace, name })];
     if (answer !== undefined) return answer;
     if (found?.uid !== uid) return { code: 404, message: "not found" };
     if (isLauncher(found) || REQUEST_EVICT_ONLY_ANNOTATION in found.annotations) {
       return { code: 429, message: `Eviction triggered evacuation of ${name}` };
     }
-    this.#pods.remove(found);
+    if (!dryRun) this.#pods.remove(found);
     return { code: 201, message: "" };
   }
 

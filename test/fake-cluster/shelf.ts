@@ -50,10 +50,12 @@ export class Shelf<T extends Key> {
     return "Done";
   }
 
-  /** That one only, and again. */
-  remove(seen: Key & { readonly uid: string }): ActResult {
+  /** That one only, and again; `asSeen`: only if nothing of it has changed. */
+  remove(seen: Key & { readonly uid: string; readonly resourceVersion?: string }, asSeen = false): ActResult {
     const found = this.get(seen);
     if (found !== undefined && "uid" in found && found.uid !== seen.uid) return "Conflict";
+    if (asSeen && found !== undefined && "resourceVersion" in found && found.resourceVersion !== seen.resourceVersion)
+      return "Conflict";
     this.delete(seen);
     return "Done";
   }

@@ -1,10 +1,10 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { notFound, startCannedCluster } from "./support/canned-cluster.ts";
+import { CANNED_VMI, notFound, startCannedCluster } from "./support/canned-cluster.ts";
 import { openCanned } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, openDoors } from "./support/doors.ts";
 import { allowance, evictionReview, refusal, review } from "./support/reviews.ts";
-import type { StubServer } from "./support/stub-server.ts";
+import { json, type StubServer } from "./support/stub-server.ts";
 
 const MB = 1024 * 1024;
 const PATH = "/clusters/prod/admission/evictions";
@@ -79,6 +79,13 @@ describe("what API servers send is understood", () => {
     ["fields that are new to us",       { request: { requestKind: { kind: "Eviction" }, future: [1] } }],
   ])("%s", async (_, tweak) => {
     expect(await review(doors, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
+  });
+
+  test.each([1073741824, "1Gi", 1.5e9, null])("a VMI whose memory.guest is %j", async (guest) => {
+    const vmi = { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, domain: { memory: { guest } } } };
+    const [, there] = await openCanned({ vmi: json(vmi) });
+    expect(await review(there)).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
+    await there.settle();
   });
 
   test("an eviction of a pod that does not exist is nothing to stop", async () => {

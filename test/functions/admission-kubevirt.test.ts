@@ -1,7 +1,7 @@
 /** Beside KubeVirt's own admission, which silently puts back the status that a stranger has changed. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grant } from "../../infra/sandbox/actors/rbac.ts";
-import { namespaces, pods } from "../../infra/sandbox/actors/resources.ts";
+import { namespaces, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
@@ -10,6 +10,13 @@ import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { asOperator, entry, openDoors } from "./support/doors.ts";
 import { evictionOf, refusal, review } from "./support/reviews.ts";
 import { NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
+
+const policyBindings: Resource = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicyBinding",
+  plural: "validatingadmissionpolicybindings",
+  namespaced: false,
+};
 
 let sandbox: Sandbox;
 let token: string;
@@ -58,6 +65,8 @@ describe("as the account of another namespace, where there is a second KubeVirt 
     await sandbox.client.create(namespaces, { metadata: { name: elsewhere } });
     await applyManifests(sandbox.client, grant("another-kubevirt", subject, [patch]));
     await sandbox.client.create(kubevirt.kubeVirts, { metadata, spec: {} });
+    // Lifeboat has an administrator's token here, who may name only herself.
+    await sandbox.client.delete(policyBindings, { name: "lifeboat-evacuation-requester" });
   });
 
   test("the mark is not believed, the eviction refused, and the VMI is as it was", async () => {

@@ -5,8 +5,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EvacuationFacts } from "../../shared/policy/facts.ts";
+import { isToBeReleased, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
+import { once } from "../fake-cluster/connect.ts";
 import type { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { evacuation, migration, newborn, NODE, node, time } from "../policy/fixtures.ts";
+import { endedEvacuation, evacuation, migration, newborn, NODE, node, NOW, time } from "../policy/fixtures.ts";
 import {
   all,
   always,
@@ -142,5 +144,52 @@ describe("a function that is killed between any two requests leads to the same e
     };
     const undisturbed = await endAfter(Infinity);
     for (let requests = 0; requests < 24; requests++) expect(await endAfter(requests)).toEqual(undisturbed);
+  });
+});
+
+describe("an end has two steps, and what is old takes nothing away", () => {
+  // prettier-ignore
+  test.each<[string, EvacuationFacts]>([
+    ["cancelled", evacuation({ spec: { intent: "Withdrawn" } })],
+    ["given up",  evacuation({ status: resting })],
+  ])("%s, by a function that is killed anywhere: the next tick takes back what is left", async (_, subject) => {
+    let halfway = 0;
+    for (let requests = 0; requests < 24; requests++) {
+      const fake = underWay();
+      fake.evacuations.put(subject);
+      fake.migrations.put(pending);
+      await run({ task: look, requests }, fake, () => undefined);
+      if (all(fake).some(isToBeReleased)) halfway += 1;
+      await run({ task: tick, requests: Infinity }, fake, () => undefined);
+      expect([markOf(fake), fake.migrations.list(), all(fake).filter(isUnfinished)]).toEqual([undefined, [], []]);
+      expect(all(fake)).toHaveLength(1);
+    }
+    expect(halfway).toBeGreaterThan(2);
+  });
+
+  test("a tick that has listed an evacuation which ended since leaves mark and migration to the one that follows it", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    const follows = once(/^getVmi$/, () => {
+      fake.evacuations.put({ ...endedEvacuation("Withdrawn"), resourceVersion: "2" });
+      fake.evacuations.put(evacuation({ name: "next", uid: "next", createdAt: NOW.getTime() }));
+      fake.migrations.put(pending);
+    });
+    await run({ task: tick, requests: Infinity }, fake, follows);
+    expect(markOf(fake)).toBe(NODE);
+    expect(fake.migrations.list()).toHaveLength(1);
+    expect(all(fake).filter(isUnfinished)).toMatchObject([{ name: "next" }]);
+  });
+
+  test("a migration that has begun since it was seen waiting is not aborted", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    fake.migrations.put(pending);
+    const begins = once(/^DeleteMigration$/, () =>
+      fake.migrations.put({ ...pending, phase: "Running", resourceVersion: "2" }),
+    );
+    await run({ task: tick, requests: Infinity }, fake, begins);
+    expect(fake.migrations.list()).toMatchObject([{ phase: "Running", deleting: false }]);
+    expect(all(fake).filter(isUnfinished)).toEqual([]);
   });
 });

@@ -25,6 +25,7 @@ test("Drains never turns out to block, and shuts no VM down; Blocks and NoRoom n
     }),
     { seed: 20_261_122, numRuns: 500 },
   );
-  expect(Object.keys(seen).toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom"]);
-  expect(Math.min(...Object.values(seen))).toBeGreaterThan(20);
+  expect(Object.keys(seen).toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom", "Unknown"]);
+  const { Unknown: _, ...known } = seen;
+  expect(Math.min(...Object.values(known))).toBeGreaterThan(20);
 }, 60_000);

@@ -90,10 +90,13 @@ describe("a cancel", () => {
   test("that was done halfway is done to its end by the next look", async () => {
     fake.migrations.put(FOR_THE_MARK);
     expect(await cancel(failing(/^DeleteMigration$/))).toMatchObject({ code: 200 });
-    expect(found()).toMatchObject([{ spec: { intent: "Withdrawn" }, status: { phase: "Pending" } }]);
+    const isReleased = () => found()[0]?.status.conditions.find(({ type }) => type === "Released")?.status;
+    expect(found()).toMatchObject([WITHDRAWN]);
+    expect(isReleased()).toBe("False");
     await openFakeDoors(fake).reconcile();
     expect(fake.migrations.list()).toEqual([]);
     expect(found()).toMatchObject([WITHDRAWN]);
+    expect(isReleased()).toBe("True");
   });
 
   test("of nothing", async () => {

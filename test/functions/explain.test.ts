@@ -39,7 +39,8 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       const { decision, actions } = Explained.parse((await doors.explain(evicted)).body);
       expect(written).toEqual([]);
       const { allowed, message, reason, warnings } = decision;
-      const expected = allowed ? allowance(warnings.length > 0 ? { warnings } : {}) : refusal(message);
+      const more = warnings.length > 0 ? { warnings } : {};
+      const expected = allowed ? allowance(more) : refusal(message, more);
       expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
       expect(withoutMaking(written)).toEqual(actions.toSorted());
       expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });

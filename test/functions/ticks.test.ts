@@ -1,4 +1,4 @@
-/** Which clusters a tick reaches: by the queue each by a message of its own, without one in turn. */
+/** Which clusters a tick reaches: by the queue each by a message of its own. Without one: ticks-in-turn.test.ts. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import { COUNTERS_CONFIG_MAP } from "../../shared/policy/names.ts";
@@ -94,28 +94,11 @@ async function fleet(count: number, seconds: number): Promise<[Doors, readonly s
   return [doors, servers];
 }
 
-describe("without one", () => {
-  test("every cluster is reached while the minute lasts", async () => {
-    const [doors, servers] = await fleet(9, 1);
-    await doors.tick(NOW);
-    expect(servers.map(reached)).toEqual(servers.map(() => true));
-    expect(doors.log).toEqual([]);
-  });
-
-  test("those that are not are counted, and come first the next time", async () => {
-    const [doors, servers] = await fleet(8, 15);
-    await doors.tick(NOW);
-    const late = servers.filter((server) => !reached(server));
-    expect(late.length).toBeGreaterThan(0);
-    expect(late.map(counted)).toEqual(late.map(() => [missed]));
-    expect(missedOf(doors)).toHaveLength(late.length);
-    const before = late.map(({ requests }) => requests.length);
-    doors.pass(60);
-    await doors.tick(tickTime("cluster-0", "small", doors.now()));
-    expect(late.map(reached)).toEqual(late.map(() => true));
-    expect(late.every(({ requests }, i) => requests.length > (before[i] ?? 0))).toBe(true);
-    expect(missedOf(doors)).toHaveLength(late.length);
-  });
+test("without one, every cluster is reached in turn", async () => {
+  const [doors, servers] = await fleet(9, 1);
+  await doors.tick(NOW);
+  expect(servers.map(reached)).toEqual(servers.map(() => true));
+  expect(doors.log).toEqual([]);
 });
 
 test("an API server that has become silent is asked for the settings, and for nothing else", async () => {

@@ -136,8 +136,6 @@ const call = fc
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never;
 
 const WRITERS = new Set(["drain", "evacuate", "retry", "cancel", "install", "upgrade", "uninstall"]);
-/** Asks by a POST what a person may do, and who that is. */
-const QUESTION = /\/(?:authorization|authentication)\.k8s\.io\//;
 const EXIT_CODES: ReadonlySet<number> = new Set(Object.values(EXIT));
 const LONGEST_MS = 20_000;
 /** After Ctrl-C a command may end what it is at. */
@@ -176,7 +174,7 @@ function problemsOf({ code, said, problems }: Ended, cluster: HostileCluster, { 
   const secret = Object.values(SECRETS).find((one) => said.includes(one));
   const command = given.find((one) => !one.startsWith("-")) ?? "";
   const reads = !WRITERS.has(command) || given.includes("--dry-run") || given.includes("--export");
-  const written = cluster.asked.find(({ write, request }) => write && !QUESTION.test(request))?.request;
+  const written = cluster.asked.find(({ write }) => write)?.request;
   const checks = [
     [code === undefined || !EXIT_CODES.has(code), `ended with ${code}`],
     [control !== undefined, `a terminal would obey ${control}`],

@@ -16,8 +16,9 @@ const Review = z.strictObject({
         code: z.literal(429),
         reason: z.literal("TooManyRequests"),
         message: z.string().check(z.minLength(1)),
+        // When a deletion is to be asked for again.
+        details: z.optional(z.strictObject({ retryAfterSeconds: z.int().check(z.gte(1), z.lte(15)) })),
       }),
-      // Of a dry run.
       warnings: z.optional(z.array(z.string())),
     }),
   ]),
@@ -42,7 +43,13 @@ const Explained = z.strictObject({
   pod: z.string(),
   decision: z.union([
     z.strictObject({ allowed: z.literal(true), reason: z.string(), warnings: z.array(z.string()) }),
-    z.strictObject({ allowed: z.literal(false), reason: z.string(), code: z.literal(429), message: z.string() }),
+    z.strictObject({
+      allowed: z.literal(false),
+      reason: z.string(),
+      code: z.literal(429),
+      message: z.string(),
+      warnings: z.array(z.string()),
+    }),
   ]),
   cooldown: z.optional(z.string()),
   actions: z.array(z.string()),
@@ -64,6 +71,7 @@ const PodPreflight = z.strictObject({
     z.strictObject({
       fits: z.boolean(),
       node: z.optional(z.string()),
+      otherCpu: z.optional(z.boolean()),
       nodes: z.int(),
       fitsAlone: z.optional(z.boolean()),
       closest: z.optional(z.strictObject({ node: z.string(), constraint: z.string(), message: z.string() })),

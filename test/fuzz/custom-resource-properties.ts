@@ -36,7 +36,7 @@ const clusterOfAdmitted = fc
 /** What a cluster with an older definition may have; the code counts with it as with any other value. */
 const LENIENT = [
   // More than fits in 32 bits is as good as without end.
-  /maxAttempts|maxHolds/,
+  /maxAttempts/,
   // No user has an empty name, and none is meant twice.
   /requesters|nodeTerminators/,
   // The longest back-off counts from the first on.

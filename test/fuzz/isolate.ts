@@ -18,6 +18,9 @@ import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { parseRegistryEntry } from "../../shared/config/clusters.ts";
 
+// The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
+await Promise.all([import("../../functions/page/pages.ts"), import("../../shared/descheduling/policy-file/yaml.ts")]);
+
 const ENTRIES: Json = {
   prod: { server: SERVER, ...ENTRY },
   vpc: { server: "binding:PROD_API", ...ENTRY },
@@ -73,7 +76,12 @@ export function openIsolate(
   clock: VirtualClock,
   { clusters, registryFails }: Environment,
 ): Isolate {
-  const instead = { fetch: cluster.fetch, now: () => clock.now(), sleep: (ms: number) => clock.sleep(ms) };
+  const instead = {
+    fetch: cluster.fetch,
+    now: () => clock.now(),
+    sleep: (ms: number) => clock.sleep(ms),
+    timeout: (ms: number) => clock.timeout(ms),
+  };
   const { platform, context, world } = newPlatform(undefined, undefined, instead);
   const env: Env = {
     CLUSTERS: clusters,

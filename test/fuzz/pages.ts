@@ -164,7 +164,7 @@ async function visitPages({
   requests,
 }: typeof visit extends fc.Arbitrary<infer T> ? T : never) {
   const clock = new VirtualClock(NOW);
-  const platform = installPlatform(clock);
+  const platform = installPlatform();
   try {
     const cluster = new HostileCluster(drawn, clock);
     const clusters = JSON.stringify({ prod: { server: SERVER, ...ENTRY } });

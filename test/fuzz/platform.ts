@@ -1,9 +1,8 @@
 /**
- * Deadlines and WebCrypto of the platform, replaced by some that take no time: so the same seed is the same run.
+ * WebCrypto of the platform, replaced by one that takes no time: so the same seed is the same run.
  * Owns: these globals while a visit lasts. Does not own: the rest of the platform (isolate.ts).
  */
 import { createHash, createHmac } from "node:crypto";
-import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface InstalledPlatform {
   /** Digests and signatures that were asked for: what it costs to find out who asks. */
@@ -15,8 +14,7 @@ function bytesOf(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }
 
-export function installPlatform(clock: VirtualClock): InstalledPlatform {
-  const before = Object.getOwnPropertyDescriptor(AbortSignal, "timeout");
+export function installPlatform(): InstalledPlatform {
   let digests = 0;
   const subtle = {
     async digest(_: unknown, data: Uint8Array) {
@@ -33,14 +31,12 @@ export function installPlatform(clock: VirtualClock): InstalledPlatform {
       return createHmac("sha256", key).update(data).digest().equals(new Uint8Array(signature));
     },
   };
-  AbortSignal.timeout = (ms) => clock.timeout(ms);
   for (const [name, value] of Object.entries(subtle)) {
     Object.defineProperty(crypto.subtle, name, { value, configurable: true });
   }
   return {
     digests: () => digests,
     uninstall() {
-      if (before !== undefined) Object.defineProperty(AbortSignal, "timeout", before);
       for (const name of Object.keys(subtle)) Reflect.deleteProperty(crypto.subtle, name);
     },
   };

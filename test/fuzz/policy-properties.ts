@@ -13,8 +13,9 @@ import { planHistory } from "../../shared/policy/evacuation/history.ts";
 import { newEvacuation } from "../../shared/policy/evacuation/identity.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { type AllowReason, decideEviction, type DenyReason } from "../../shared/policy/eviction/eviction.ts";
-import { blindHoldSeconds, decideDeletion, RELEASE_REASONS } from "../../shared/policy/guard/deletion.ts";
+import { decideDeletion, decideUndecided, RELEASE_REASONS } from "../../shared/policy/guard/deletion.ts";
 import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
+import type { Refusal } from "../../shared/policy/guard/refuse.ts";
 import { matches } from "../../shared/policy/kube/selector.ts";
 import type { Plan } from "../../shared/policy/action.ts";
 import { planPressure } from "../../shared/policy/pressure/pressure.ts";
@@ -49,6 +50,12 @@ const DELETION_ANSWERS = RELEASE_REASONS.filter((reason) => reason !== "Blind");
 /** What is done before the answer; the last of it says what kind of answer it is. */
 function lastVerb(actions: readonly Action[]): string {
   return actions.at(-1)?.verb ?? "nothing";
+}
+
+/** A pause that a client can keep, if there is one at all. */
+function expectPause({ retryAfterSeconds = 1 }: Refusal): void {
+  const isPause = Number.isInteger(retryAfterSeconds) && retryAfterSeconds >= 1 && retryAfterSeconds <= 15;
+  expect(isPause, `to be asked for again after ${retryAfterSeconds} s`);
 }
 
 /** Each with what it comes to now and then. */
@@ -91,28 +98,27 @@ export const POLICY_PROPERTIES: readonly Property[] = [
     [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: Mark", "ShutdownByStrategy: Unmark"],
   ),
   property(
-    "a deletion is decided, and held no longer than the API server waits; in the dark likewise",
+    "a deletion is decided, and asked for again soon; in the dark likewise",
     deletionFacts,
     (given) => {
-      const seconds = decidedTwice(given, (f) => blindHoldSeconds(f, f.settings, f.now));
-      expect(seconds === undefined || (seconds >= 0 && Number.isFinite(seconds)), `held for ${seconds} s`);
-      const blind = `blind: ${seconds === undefined ? "let go" : seconds > 0 ? "held" : "denied"}`;
+      const undecided = decidedTwice(given, (f) => decideUndecided(f, "why", f));
+      const blind = `undecided: ${undecided.verdict}`;
+      if (undecided.verdict === "Refuse") expectPause(undecided);
       const decision = decidedTwice(given, decideDeletion);
       expectActions(decision.story, given);
       if (decision.verdict === "Release") return [blind, decision.reason];
       expectActions(decision.actions, given);
-      const { holdSeconds, actions } = decision;
-      expect(holdSeconds >= 0 && holdSeconds <= given.patienceSeconds, `held for ${holdSeconds} s`);
-      return [blind, holdSeconds > 0 ? "held" : "denied", `held back, with ${lastVerb(actions)} done`];
+      expectPause(decision);
+      const again = decision.retryAfterSeconds === undefined ? "is to stop" : "asks again";
+      return [blind, again, `refused, with ${lastVerb(decision.actions)} done`];
     },
     [
       ...DELETION_ANSWERS,
-      "held",
-      "denied",
-      "blind: let go",
-      "blind: held",
-      "blind: denied",
-      ...["Mark", "CreateEvacuation", "nothing"].map((verb) => `held back, with ${verb} done`),
+      "asks again",
+      "is to stop",
+      "undecided: Release",
+      "undecided: Refuse",
+      ...["Mark", "CreateEvacuation", "nothing"].map((verb) => `refused, with ${verb} done`),
     ],
   ),
   property(

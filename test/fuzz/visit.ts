@@ -63,7 +63,7 @@ interface Course {
 /** What was answered, by door and code. Throws saying what was wrong. */
 export async function makeVisit(drawn: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
-  const platform = installPlatform(clock);
+  const platform = installPlatform();
   try {
     const cluster = new HostileCluster(drawn.hostility, clock);
     return await run(drawn, { cluster, isolate: openIsolate(cluster, clock, drawn.environment), clock, platform });

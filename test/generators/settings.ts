@@ -52,11 +52,9 @@ const KEYS: Readonly<Record<string, Values>> = {
   "evacuation.cooldownSeconds": seconds,
   "evacuation.historySeconds": seconds,
   "evacuation.withdrawOnUncordon": flag,
-  "guard.mode": wordOf("Hold", "Hold", "Deny", "Off"),
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,
   "guard.deadlineSeconds.NodeTermination": seconds,
-  "guard.maxHolds": count(0),
   "guard.requesters": [fc.constantFrom([SCHEDULER], ["", SCHEDULER]), fc.constantFrom([], [1], "a")],
   "guard.nodeTerminators": [
     fc.constantFrom([], ["system:serviceaccount:kube-system:karpenter"]),

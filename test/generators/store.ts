@@ -49,6 +49,7 @@ export class Store {
   answer(call: ApiCall): ApiReply {
     if (call.path === "/version") return { code: 200, body: { major: "1", minor: "35" } };
     const { group, resource, ...place } = PATH.exec(decodeURIComponent(call.path))?.groups ?? {};
+    if (resource === "selfsubjectaccessreviews") return { code: 201, body: { status: { allowed: true } } };
     if (resource === "events") return { code: 201, body: asJson(call.body ?? {}) };
     const items = this.#objects.get(`${group}/${resource}`);
     return items === undefined ? NOT_FOUND : this.#within(items, place, call);

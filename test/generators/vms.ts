@@ -33,6 +33,7 @@ const evacuation = fc.record({
   stalled: often(false, true),
   migration: fc.boolean(),
   failed: fc.boolean(),
+  left: fc.boolean(),
 });
 
 export const anyBudget = fc.record({
@@ -65,7 +66,7 @@ const vmi = {
   label: fc.constantFrom(undefined, "normal", "urgent"),
   hasLabels: often(true, false),
   evictionSource: often<string | undefined>(undefined, "descheduler"),
-  guest: fc.constantFrom("1Gi", "4Gi", undefined),
+  guest: fc.constantFrom("1Gi", "4Gi", 2 ** 30, undefined),
   state: often<object | undefined>(
     undefined,
     { mode: "PostCopy", targetNode: "node02" },
@@ -102,6 +103,8 @@ const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   (e) => ({ evacuations: [{ ...e, cause: "NoExecuteTaint", deadline: time(-300) }] }),
   // Nothing has been done yet.
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
+  // Cancelled, by a function that has died since.
+  (e) => ({ mark: NODE, evacuations: [{ ...e, phase: "Withdrawn", left: true }] }),
   // Its owner moves it, who does not need KubeVirt for that.
   (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),
 ];
@@ -157,14 +160,20 @@ export function podsOf(v: Vm, name: string): readonly JsonObject[] {
   return [pod, podOf(v.hotplug, { metadata: { name: `hp-${name}`, labels, ownerReferences }, nodeName: v.node })];
 }
 
+function conditionsOf(e: Evacuation): readonly JsonObject[] {
+  const isLeft = e.left && e.phase !== undefined && isEnd(e.phase);
+  const types = [...(e.marked ? ["Marked"] : []), ...(e.stalled ? ["Stalled"] : []), ...(isLeft ? ["Released"] : [])];
+  return types.map((type) => {
+    const status = type === "Released" ? "False" : "True";
+    return { type, status, reason: type, message: "", lastTransitionTime: time(-60) };
+  });
+}
+
 export function evacuationsOf({ evacuations, node }: Vm, name: string): readonly JsonObject[] {
   const podUID = uidOf(launcherOf(name));
   const migrated = { name: `m-${name}`, uid: uidOf(`m-${name}`) };
   return evacuations.map((e, i) => {
     const uid = e.about === "Another" ? "uid-of-another-pod" : podUID;
-    const conditions = [...(e.marked ? ["Marked"] : []), ...(e.stalled ? ["Stalled"] : [])].map((type) => {
-      return { type, status: "True", reason: type, message: "", lastTransitionTime: time(-60) };
-    });
     const seen = e.phase && { virtualMachineInstanceUID: uidOf(name), podUID: uid, sourceNode: node, phase: e.phase };
     return object(
       "Evacuation",
@@ -186,7 +195,7 @@ export function evacuationsOf({ evacuations, node }: Vm, name: string): readonly
           completionTime: e.phase && isEnd(e.phase) ? e.completionTime : undefined,
           migration: e.migration ? migrated : undefined,
           lastFailedMigration: e.failed ? migrated : undefined,
-          conditions,
+          conditions: conditionsOf(e),
         },
       },
     );
@@ -227,14 +236,9 @@ export function budgetsOf({ budget: b }: Pick<Vm, "budget">, name: string): read
   const desiredHealthy = b.minAvailable === 2 ? 2 : 1;
   const counts = { disruptionsAllowed: b.healthy - desiredHealthy, currentHealthy: b.healthy, desiredHealthy };
   const metadata = { namespace: NAMESPACE, name: budgetName({ name, uid }), generation: 2, labels, ownerReferences };
-  return [
-    object(
-      "PodDisruptionBudget",
-      { ...metadata, deletionTimestamp: deleted(b.deleting) },
-      {
-        spec: { minAvailable: b.minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: uid } } },
-        status: { observedGeneration: b.seen ? 2 : 1, expectedPods: 1, ...counts },
-      },
-    ),
-  ];
+  const rest = {
+    spec: { minAvailable: b.minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: uid } } },
+    status: { observedGeneration: b.seen ? 2 : 1, expectedPods: 1, ...counts },
+  };
+  return [object("PodDisruptionBudget", { ...metadata, deletionTimestamp: deleted(b.deleting) }, rest)];
 }

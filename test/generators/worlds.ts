@@ -92,12 +92,11 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
     facts,
     which,
     requester: often(SCHEDULER, "", "somebody"),
-    patienceSeconds: fc.double({ min: 0, max: 30, noNaN: true }),
     settings: gated,
     now,
   })
   .map(({ facts: found, which: at, ...rest }) => {
-    const { pods, nodes, evacuations } = found;
+    const { nodes, evacuations } = found;
     const { pod = aPod(), ...subject } = subjectOf(found, at, ({ disruptionTarget }) => disruptionTarget !== undefined);
     const node = nodes.find(({ name }) => name === pod.nodeName);
     return {
@@ -105,9 +104,7 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
       pod,
       ...subject,
       ...(node && { node }),
-      neighbours: pods.filter(({ nodeName }) => nodeName === pod.nodeName),
       evacuations: subject.vmi ? ofVmi(evacuations, subject.vmi) : evacuations,
-      active: evacuations.filter(isActive),
     };
   });
 

@@ -47,7 +47,6 @@ describe("refused: the field, and what is expected there", () => {
     ["more than a week",             { guard: { deadlineSeconds: { Preemption: 604_801 } } },                "spec.guard.deadlineSeconds.Preemption", "less than or equal to 604800"],
     ["a longest back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
     ["the same, by the default",     { evacuation: { backoffSeconds: 321 } },                                "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
-    ["another mode of the guard",    { guard: { mode: "Maybe" } },                                           "spec.guard.mode", '"Hold", "Deny", "Off"'],
     ["no requester",                 { guard: { requesters: [] } },                                          "spec.guard.requesters", "at least 1"],
     ["a requester twice",            { guard: { requesters: ["a", "a"] } },                                  "spec.guard.requesters[1]", "Duplicate"],
     ["a terminator without a name",  { guard: { nodeTerminators: [""] } },                                   "spec.guard.nodeTerminators[0]", "at least 1"],
@@ -72,7 +71,7 @@ describe("accepted", () => {
   test.each([
     ["fractions of seconds", { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
     ["all gates",            { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
-    ["another requester",    { guard: { mode: "Off", requesters: ["system:kube-controller-manager"], maxHolds: 0 } }],
+    ["another requester",    { guard: { requesters: ["system:kube-controller-manager"] } }],
     ["no node terminator",   { guard: { nodeTerminators: [], deadlineSeconds: { NodeTermination: 0 } } }],
   ])("%s, as Lifeboat reads it", async (_, spec) => {
     const answer = await send(spec);

@@ -51,9 +51,9 @@ async function isThere({ cluster }: Trial, pod: core.Key): Promise<boolean> {
 /** Not decided on at all: the API server goes by the webhook's failurePolicy. */
 export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.code === 503);
 
-/** Refused with a 429: its pod runs, and what else there is to know could not be learnt. */
-export const undecided: Consequence = async ({ answer }) =>
-  answer?.text.includes(`"code":429`) === true && answer.text.includes("cannot decide on the eviction");
+/** The VM is marked all the same; the log says what failed. */
+export const notJoined: Consequence = ({ doors }) =>
+  Promise.resolve(doors.log.some(({ doing }) => doing === "creating an Evacuation"));
 
 /** Of a drain: whether it would end. */
 export const untellable: Consequence = ({ answer }) => Promise.resolve(answer?.code === 502);
@@ -65,6 +65,7 @@ const unknownBut =
     Promise.resolve(answer?.code === 200 && answer.text.includes(`"unknown":["${what}`));
 
 export const volumesUnknown = unknownBut("persistent volumes");
+export const quotasUnknown = unknownBut("resource quotas");
 export const budgetsUnknown = unknownBut("disruption budgets");
 export const migrationsUnknown = unknownBut("migrations");
 

@@ -3,6 +3,7 @@
  * Owns: bringing a cluster to where it is due, its policy. Does not own: the pod (situations.ts), permissions (least-privilege.ts).
  */
 import { dump } from "js-yaml";
+import { createBareNode } from "../functions/support/bare-node.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
 import { ask, type Trial } from "./trial.ts";
@@ -45,7 +46,7 @@ export const deschedule = {
     reconcilers: { evacuation: false, budget: "Disabled" },
   },
   async given({ cluster: { client } }: Trial) {
-    await client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
+    await createBareNode(client, "node02");
     for (const name of NODES) {
       const body = { status: { conditions: [{ type: "Ready", status: "True" }] } };
       await client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });

@@ -1,8 +1,10 @@
 /** Who may do what with Evacuations: the shipped roles, and the policy that keeps those that have not ended. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, namespaces, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import type { RawAnswer } from "../../infra/sandbox/actors/client.ts";
 import type { RawRequest } from "../../infra/sandbox/actors/transport.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import {
   ACTIVE,
   answerOf,
@@ -14,6 +16,7 @@ import {
   startStage,
   VM,
 } from "./evacuation-stage.ts";
+import { readManifests } from "./shipped.ts";
 
 const rbac = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", plural: "rolebindings" };
 const roleBindings: Resource = { ...rbac, namespaced: true };
@@ -31,7 +34,10 @@ const definitions: Resource = {
 };
 
 let stage: Stage;
-beforeAll(async () => void (stage = await startStage()));
+beforeAll(async () => {
+  stage = await startStage();
+  await applyManifests(stage.sandbox.client, readManifests("evacuation-requester.yaml"));
+});
 afterAll(() => stage.sandbox.stop());
 
 /** Resolves to a user. */
@@ -46,6 +52,8 @@ async function bind(role: string): Promise<string> {
   return user;
 }
 
+/** In the policy's words. */
+const refusalOf = (answer: RawAnswer) => answerOf(answer)[1].replace(/^.* denied request: /, "");
 const as = (user: string) => stage.sandbox.client.as(user, ["system:masters", "system:authenticated"]);
 
 describe("in a namespace, who is bound to the ClusterRole", () => {
@@ -93,6 +101,54 @@ describe("in a namespace, who is bound to the ClusterRole", () => {
     const refused = answers.filter(([, code]) => code === 403).map(([what]) => what);
     expect(refused).toEqual(Object.keys(REQUESTS).filter((what) => !expected.includes(what)));
     expect(answers.filter(([, code]) => code < 300).map(([what]) => what)).toEqual(expected);
+  });
+});
+
+describe("an Evacuation says who has asked for it", () => {
+  const JANE = "jane@example.com";
+  const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
+  const BY = "spec.requestedBy: expected your own user name, or nothing";
+  const CAUSE = "spec.cause: expected Operator: the other causes are Lifeboat's to name";
+
+  // prettier-ignore
+  test.each<[string, string, object, string]>([
+    // by           what                       spec                                               refused
+    [JANE,     "nothing",                 {},                                                "" ],
+    [JANE,     "herself",                 { requestedBy: JANE, cause: "Operator" },          "" ],
+    [JANE,     "someone else",            { requestedBy: "system:kube-scheduler" },          BY ],
+    [JANE,     "KubeVirt",                { requestedBy: "KubeVirt" },                       BY ],
+    [JANE,     "herself, with a tail",    { requestedBy: `${JANE}\n` },                      BY ],
+    [JANE,     "another cause",           { requestedBy: JANE, cause: "Preemption" },        CAUSE ],
+    ["system:serviceaccount:shop:lifeboat", "someone else", { requestedBy: JANE },           BY ],
+    [LIFEBOAT, "whose eviction it was",   { requestedBy: JANE, cause: "ApiEviction" },       "" ],
+  ])("created by %s, naming %s", async (user, _, spec, refused) => {
+    const body = {
+      apiVersion: "lifeboat.dev/v1alpha1",
+      kind: "Evacuation",
+      metadata: { generateName: "asked-" },
+      spec: { ...VM, ...spec },
+    };
+    const answer = await as(user).raw({ method: "POST", path: PATH, body });
+    expect([answer.code, refusalOf(answer)]).toEqual([refused === "" ? 201 : 422, refused]);
+  });
+
+  // prettier-ignore
+  test.each<[string, string, object, string]>([
+    [JANE,     "joe",      { intent: "Withdrawn" },       "" ],
+    [JANE,     "KubeVirt", { intent: "Withdrawn" },       "" ],
+    [JANE,     "KubeVirt", { requestedBy: JANE },         "" ],
+    [JANE,     "KubeVirt", { requestedBy: "joe" },        BY ],
+    [LIFEBOAT, "KubeVirt", { requestedBy: "joe" },        "" ],
+  ])("changed by %s, asked for by %s, to %j", async (user, requestedBy, spec, refused) => {
+    const body = {
+      apiVersion: "lifeboat.dev/v1alpha1",
+      kind: "Evacuation",
+      metadata: { name: `changed-${crypto.randomUUID()}` },
+      spec: { ...VM, requestedBy, cause: "ApiEviction" },
+    };
+    expect(await as(LIFEBOAT).raw({ method: "POST", path: PATH, body })).toMatchObject({ code: 201 });
+    const answer = await stage.patch(body.metadata.name, { spec }, as(user));
+    expect([answer.code, refusalOf(answer)]).toEqual([refused === "" ? 200 : 422, refused]);
   });
 });
 

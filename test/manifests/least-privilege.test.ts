@@ -12,7 +12,7 @@ import { startTestCluster, type TestCluster } from "../functions/support/test-cl
 import type { After } from "./consequences.ts";
 import { type Deed, DEEDS } from "./deeds.ts";
 import { NEEDS, RELAYS_NEEDS } from "./least-privilege.ts";
-import { granted, type Manifest, permissions, readManifests, without } from "./shipped.ts";
+import { granted, type Manifest, permissions, readManifests, TOKEN, without } from "./shipped.ts";
 import { tidy } from "./situations.ts";
 import type { Trial } from "./trial.ts";
 
@@ -20,7 +20,7 @@ const infra = fileURLToPath(new URL("../../infra/", import.meta.url));
 const rolesOf = (file: string) => granted(readManifests(`../${file}`));
 
 const FILES = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: infra })
-  .filter((file) => !file.endsWith("kustomization.yaml"))
+  .filter((file) => !file.endsWith("kustomization.yaml") && !file.endsWith(TOKEN))
   .filter((file) => rolesOf(file).length > 0)
   .toSorted();
 

@@ -26,10 +26,13 @@ const Manifest = z.looseObject({
 export type Rule = z.infer<typeof Rule>;
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Paths of the YAML files, relative to infra/kubernetes. */
+/** Of the Secret that is only ever created: the API server names it. */
+export const TOKEN = "worker/token.yaml";
+
+/** Paths of the YAML files of what is applied, relative to infra/kubernetes. */
 export function yamlFiles(): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".yaml"))
+    .filter((path) => path.endsWith(".yaml") && path !== TOKEN)
     .toSorted();
 }
 

@@ -172,15 +172,15 @@ test("what may not be read hides nothing else", async () => {
 
 test("a configuration that is not in force is said once", async () => {
   const fake = clusterOf([]);
-  const said = "spec.guard.mode: expected one of Hold, Deny, Off";
+  const said = "spec.marking: expected one of Auto, Impersonate, Evict";
   const ready = { type: "Ready", status: "False", reason: "Invalid", message: said, observedGeneration: 1 };
-  const spec = { guard: { mode: "Maybe" } };
+  const spec = { marking: "Maybe" };
   fake.configuration = { resourceVersion: "1", generation: 1, spec, conditions: [] };
-  expect(await seen(fake)).toContain("spec.guard.mode is not in force as written.");
+  expect(await seen(fake)).toContain("spec.marking is not in force as written.");
   fake.configuration = { ...fake.configuration, conditions: [{ ...ready, lastTransitionTime: "" }] };
   const main = await seen(fake);
   expect(main).toContain("The configuration is not valid.");
-  expect(main.split("spec.guard.mode")).toHaveLength(2);
+  expect(main.split("spec.marking")).toHaveLength(2);
 });
 
 test("hostile names and messages stay text", async () => {

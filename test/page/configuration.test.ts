@@ -49,8 +49,8 @@ const SAID: readonly (readonly [what: string, fake: FakeCluster, told: string])[
   ["what is set to its default", clusterOf({ marking: "Auto" }), "marking Auto default reconcilers"],
   ["durations in words",        clusterOf({}), "evacuation.historySeconds 3600s (60m) default"],
   ["a duration by cause",       clusterOf({}), "guard.deadlineSeconds.NoExecuteTaint 300s (5m) default"],
-  ["what is written in vain",   clusterOf({ guard: { mode: "Maybe" } }), "guard.mode Hold set not in force written: Maybe"],
-  ["what is wrong with it",     clusterOf({ guard: { mode: "Maybe" } }), "Not in force as written spec.guard.mode: expected one of"],
+  ["what is written in vain",   clusterOf({ marking: "Maybe" }), "marking Auto set not in force written: Maybe"],
+  ["what is wrong with it",     clusterOf({ marking: "Maybe" }), "Not in force as written spec.marking: expected one of"],
   ["a gate that is on",         clusterOf(ON), "EvictionsInBackground on LifeboatConfiguration"],
   ["a gate of KubeVirt's",      kubevirtWith({ featureGates: ["EvictionsInBackground"] }), "EvictionsInBackground on KubeVirt CR"],
   ["a gate that is off",        clusterOf({}), "EvictionsInBackground off"],
@@ -109,7 +109,7 @@ test("no secret is shown, not even that of a webhook's address", async () => {
 });
 
 test("hostile values and messages stay text", async () => {
-  const spec = { marking: HOSTILE, guard: { requesters: [HOSTILE], mode: HOSTILE } };
+  const spec = { marking: HOSTILE, guard: { requesters: [HOSTILE] } };
   const fake = clusterOf(spec, [{ type: HOSTILE, status: HOSTILE, reason: HOSTILE, message: HOSTILE }]);
   const drain = { namespace: HOSTILE, evictionStrategy: HOSTILE, drainTaintKey: HOSTILE };
   fake.kubeVirt = { featureGates: [HOSTILE], ...drain };

@@ -1,22 +1,25 @@
 /** What is shown instead of a page, and to whom. */
 import { expect, test } from "vitest";
-import { COOKIE, signGrant, withGrant } from "../../functions/page/session.ts";
+import { COOKIE, sealCookie, signGrant, withGrant } from "../../functions/page/session.ts";
 import { entry, NOW, openDoors, TOKENS } from "../functions/support/doors.ts";
+import { REGISTRY_KEY } from "../functions/support/sealed.ts";
 import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
 
 const NOWHERE = "http://127.0.0.1:1";
 const CLUSTERS = { prod: entry(NOWHERE), staging: entry(NOWHERE), unbound: entry("binding:NONE"), bad: { server: 1 } };
 const UNTIL = Math.floor(NOW.getTime() / 1000) + 3600;
 
-async function cookieFor(...clusters: readonly string[]): Promise<string> {
+async function grantsFor(...clusters: readonly string[]): Promise<string> {
   let cookie: string | undefined;
   for (const cluster of clusters) {
     const grant = { cluster, name: "operator", mayAct: true, until: UNTIL };
     const signer = { server: "", token: "", webhookToken: TOKENS.webhookToken, operatorToken: TOKENS.operatorToken };
     cookie = withGrant(cookie, cluster, await signGrant(grant, { ...signer, headers: {} }));
   }
-  return `${COOKIE}=${cookie}`;
+  return cookie ?? "";
 }
+
+const cookieFor = async (...clusters: readonly string[]) => `${COOKIE}=${await grantsFor(...clusters)}`;
 
 const doors = openDoors({ CLUSTERS });
 
@@ -54,7 +57,8 @@ test("an unexpected error is told in the log only", async () => {
   const secret = "what only the log may hold";
   const CLUSTER_REGISTRY = { get: () => Promise.reject(new Error(secret)), list: () => Promise.reject(new Error("")) };
   const broken = openDoors({ CLUSTER_REGISTRY });
-  const answer = await broken.request("/fleet/prod", { headers: { accept: "text/html" } });
+  const cookie = `${COOKIE}=${await sealCookie(await grantsFor("prod"), { CLUSTER_REGISTRY, REGISTRY_KEY })}`;
+  const answer = await broken.request("/fleet/prod", { headers: { accept: "text/html", cookie } });
   expect(answer.code).toBe(500);
   expect(words(answer.text)).toContain("Something went wrong");
   expect(answer.text).not.toContain(secret);

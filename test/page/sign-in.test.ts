@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newSignInCode } from "../../functions/page/sign-in-code.ts";
 import { startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { entry, NOW, TOKENS } from "../functions/support/doors.ts";
+import { REGISTRY_KEY, sealed } from "../functions/support/sealed.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";
 import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
 import { arrive, OWN_FORM } from "./support/visitor.ts";
@@ -175,6 +176,53 @@ describe("a sign-in code", () => {
     const visitor = fleet();
     visitor.pass(seconds);
     expect((await visitor.post("/signin", { cluster: "prod", token: await code() })).code).toBe(expected);
+  });
+});
+
+/** As a browser would send it: names of 40 clusters, of which none has signed anything. */
+const unsigned = () =>
+  Array.from({ length: 40 }, (_, i) => `${btoa(JSON.stringify([`c${i}`, "x", true, 9e9]))}.x`).join("~");
+
+describe("clusters of the registry", () => {
+  const reads: string[] = [];
+  const CLUSTER_REGISTRY = {
+    get: async (name: string) => {
+      reads.push(name);
+      return name === "prod" ? await sealed("prod", JSON.stringify(entry(server.url))) : null;
+    },
+    list: async () => ({ keys: [{ name: "prod" }], list_complete: true }),
+  };
+  const arriveThere = (key = REGISTRY_KEY) => arrive({ env: { CLUSTERS: {}, CLUSTER_REGISTRY, REGISTRY_KEY: key } });
+  const signedIn = async (key?: string) => {
+    const visitor = arriveThere(key);
+    expect(await visitor.post("/signin", { cluster: "prod", token: RIGHT })).toMatchObject({ code: 303 });
+    return visitor.cookie ?? "";
+  };
+  const later = `${Buffer.alloc(32, 8).toString("base64")},${REGISTRY_KEY}`;
+
+  // prettier-ignore
+  test.each<readonly [string, () => Promise<string | undefined>, opens: boolean]>([
+    ["no cookie",                                    async () => undefined,                                       false],
+    ["an unsigned one",                              async () => unsigned(),                                      false],
+    ["a signed one that names more",                 async () => `${unsigned()}~${await signedIn()}`,             false],
+    ["one that is signed with another registry's key", async () => await signedIn(later),                         false],
+    ["a signed one",                                 async () => await signedIn(),                                true],
+  ])("%s costs no read of KV, unless it opens one: %s", async (_, cookieOf, opens) => {
+    const cookie = await cookieOf();
+    for (const path of ["/", "/fleet/prod", "/fleet/c7", "/fleet/prod/vms/apps/web"]) {
+      const visitor = arriveThere();
+      visitor.cookie = cookie;
+      reads.length = 0;
+      const { location } = await visitor.get(path);
+      expect(reads.length > 0).toBe(opens);
+      if (!opens) expect(location).toMatch(/^\/signin/);
+    }
+  });
+
+  test("a cookie that was signed with the key before still counts", async () => {
+    const visitor = arriveThere(later);
+    visitor.cookie = await signedIn();
+    expect(await visitor.get("/fleet/prod")).toMatchObject({ code: 200 });
   });
 });
 

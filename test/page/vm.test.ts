@@ -61,7 +61,7 @@ const SAID: readonly (readonly [what: string, scene: Scene, told: string])[] = [
   ["what moves it",              { vm: vmi(), evacuations: [evacuation({ status: { phase: "Migrating", targetNode: "node02" } })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
   ["how often it has failed",    { vm: vmi(), evacuations: [evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(60) } })] }, "Failed attempts 2 of 5 Next attempt in 60s"],
   ["of several the oldest",      { vm: vmi(), evacuations: [evacuation({ name: "b", uid: "b", createdAt: 2, status: { message: "second" } }), evacuation({ name: "a", uid: "a", createdAt: 1, status: { message: "first" } })] }, "Under way Pending First."],
-  ["how long a deletion waits",  { vm: vmi(), evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Deletion held for 1"],
+  ["how long a deletion waits",  { vm: vmi(), evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Deletion refused for 1"],
   ["its conditions",             { vm: vmi(), evacuations: [evacuation()] }, "Marked True Marked 60s ago status.evacuationNodeName is node01"],
   ["what was given up",          { vm: vmi(), evacuations: [ABANDONED] }, "Abandoned node01 an eviction (kubectl drain) asked by admin 5 "],
   ["its migrations",             { vm: vmi(), migrations: [migration({ phase: "Failed", failureReason: "no room" })] }, "migration Failed node01 30s ago no room"],

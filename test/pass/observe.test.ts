@@ -1,16 +1,13 @@
 /** What a look reads of the world: enough for the rules, and no more than they need. */
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import { reviewDeletion } from "../../shared/pass/deletion.ts";
 import { observeNodes } from "../../shared/pass/observe-nodes.ts";
 import { observeVmi } from "../../shared/pass/observe-vmi.ts";
 import type { Phase } from "../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, PodFacts } from "../../shared/policy/facts.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { at, evacuation, migration, NODE, node, NOW, pod, settings, time, vmi, VMI_UID } from "../policy/fixtures.ts";
+import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi, VMI_UID } from "../policy/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
@@ -73,53 +70,6 @@ test("their pods are read one node after another, and a node that takes too long
   const { takers } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
   expect(takers.map((taker) => taker.node.name)).toEqual(["node-9", "node-5"]);
   expect(asked).toEqual([1, 1, 1]);
-});
-
-const OWN = ["getVmi", "getNode", "listEvacuations", "listEvacuations"];
-
-const other = (n: number, tweak: Parameters<typeof evacuation>[0] = {}) => {
-  const [name, uid] = [`virt-launcher-${n}`, `pod-${n}`];
-  return evacuation({
-    name: `vm-${n}-1`,
-    uid: `evacuation-${n}`,
-    createdAt: at(-n).getTime(),
-    ...tweak,
-    spec: { vmiName: `vm-${n}`, cause: "Preemption", pod: { name, uid }, ...tweak.spec },
-    status: { podName: name, podUID: uid, ...tweak.status },
-  });
-};
-const launcher = (n: number, tweak: Partial<PodFacts> = {}) =>
-  pod({ name: `virt-launcher-${n}`, uid: `pod-${n}`, ...tweak });
-
-describe("of the node's other pods, the guard reads those that are evacuated for a preemption", () => {
-  const many = Array.from({ length: 10 }, (_, n) => n);
-
-  // prettier-ignore
-  test.each<[string, readonly EvacuationFacts[], readonly PodFacts[], read: number, seen: readonly string[]]>([
-    ["none, of a first victim",             [],                                        [launcher(1)],                        0, []],
-    ["the first, of a second",              [other(1)],                                [launcher(1), launcher(2)],           1, ["pod-1"]],
-    ["one that no function has looked at",  [other(1, { status: { podName: undefined, podUID: undefined, sourceNode: undefined, phase: undefined } })], [launcher(1)], 1, ["pod-1"]],
-    ["none that leaves for another cause",  [other(1, { spec: { cause: "ApiEviction" } })], [launcher(1)],                   0, []],
-    ["none of another node",                [other(1, { status: { sourceNode: "node09" } })], [launcher(1)],                 0, []],
-    ["none that has come to another node",  [other(1)],                                [launcher(1, { nodeName: "node09" })], 1, []],
-    ["none that is no launcher",            [other(1)],                                [launcher(1, { labels: {} })],        1, []],
-    ["none that is gone",                   [other(1)],                                [],                                   1, []],
-    ["the oldest, as many as are held",     many.map((n) => other(n)),                 many.map((n) => launcher(n)),         3, ["pod-9", "pod-8", "pod-7"]],
-  ])("%s", async (...[, evacuations, pods, read, seen]) => {
-    const fake = new FakeCluster();
-    const victim = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since: time(0) } });
-    fake.nodes.put(node());
-    fake.vmis.put(vmi());
-    for (const one of [victim, ...pods]) fake.pods.put(one);
-    for (const one of [evacuation({ spec: { cause: "Preemption" } }), ...evacuations]) fake.evacuations.put(one);
-    const requests: string[] = [];
-    const cluster = connectTo(fake, (request) => requests.push(request));
-    const guarded = settings({ featureGates: ["PreemptionEvictionLiveMigration"], guard: { ...DEFAULT_SETTINGS.guard, maxHolds: 3 } });
-    const request = { pod: victim, requester: "system:kube-scheduler", patienceSeconds: 25 };
-    const { facts } = await reviewDeletion(request, { cluster, settings: guarded, now: NOW });
-    expect(facts.neighbours.map(({ uid }) => uid)).toEqual(seen);
-    expect(requests.toSorted()).toEqual([...OWN, ...Array.from({ length: read }, () => "getPod")].toSorted());
-  });
 });
 
 test("a guest that shuts down and a pod that a kubelet ends are signals", async () => {

@@ -5,6 +5,7 @@
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../shared/policy/facts.ts";
 import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
@@ -44,11 +45,19 @@ export function statusAfter(subject: EvacuationFacts, tweak: Partial<EvacuationW
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
 
-/** In order: the status as phase and reason, `tell` for an Event, every other action by its verb. */
+/** In order: the status as phase and reason, or that it is Released, `tell` for an Event, every other action by its verb. */
 export function inShort(actions: readonly Action[]): string {
   const words = actions.map((action) => {
+    if (action.verb === "WriteStatus" && isToBeReleased(action.evacuation)) return "Released";
     if (action.verb === "WriteStatus") return `${action.status.phase} ${action.status.reason}`;
     return action.verb === "Event" ? "tell" : action.verb;
   });
   return words.join(", ") || "-";
+}
+
+/** `inShort`, and of one that ends and has left something the next look, too, which takes that back. */
+export function course(subject: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}): string {
+  const first = inShort(planned(subject, tweak));
+  const status = statusAfter(subject, tweak);
+  return isToBeReleased({ status }) ? `${first}; ${inShort(planned({ ...subject, status }, tweak))}` : first;
 }

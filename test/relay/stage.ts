@@ -3,6 +3,7 @@
  * Owns: starting and stopping these, objects as their owners write them. Does not own: expectations.
  */
 import { KubeConfig } from "@kubernetes/client-node";
+import { createBareNode } from "../functions/support/bare-node.ts";
 import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../infra/relay/log.ts";
@@ -12,7 +13,6 @@ import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actor
 import {
   events,
   namespaces,
-  nodes,
   pods,
   serviceAccounts,
   type Event,
@@ -120,7 +120,7 @@ export async function startStage(): Promise<Stage> {
         metadata: { namespace: NAMESPACE, name },
         spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
-    createNode: (name) => client.create(nodes, { metadata: { name }, spec: {} }),
+    createNode: (name) => createBareNode(client, name),
     tell: ({ metadata: { namespace = "", name, uid } }, reason) =>
       client.create(events, {
         metadata: { namespace, name: `${name}.${reason.toLowerCase()}` },

@@ -15,7 +15,9 @@ const { server, how } = Order.parse(workerData);
 
 const cluster = connect({
   endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
-  signal: AbortSignal.timeout(60_000),
+  // Memory is the limit here, not time.
+  signal: new AbortController().signal,
+  timeout: () => new AbortController().signal,
   onOddItem: () => undefined,
   now: () => new Date(0),
 });

@@ -2,8 +2,10 @@
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { CANNED_POD, CANNED_VMI, list } from "../functions/support/canned-cluster.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import * as z from "zod/mini";
+import { CANNED_POD, CANNED_VMI, configured, list } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, json, type StubServer, startStubServer } from "../functions/support/stub-server.ts";
 
 /** A Worker has 128 for everything that it does at a time. */
@@ -55,6 +57,26 @@ const nodeOf = (name: string, pressure: readonly object[] = []) => ({
 const PRESSED = nodeOf("node-0", [{ type: "MemoryPressure", status: "True" }]);
 const NODES = list(...Array.from({ length: TAKERS }, (_, i) => nodeOf(`node-${i + 1}`)));
 
+/** Whole but for its last byte, so that all answers are on their way at the same time. */
+function nearlyAll(object: unknown): Behaviour {
+  const text = JSON.stringify(object);
+  return async (response) => {
+    response.writeHead(200, { "content-type": "application/json" }).write(text.slice(0, -1));
+    await delay(1000);
+    response.end(text.slice(-1));
+  };
+}
+/** Nothing of the one is needed, all of the other. */
+const UNREAD = { ...CANNED_POD, spec: { ...CANNED_POD.spec, containers } };
+const labels = Object.fromEntries(
+  Array.from({ length: 12_000 }, (_, i) => [`tenants.example.com/${i}`, "x".repeat(63)]),
+);
+const KEPT = {
+  ...CANNED_POD,
+  metadata: { ...CANNED_POD.metadata, labels: { ...CANNED_POD.metadata.labels, ...labels } },
+};
+const LARGE_VMI = { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, volumes } };
+
 const servers: StubServer[] = [];
 let withVmis: StubServer;
 let withBudgets: StubServer;
@@ -75,9 +97,11 @@ afterAll(async () => {
   for (const server of servers) await server.stop();
 });
 
-async function run(how: string, server: StubServer): Promise<unknown> {
-  const worker = new Worker(new URL("memory-isolate.ts", import.meta.url), {
-    workerData: { server: server.url, how },
+const run = (how: string, { url: server }: StubServer) => runIn("memory-isolate.ts", { server, how });
+
+async function runIn(file: string, workerData: unknown): Promise<unknown> {
+  const worker = new Worker(new URL(file, import.meta.url), {
+    workerData,
     resourceLimits: { maxOldGenerationSizeMb: MEGABYTES },
   });
   const [answer]: readonly unknown[] = await once(worker, "message");
@@ -93,11 +117,40 @@ test("Lifeboat reads them all", async () => {
   expect(await run("as Lifeboat", withVmis)).toBe(VMIS);
 });
 
-test("and the budgets of thirty tenants, each of them large", { timeout: 60_000 }, async () => {
+test("and the budgets of thirty tenants, each of them large", async () => {
   expect(await run("budgets", withBudgets)).toBe(TENANTS * BUDGETS);
 });
 
-test("and the pods of ten nodes, each of them large", { timeout: 60_000 }, async () => {
-  // On a slow machine some of them take too long.
-  expect(await run("rooms", withPods)).toBeGreaterThan(0);
+test("and the pods of ten nodes, each of them large", { timeout: 120_000 }, async () => {
+  expect(await run("rooms", withPods)).toBe(TAKERS);
 });
+
+describe.each([
+  ["a pod of which nothing is needed", UNREAD],
+  ["a pod with 12,000 labels", KEPT],
+])("120 evictions at a time, as a dry run, of %s", (_, pod) => {
+  test("are answered, those that there is no room for with 429", { timeout: 60_000 }, async () => {
+    const [large, larger] = [nearlyAll(pod), nearlyAll(LARGE_VMI)];
+    const server = await startStubServer(({ path }) => {
+      if (path.includes("/pods/")) return large;
+      if (path.includes("/virtualmachineinstances/")) return larger;
+      return path.includes("/lifeboatconfigurations/") ? configured({}) : list();
+    });
+    onTestFinished(() => server.stop());
+    const { busy, reviewed } = Counts.parse(await runIn("review-isolate.ts", { server: server.url, reviews: 120 }));
+    expect(reviewed).toBeGreaterThan(0);
+    expect(busy).toBeGreaterThan(0);
+    expect(busy + reviewed).toBe(120);
+  });
+});
+
+const Counts = z.object({ busy: z.number(), reviewed: z.number() });
+
+test.each(["prod", "a cluster that there is not"])(
+  "nothing is kept of strangers' sign-ins to %s",
+  { timeout: 60_000 },
+  async (cluster) => {
+    // A digest takes about 200 bytes.
+    expect(await runIn("sign-in-isolate.ts", { cluster, signIns: 4000 })).toBeLessThan(50);
+  },
+);

@@ -6,20 +6,11 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../shared/policy/action.ts";
 import { planBudgets } from "../../shared/policy/budget/budget.ts";
-import { decideDeletion } from "../../shared/policy/guard/deletion.ts";
 import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
 import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { planPressure } from "../../shared/policy/pressure/pressure.ts";
-import {
-  deletion,
-  disrupted,
-  disruptionWorld,
-  guarded,
-  heldCalled,
-  MAINTENANCE,
-  target,
-} from "../policy/guard/disruptions.ts";
+import { disrupted, disruptionWorld, guarded, MAINTENANCE, target } from "../policy/guard/disruptions.ts";
 import {
   budget,
   endedEvacuation,
@@ -89,7 +80,7 @@ const VICTIM_STATES: readonly (readonly [string, VmiFacts, readonly EvacuationFa
   ["left to KubeVirt", marked(), [evacuation({ createdAt: Date.parse(time(-1)) })]],
   ["to be migrated by Lifeboat", marked(), [evacuation()]],
   ["backing off", marked(), [evacuation({ status: { phase: "BackingOff", attempts: 1, nextAttemptTime: time(9) } })]],
-  ["held for a taint", marked(), [LATE]],
+  ["refused for a taint", marked(), [LATE]],
   ["cancelled", vmi(), [endedEvacuation("Withdrawn", { status: { nextAttemptTime: time(9) } })]],
   ["unmarked by a person", vmi(), [evacuation()]],
 ];
@@ -126,16 +117,6 @@ describe.each(VICTIM_STATES)("a VM that is %s", (_, victim, own) => {
     isUnmoved(({ vmis = [], pods = [] }) => {
       const given = { vmis: [victim, ...vmis], pods: [target("NoExecuteTaint", -300), ...pods], nodes, evacuations };
       return about(VICTIMS, planDisruptions(disruptionWorld(given)).chains);
-    });
-  });
-
-  // Pods of theirs that were preempted, too: no Evacuation is about them.
-  test("is held as if the forgery were not there", () => {
-    const active = [...own, THEIRS, heldCalled("first", 60)];
-    isUnmoved(({ pods = [] }) => {
-      const neighbours = [target("Preemption", -60, { uid: "pod-first" }), ...pods];
-      const around = { vmi: victim, evacuations: own, active, neighbours };
-      return decideDeletion(deletion({ ...around, settings: guarded({ maxHolds: 2 }) }));
     });
   });
 });

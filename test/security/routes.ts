@@ -5,9 +5,9 @@
 import { createApp } from "../../functions/app.ts";
 import { createPages } from "../../functions/page/pages.ts";
 import { newIsolateState } from "../../functions/target.ts";
-import { NOW } from "../functions/support/doors.ts";
+import { newPlatform } from "../functions/support/doors.ts";
 
-const platform = { fetch, now: () => NOW, sleep: () => Promise.resolve(), log: () => undefined };
+const { platform } = newPlatform();
 
 const listed = ({ routes }: Pick<ReturnType<typeof createApp>, "routes">) =>
   routes.map(({ method, path }) => [method, path] as const);

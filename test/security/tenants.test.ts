@@ -1,5 +1,6 @@
 /** What tenants leave in their namespace, in an API server: the VMs of others are looked after as if it were not there. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createBareNode } from "../functions/support/bare-node.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { asWebhook, type Doors, openDoors } from "../functions/support/doors.ts";
 import { allowance, evictionOf, review } from "../functions/support/reviews.ts";
@@ -58,7 +59,7 @@ test("pods elsewhere that look like launchers take no place of a node under pres
       spec: { nodeName: "node01", containers: [{ name: "c", image: "example.com/c" }] },
     });
   await setConditions("node01", "MemoryPressure");
-  await cluster.client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
+  await createBareNode(cluster.client, "node02");
   await setConditions("node02", "Ready");
   await reconcile();
   expect((await cluster.getVmi("pressed"))?.status?.evacuationNodeName).toBe("node01");

@@ -1,7 +1,9 @@
 /** The doors' listener: how long connections live, and how it ends. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { ARRIVAL } from "../../infra/server/connections.ts";
 import { makeCertificate } from "../../infra/server/certificate/make.ts";
 import { type Answer, listen, type Pair } from "../../infra/server/listener.ts";
 
@@ -19,9 +21,9 @@ async function open(answer: Answer) {
     agent.destroy();
     await listener.close();
   });
-  const ask = (ca = pair.certPem) =>
+  const ask = (ca = pair.certPem, path = "/clusters/local/metrics") =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { host: "localhost", port: listener.port, ca, agent };
+      const options = { host: "localhost", port: listener.port, path, ca, agent };
       request(options).on("response", resolve).on("error", reject).end();
     }).then((response) => {
       response.resume();
@@ -36,6 +38,21 @@ test("an idle connection outlives kube-apiserver's 90 s, so that no review meets
   const { ask } = await open(ok);
   const [, seconds] = /timeout=(\d+)/.exec(String((await ask())["keep-alive"])) ?? [];
   expect(Number(seconds)).toBeGreaterThan(90);
+});
+
+test("a caller that has shown no token keeps no connection", async () => {
+  const { ask } = await open(ok);
+  expect((await ask(undefined, "/healthz")).connection).toBe("close");
+  const refusing = await open(() => new Response("who?", { status: 401 }));
+  expect((await refusing.ask()).connection).toBe("close");
+});
+
+test("what is answered for longer than a request may take to arrive is answered", { timeout: 30_000 }, async () => {
+  const { ask } = await open(async () => {
+    await delay(ARRIVAL.requestTimeout + 2 * ARRIVAL.connectionsCheckingInterval);
+    return new Response("ok");
+  });
+  expect(await ask()).toMatchObject({ "content-type": "text/plain;charset=UTF-8" });
 });
 
 test("on its way out it asks each client to connect anew", async () => {

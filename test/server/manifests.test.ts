@@ -1,5 +1,6 @@
 /** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/blackbox/in-cluster.test.ts. */
 import { readdirSync, readFileSync } from "node:fs";
+import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { loadAll } from "js-yaml";
 import { expect, test } from "vitest";
@@ -52,6 +53,49 @@ function resources() {
     .flatMap((file) => z.array(Manifest).parse(parse(folder + file)));
 }
 
+// prettier-ignore
+test.each([
+  // From                      to    may
+  ["192.168.7.11",             8443, true],
+  ["2001:db8::7",              8443, true],
+  ["10.244.3.9",               8443, false],
+  ["fd00:10:244:1::9",         8443, false],
+  ["192.168.7.11",             8080, false],
+  ["pods of `monitoring`",     8080, true],
+  ["pods of `monitoring`",     8443, false],
+])("with optional/server-network-policy, %s to port %d: %s", (from, port, expected) => {
+  const [policy] = z.array(Policy).parse(build("infra/kubernetes/optional/server-network-policy", "Component"));
+  expect(find("Deployment")).toMatchObject({ spec: { selector: policy?.spec.podSelector } });
+  const rules = policy?.spec.ingress.filter(({ ports }) => ports.some((one) => one.port === port)) ?? [];
+  const admits = ({ ipBlock }: Peer) => (isIP(from) === 0 ? ipBlock === undefined : isIn(from, ipBlock));
+  expect(rules.some((rule) => rule.from.some(admits))).toBe(expected);
+});
+
+const PolicyPeer = z.object({
+  ipBlock: z.optional(z.object({ cidr: z.string(), except: z.array(z.string()) })),
+  namespaceSelector: z.optional(
+    z.object({ matchLabels: z.object({ "kubernetes.io/metadata.name": z.literal("monitoring") }) }),
+  ),
+});
+type Peer = z.output<typeof PolicyPeer>;
+const Policy = z.object({
+  spec: z.object({
+    podSelector: z.unknown(),
+    ingress: z.array(z.object({ from: z.array(PolicyPeer), ports: z.array(z.object({ port: z.number() })) })),
+  }),
+});
+
+function isIn(address: string, block: Peer["ipBlock"]): boolean {
+  const within = (cidr: string) => {
+    const [network = "", bits] = cidr.split("/");
+    const family = isIP(network) === 4 ? "ipv4" : "ipv6";
+    const list = new BlockList();
+    list.addSubnet(network, Number(bits), family);
+    return isIP(address) === isIP(network) && list.check(address, family);
+  };
+  return block !== undefined && within(block.cidr) && !block.except.some(within);
+}
+
 test("there is no token without an end", () => {
   expect(manifests.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name)).toEqual([NAME]);
   expect(find("Deployment")).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
@@ -89,7 +133,7 @@ test("the pods satisfy the Pod Security Standard `restricted`, and end in order"
   const { spec } = Pods.parse(find("Deployment")["spec"]).template;
   expect(spec).toMatchObject({
     serviceAccountName: "lifeboat",
-    terminationGracePeriodSeconds: 60,
+    terminationGracePeriodSeconds: 30,
     securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
   });
   expect(spec.containers).toMatchObject([

@@ -4,7 +4,7 @@
  */
 import type { Cause } from "../../../shared/policy/cause.ts";
 import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { REMEDY } from "../../../shared/policy/preflight/remedies.ts";
+import { REMEDY, remedyOfBlocked } from "../../../shared/policy/preflight/remedies.ts";
 
 interface PhaseWords {
   readonly means: string;
@@ -52,12 +52,5 @@ export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
 /** Of a Blocked one, by its reason; else by its phase. */
 export function whoCanChange(phase: Phase, reason: string | undefined): string | undefined {
   if (phase !== "Blocked") return PHASE_WORDS[phase].whoCanChange;
-  const byReason: Readonly<Record<string, string>> = { ...REMEDY, ...BLOCKED };
-  return byReason[reason ?? ""] ?? PHASE_WORDS.Blocked.whoCanChange;
+  return remedyOfBlocked(reason);
 }
-
-const BLOCKED: Readonly<Record<string, string>> = {
-  NotScheduled: "nothing but time: the VM is starting",
-  BeingReceived: "nothing but time: the VM comes from another namespace or cluster",
-  DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
-};

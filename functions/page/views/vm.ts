@@ -112,7 +112,7 @@ function evacuationFacts(current: EvacuationFacts, settings: Settings, { cluster
     ["Since", ago(new Date(current.createdAt), now)],
     ["Failed attempts", status.attempts === 0 ? "" : `${status.attempts} of ${settings.evacuation.maxAttempts}`],
     ["Next attempt", next > 0 ? html`in ${lasting(next)}` : ""],
-    ["Deletion held for", deadline > 0 ? lasting(deadline) : ""],
+    ["Deletion refused for", deadline > 0 ? lasting(deadline) : ""],
     ["Migration", told(status.migration?.name)],
   ];
 }

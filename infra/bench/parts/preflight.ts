@@ -16,8 +16,8 @@ import { type Done, type List, type Pass, readPreflight } from "../pass-work.ts"
 const part = "preflight";
 const MIB = 2 ** 20;
 const PAGE_SIZE = 250;
-/** Besides the pages: the pods of the node, its VMIs and those that move, Evacuations twice, budgets, four of configuration. */
-const OTHER_REQUESTS = 10;
+/** Besides the pages: the pods of the node, its VMIs and those that move, Evacuations twice, budgets, quotas, four of configuration. */
+const OTHER_REQUESTS = 11;
 /** A full one. */
 const { name: NODE, vms: VMS, pods: PODS } = planNode(0);
 

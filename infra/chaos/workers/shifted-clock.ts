@@ -17,6 +17,8 @@ const platform: Platform = {
   fetch: (url, init) => fetch(url, init),
   now: () => new Date(Date.now() + skewMs),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: Math.random,
   log: (line) => console.log(JSON.stringify(line)),
 };
 const state = newIsolateState();

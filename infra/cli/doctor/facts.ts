@@ -1,12 +1,10 @@
-/**
- * What `lifeboat doctor` has found in a cluster.
- * Owns: the shapes. Does not own: reading (read-*.ts), judging (judge-*.ts).
- */
+/** What `lifeboat doctor` has found in a cluster. */
 import { API_GROUP } from "../../../shared/cluster/paths.ts";
 import type { ConfigurationFacts } from "../../../shared/cluster/kinds/lifeboat.ts";
 import type { KubeVirtFacts } from "../../../shared/cluster/kinds/kubevirt.ts";
 import type { WebhookFacts } from "../../../shared/policy/budget/budget-mode.ts";
 import type { InstalledWebhooks, WebhookDoor } from "../../../shared/policy/webhooks/facts.ts";
+import type { TokenSecret } from "../install/token.ts";
 import type { Read } from "./check.ts";
 import type { Granted, Permission } from "./permissions.ts";
 
@@ -40,7 +38,8 @@ export interface Facts {
   /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
   readonly inside: Read<DeploymentFacts | undefined>;
   readonly site: Read<SiteFacts | undefined>;
-  readonly secret: Read<{ readonly createdAt: string } | undefined>;
+  /** Secrets that hold tokens of Lifeboat's account, for a Worker. */
+  readonly tokens: Read<readonly Pick<TokenSecret, "name" | "createdAt" | "isUsed">[]>;
   readonly hasPlugin: Read<boolean>;
 }
 

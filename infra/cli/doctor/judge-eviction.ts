@@ -1,11 +1,9 @@
-/**
- * Whether the dry-run eviction came back with Lifeboat's words.
- * Owns: telling them from those of others, and what is the likely cause if they are missing.
- */
+/** Whether the dry-run eviction came back with Lifeboat's words, and what is the likely cause if it did not. */
 import { saysBlind } from "../../../shared/policy/blind.ts";
 import { DRY_RUN_WORDS } from "../../../shared/policy/eviction/messages.ts";
 import { failed, type Finding, judged, ok, valueOf, warning } from "./check.ts";
 import type { EvictionTrial, Facts } from "./facts.ts";
+import { installOf, isInCluster, LOGS } from "./form.ts";
 import { addressOf } from "./judge-webhooks.ts";
 
 const NAME = "evictions.lifeboat.dev";
@@ -32,6 +30,12 @@ export function judgeTrial(facts: Facts): readonly Finding[] {
   });
 }
 
+/** Whether Lifeboat has; undefined where that is not known. */
+export function isAnswered(trial: Facts["trial"]): boolean | undefined {
+  const tried = valueOf(trial);
+  return tried?.pod === undefined || tried.code === GONE ? undefined : wordsOf(tried) !== undefined;
+}
+
 /** Lifeboat's. KubeVirt refuses in the same ones: only the name of the webhook, or the warning, tells. */
 function wordsOf({ message, warnings }: Tried): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
@@ -43,7 +47,8 @@ function wordsOf({ message, warnings }: Tried): string | undefined {
 function judgeWords(what: string, words: string, facts: Facts): Finding {
   const { base = "$LIFEBOAT", cluster = "CLUSTER" } = addressOf(facts, "evictions") ?? {};
   const readyz = `curl -H "Authorization: Bearer $OPERATOR_TOKEN" ${base}/clusters/${cluster}/readyz`;
-  if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, readyz);
+  const fix = isInCluster(facts) ? LOGS : readyz;
+  if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, fix);
   if (words.startsWith(OTHER_DOOR)) return failed(`${what}: another door of Lifeboat's is asked`, words, fixOf(facts));
   return ok(`${what} is answered by Lifeboat`);
 }
@@ -56,21 +61,26 @@ function causes(message: string, facts: Facts): readonly string[] {
   if (message.includes(NOT_CALLED)) return ["the API server asks, and gets no answer"];
   const [, by] = DENIED.exec(message) ?? [];
   const who = by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
+  const token = "the API server does not accept the Worker's token (see Credentials)";
+  if (isTokenless(facts)) return [`${who}: most likely ${token}; failurePolicy Ignore hides that`];
   return [
     `${who}: the API server does not reach Lifeboat (firewall, DNS, caBundle), Lifeboat does not accept the URL's`,
-    "cluster or webhookToken, or the webhook leaves the pod out; failurePolicy Ignore hides that",
+    `cluster or webhookToken, ${isInCluster(facts) ? "" : `${token}, `}or the webhook leaves the pod out; failurePolicy Ignore hides that`,
   ];
 }
 
-function fixOf(facts: Facts): string {
-  if (valueOf(facts.webhooks.evictions) === undefined) return INSTALL;
-  // A Service has an address, too, which no host resolves.
-  if (valueOf(facts.inside) !== undefined) return "kubectl -n lifeboat-system logs deployment/lifeboat-server";
-  const { base } = addressOf(facts, "evictions") ?? {};
-  return base === undefined
-    ? INSTALL
-    : `curl ${base}/healthz, on a host of the API server; ${README}, "Reaching the Worker"`;
+/** No Secret of a token that anyone uses: likelier than anything that a cluster does not show. */
+function isTokenless(facts: Facts): boolean {
+  return !isInCluster(facts) && valueOf(facts.tokens)?.some(({ isUsed }) => isUsed) === false;
 }
 
-const README = "infra/kubernetes/README.md";
-const INSTALL = `infra/kubernetes/webhook.yaml, with your URL: ${README}, "Install", step 7`;
+function fixOf(facts: Facts): string {
+  if (valueOf(facts.webhooks.evictions) === undefined) return installOf("evictions", facts);
+  // A Service has an address, too, which no host resolves.
+  if (isInCluster(facts)) return LOGS;
+  if (isTokenless(facts)) return "lifeboat rotate";
+  const { base } = addressOf(facts, "evictions") ?? {};
+  return base === undefined
+    ? installOf("evictions", facts)
+    : `curl ${base}/healthz, on a host of the API server; infra/kubernetes/README.md, "Reaching the Worker"`;
+}

@@ -2,7 +2,7 @@
  * The relay: whether it is there where it is needed, and ready, which it is once each of its watches has had its first list.
  * Does not own: its deliveries, which only its metrics show.
  */
-import { GUARD_CAUSES, isGuardOn } from "../../../shared/policy/guard/guarded.ts";
+import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { normalizedBase } from "../../../shared/policy/webhooks/webhook-url.ts";
 import { failed, type Finding, judged, ok, warning } from "./check.ts";
@@ -32,7 +32,7 @@ export function judgeRelay(facts: Facts): readonly Finding[] {
 }
 
 function absent(settings: Settings): Finding {
-  const isGuarding = GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
+  const isGuarding = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
   const isRelieving = settings.featureGates.includes("NodePressureEvictionLiveMigration");
   const reasons = [
     ...(isGuarding ? ["the guard is on: deletions that the API server does not ask it about go unnoticed"] : []),

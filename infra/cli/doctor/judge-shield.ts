@@ -2,6 +2,7 @@
 import { notesOn } from "../../../shared/config/settings.ts";
 import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
 import { isShieldOn, isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import { enablingPlugins } from "../plugins-gate.ts";
 import { failed, type Finding, judged, ok, valueOf, warning } from "./check.ts";
 import type { Facts } from "./facts.ts";
 import { settingsOf } from "./settings.ts";
@@ -30,14 +31,11 @@ export function judgeShield(facts: Facts): readonly Finding[] {
 function missing(hasPlugin: boolean, { kubevirt }: Facts): readonly Finding[] {
   const message = "the shield is set and covers no VM";
   const found = valueOf(kubevirt);
-  const gates = found?.facts.featureGates ?? [];
-  const developerConfiguration = { featureGates: [...gates, PLUGINS_GATE] };
-  const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
-  const patch = `kubectl -n ${found?.facts.namespace} patch kubevirt ${found?.name} --type merge -p '${body}'`;
+  const enabling = found && enablingPlugins({ ...found.facts, name: found.name });
   return [
     ...(hasPlugin ? [] : [failed(message, "Plugin lifeboat-shield is missing", `kubectl apply -f ${PLUGIN}`)]),
-    ...(found === undefined || gates.includes(PLUGINS_GATE)
+    ...(enabling === undefined
       ? []
-      : [failed(message, `KubeVirt's feature gate ${PLUGINS_GATE} is off: virt-handler asks no plugin`, patch)]),
+      : [failed(message, `KubeVirt's feature gate ${PLUGINS_GATE} is off: virt-handler asks no plugin`, enabling)]),
   ];
 }

@@ -4,7 +4,7 @@
  * test/security/document.test.ts).
  */
 import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import { GUARD_CAUSES, isGuardOn } from "../../../shared/policy/guard/guarded.ts";
+import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
@@ -53,13 +53,13 @@ export const OWN = {
   relay: own("get", "apps", "deployments", { name: "lifeboat-relay", ...INSIDE }),
   inside: own("get", "apps", "deployments", { name: "lifeboat-server", ...INSIDE }),
   site: own("get", "", "configmaps", { name: "lifeboat-relay", ...INSIDE }),
-  secret: own("get", "", "secrets", { name: "lifeboat-token", ...INSIDE }),
+  tokens: own("list", "", "secrets", INSIDE),
   plugin: own("get", "plugin.kubevirt.io", "plugins", { name: "lifeboat-shield" }),
 } as const satisfies Record<string, Permission>;
 
 /** Of each row, one file is enough. */
 export function filesNeeded(settings: Settings): readonly (readonly string[])[] {
-  const isGuarding = GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
+  const isGuarding = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
   return [
     ["kubernetes/rbac.yaml"],
     MARKING[settings.marking],

@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
 import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
-import { Conditions, Count, listOf, part, Text } from "../../../shared/cluster/kinds/fields.ts";
+import { Conditions, Count, listOf, part, Quantity, Text } from "../../../shared/cluster/kinds/fields.ts";
 import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
 import { object, type Resource } from "../../../shared/cluster/paths.ts";
@@ -14,6 +14,7 @@ import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
 import * as names from "../../../shared/policy/names.ts";
 import { SHIPPED } from "../../../shared/policy/webhooks/compare.ts";
 import type { Connection } from "../connection.ts";
+import { listTokens } from "../install/token.ts";
 import { type Read, valueOf } from "./check.ts";
 import {
   API,
@@ -66,7 +67,7 @@ export async function readFacts(connection: Connection, version: Read<VersionFac
     relay: await deployment(connection, OWN.relay, serves(API.apps)),
     inside: await deployment(connection, OWN.inside, serves(API.apps)),
     site: await attempt(connection, OWN.site, () => readSite(connection)),
-    secret: await attempt(connection, OWN.secret, () => readSecret(connection)),
+    tokens: await attempt(connection, OWN.tokens, () => readTokens(connection)),
     hasPlugin: await attempt(connection, OWN.plugin, async () => serves(API.plugins) && (await readPlugin(connection))),
   };
 }
@@ -100,7 +101,7 @@ const Seen = z.object({
   metadata: z.object({ name: z.string() }),
   spec: part({
     configuration: part({
-      migrations: part({ bandwidthPerMigration: z._default(z.union([z.string(), z.number()]), "") }),
+      migrations: part({ bandwidthPerMigration: Quantity }),
     }),
     workloadUpdateStrategy: part({ workloadUpdateMethods: listOf(z.string()) }),
   }),
@@ -116,7 +117,7 @@ async function readKubeVirt(connection: Connection): Promise<KubeVirtSeen | unde
     facts: parseAnswer(KubeVirt, first, "GET of KubeVirt"),
     name: metadata.name,
     version: status.observedKubeVirtVersion ?? "",
-    bandwidthPerMigration: String(spec.configuration.migrations.bandwidthPerMigration),
+    bandwidthPerMigration: spec.configuration.migrations.bandwidthPerMigration ?? "",
     workloadUpdateMethods: spec.workloadUpdateStrategy.workloadUpdateMethods,
   };
 }
@@ -161,14 +162,10 @@ async function readSite(connection: Connection): Promise<SiteFacts | undefined> 
   return { url: found.data["LIFEBOAT_URL"] ?? "", cluster: found.data["LIFEBOAT_CLUSTER"] ?? "" };
 }
 
-const Created = z.object({ metadata: z.object({ creationTimestamp: z.string() }) });
-
-/** Its age, and nothing else of it. */
-async function readSecret(connection: Connection): Promise<{ readonly createdAt: string } | undefined> {
-  const path = `/api/v1/namespaces/${OWN.secret.namespace}/secrets/${OWN.secret.name}`;
-  const { code, body } = await connection.send()({ method: "GET", path, expect: [404] });
-  if (code === 404) return undefined;
-  return { createdAt: parseAnswer(Created, body, `GET ${path}`).metadata.creationTimestamp };
+/** Without the tokens. */
+async function readTokens(connection: Connection) {
+  const found = await listTokens(connection.send());
+  return found.map(({ name, createdAt, isUsed }) => ({ name, createdAt, isUsed }));
 }
 
 async function readPlugin(connection: Connection): Promise<boolean> {

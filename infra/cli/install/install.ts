@@ -1,20 +1,20 @@
-/**
- * `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes.
- * Owns: the order, and what is said. Does not own: what is installed (plan.ts), each request (apply.ts, worker.ts).
- */
+/** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
 import * as z from "zod/mini";
 import { type Command, connectionOf } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
+import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { Applier, type ApplyOptions } from "./apply.ts";
-import { readClusterFacts } from "./cluster-facts.ts";
+import { type ClusterFacts, findMarking, readClusterFacts } from "./cluster-facts.ts";
 import { printManifests } from "./export.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 import { clusterNameOf, INSTALL_FLAGS, INSTALL_USAGE, type InstallOptions, readInstall } from "./options.ts";
-import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
-import { scanAll, untilReady } from "./worker.ts";
-import { findEntry, keepEntry } from "./worker-entry.ts";
+import { type Home, isDeployment, isWebhook, plan, usualMarking } from "./plan.ts";
+import { createToken, isAccepted } from "./token.ts";
+import { until } from "./until.ts";
+import { scanAll, untilReady, type Worker } from "./worker.ts";
+import { readEntry, type WorkerEntry, writeEntry } from "./worker-entry.ts";
 
 export const install: Command = {
   words: ["install"],
@@ -26,40 +26,77 @@ export const install: Command = {
     const connection = connectionOf(values, host, opened);
     const cluster = options.worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
     const facts = await readClusterFacts(connection);
-    const site = { ...facts, parts: options.parts };
+    const { does, forceConflicts, seconds } = options;
+    const applier = new Applier(connection.send);
+    const marking = does === "Export" ? usualMarking(facts.minor) : await findMarking(applier, facts);
+    const site = { ...facts, marking, parts: options.parts };
     const url = `${options.worker ?? ""}/clusters/${cluster}`;
     const planned = (webhookToken: string) => plan({ ...site, home: homeOf(options, { url, webhookToken }) });
-    if (options.does === "Export") {
+    if (does === "Export") {
       printManifests(planned("WEBHOOK_TOKEN"), host);
       return EXIT.done;
     }
-    const { does, forceConflicts } = options;
-    const applying = { applier: new Applier(connection.send), host, dryRun: does === "DryRun", forceConflicts };
-    const server = values.server ?? connection.server;
-    const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
+    requireGate(options, facts);
+    const installing = { applier, host, dryRun: does === "DryRun", forceConflicts, planned, seconds };
     await applyAll(
       planned("").filter((manifest) => !isWebhook(manifest)),
-      applying,
+      installing,
     );
-    const webhookToken =
-      options.worker === undefined
-        ? await readyServer(planned(""), applying, options.seconds)
-        : await readyWorker(url, entry, { ...applying, seconds: options.seconds });
-    await applyAll(planned(webhookToken).filter(isWebhook), applying);
-    if (applying.dryRun) return EXIT.done;
-    if (options.worker === undefined) await untilPointed(planned(""), applying);
+    if (options.worker === undefined) {
+      await beginServer(installing);
+    } else {
+      const server = values.server ?? connection.server;
+      const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
+      const tokens = await tokensOf(entry, connection, installing);
+      await beginWorker({ url, ...caOf(options), ...tokens }, cluster, installing);
+    }
+    if (installing.dryRun) return EXIT.done;
     host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
     return EXIT.done;
   },
 };
 
-function homeOf({ worker, image, caBundle }: InstallOptions, at: { url: string; webhookToken: string }): Home {
+/** Before anything is applied: KubeVirt would refuse the shield's Plugin in the middle of it. */
+function requireGate({ parts }: InstallOptions, { enablingPlugins }: ClusterFacts): void {
+  if (enablingPlugins === undefined || !parts.some(({ name }) => name === "shield")) return;
+  throw new Failed(`--with shield needs KubeVirt's feature gate Plugins, which is off. Nothing has been applied. Switch it on:
+    ${enablingPlugins}`);
+}
+
+function caOf({ ca }: InstallOptions) {
+  return ca === undefined ? {} : { ca };
+}
+
+function homeOf({ worker, image, ca }: InstallOptions, at: { url: string; webhookToken: string }): Home {
+  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
   return worker === undefined ? { in: "Cluster", image } : { in: "Worker", ...at, ...caBundle };
 }
 
 export interface Applying extends ApplyOptions {
   readonly applier: Applier;
   readonly host: Host;
+}
+
+interface Installing extends Applying {
+  readonly planned: (webhookToken: string) => readonly Manifest[];
+  /** How long to wait for Lifeboat. */
+  readonly seconds: number;
+}
+
+async function beginServer(installing: Installing): Promise<void> {
+  const planned = installing.planned("");
+  await readyServer(planned, installing, installing.seconds);
+  await applyAll(planned.filter(isWebhook), installing);
+  if (!installing.dryRun) await untilPointed(planned, installing);
+}
+
+async function beginWorker(worker: Worker, cluster: string, installing: Installing): Promise<void> {
+  const { dryRun, planned } = installing;
+  if (!dryRun) await readyWorker(worker, cluster, installing);
+  await applyAll(planned(worker.webhookToken).filter(isWebhook), installing);
+  // Now that the webhooks are there: without them it would make budgets that it does not need, and report them missing.
+  if (!dryRun) await scanAll(worker, installing);
+  if (!dryRun) installing.host.stderr.write("√ the Worker has looked at every VM\n");
 }
 
 /** Says of each object what has become of it, as kubectl apply does. */
@@ -72,11 +109,9 @@ export async function applyAll(manifests: readonly Manifest[], applying: Applyin
   }
 }
 
-const LOOK_MS = 500;
 const Definition = z.object({
   status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
 });
-const Secret = z.object({ data: z.object({ token: z.string() }) });
 
 async function untilEstablished(manifest: Manifest, applier: Applier, host: Host): Promise<void> {
   await until(`${nameOf(manifest)} is not served`, { host }, async () => {
@@ -84,33 +119,6 @@ async function untilEstablished(manifest: Manifest, applier: Applier, host: Host
     const conditions = found.success ? found.data.status.conditions : [];
     return conditions.some(({ type, status }) => type === "Established" && status === "True") || undefined;
   });
-}
-
-/** The token controller fills the Secret. */
-async function tokenOfAccount({ applier, host }: Applying): Promise<string> {
-  const secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace: "lifeboat-system", name: "lifeboat-token" },
-  };
-  return await until("the account's token has not been written into Secret lifeboat-token", { host }, async () => {
-    const found = Secret.safeParse(await applier.read(secret));
-    return found.success ? Buffer.from(found.data.data.token, "base64").toString() : undefined;
-  });
-}
-
-async function until<T>(
-  what: string,
-  { host, seconds = 60 }: { readonly host: Host; readonly seconds?: number },
-  look: () => Promise<T | undefined>,
-): Promise<T> {
-  const last = host.now().getTime() + seconds * 1000;
-  while (host.now().getTime() <= last && !host.interrupted.aborted) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await host.wait(LOOK_MS);
-  }
-  throw new Failed(`${what}, after ${seconds} s`);
 }
 
 const Deployment = z.object({
@@ -123,14 +131,14 @@ const Deployment = z.object({
   }),
 });
 
-/** Once every replica is of this installation, and ready. The token is the server's own, which it adds to the webhooks itself. */
+/** Once every replica is of this installation, and ready. */
 export async function readyServer(
   planned: readonly Manifest[],
   { applier, host, dryRun }: Applying,
   seconds: number,
-): Promise<string> {
+): Promise<void> {
   const [deployment] = planned.filter(isDeployment);
-  if (dryRun || deployment === undefined) return "";
+  if (dryRun || deployment === undefined) return;
   await until(`${nameOf(deployment)} is not available`, { host, seconds }, async () => {
     const found = Deployment.safeParse(await applier.read(deployment));
     if (!found.success || found.data.status.observedGeneration < found.data.metadata.generation) return undefined;
@@ -138,7 +146,6 @@ export async function readyServer(
     return (replicas === updatedReplicas && replicas === availableReplicas) || undefined;
   });
   host.stderr.write("√ every replica of Lifeboat is available\n");
-  return "";
 }
 
 const Pointed = z.object({
@@ -163,26 +170,37 @@ interface Entry {
   readonly server: string;
 }
 
-/** The webhook token, once the Worker knows the cluster and has looked at it. */
-async function readyWorker(
-  url: string,
+/** Those that the file holds, else new ones, which are written there. */
+async function tokensOf(
   { file, cluster, server }: Entry,
-  applying: Applying & { readonly seconds: number },
-): Promise<string> {
-  const { host, dryRun, seconds } = applying;
-  if (dryRun) return (await findEntry(file, cluster)).webhookToken;
-  const tokens = await keepEntry(file, { server, token: await tokenOfAccount(applying) }, cluster);
-  const worker = { url, ...tokens };
-  await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(giveEntry(file, cluster)) });
-  if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
-  host.stderr.write("√ the Worker can work in this cluster\n");
-  await scanAll(worker, { host, seconds });
-  host.stderr.write("√ the Worker has looked at every VM\n");
-  return tokens.webhookToken;
+  { send }: Connection,
+  { host, dryRun }: Applying,
+): Promise<WorkerEntry> {
+  const found = await readEntry(file, cluster);
+  if (found !== undefined) {
+    if ((await isAccepted(send(), found.token)) === false) throw new Failed(revoked(file, cluster));
+    return found;
+  }
+  if (dryRun) return { file, token: "TOKEN", webhookToken: "WEBHOOK_TOKEN", operatorToken: "OPERATOR_TOKEN" };
+  const { token } = await createToken(send, host);
+  return await writeEntry(file, { server, token });
 }
 
-function giveEntry(file: string, cluster: string): string {
-  return `The Worker does not know this cluster yet, or not with these tokens. Give it ${file} (keep that secret), one of:
+/** What was revoked stays so. */
+function revoked(file: string, cluster: string): string {
+  const rotate = `lifeboat rotate --cluster ${cluster} --entry ${file}`;
+  return `this cluster does not accept the token in ${file}: it was revoked, or has ended. To make another one: ${rotate}`;
+}
+
+async function readyWorker(worker: Worker, cluster: string, { host, seconds }: Installing): Promise<void> {
+  const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(worker.file, cluster)}`;
+  await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(unknown) });
+  if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
+  host.stderr.write("√ the Worker can work in this cluster\n");
+}
+
+export function giveEntry(file: string, cluster: string): string {
+  return `Give it ${file} (keep that secret), one of:
     npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
     jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
 Waiting …

@@ -1,12 +1,12 @@
-/**
- * What Lifeboat has written on objects that are not its own, and taking it off.
- * Owns: which labels, annotations and marks. Does not own: Lifeboat's own objects (uninstall.ts).
- */
+/** What Lifeboat has written on objects that are not its own, and taking it off. */
 import * as z from "zod/mini";
+import { Budget } from "../../../shared/cluster/kinds/kubernetes.ts";
+import { Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { object, type Resource } from "../../../shared/cluster/paths.ts";
 import { readAll } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
-import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
+import { isFinal, type NamespacedName } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;
@@ -20,10 +20,6 @@ const MIGRATION_ANNOTATIONS = [names.CAUSE_ANNOTATION, names.EVACUATION_ANNOTATI
 const Keys = z._default(z.record(z.string(), z.string()), {});
 const Meta = z.object({ namespace: z.string(), name: z.string(), labels: Keys, annotations: Keys });
 const Item = z.object({ metadata: Meta });
-const Vmi = z.object({
-  metadata: Meta,
-  status: z._default(z.object({ evacuationNodeName: z.optional(z.string()) }), {}),
-});
 const LAUNCHERS = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
 
 /** How many objects were cleaned, by what they are. */
@@ -64,18 +60,29 @@ function removals(present: Readonly<Record<string, string>>, keys: readonly stri
   return Object.fromEntries(keys.flatMap((key) => (key in present ? [[key, null]] : [])));
 }
 
+/** The label alone may be another product's. */
 async function deleteBudgets(send: () => Send): Promise<number> {
   const resource = "poddisruptionbudgets";
   const labelSelector = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
-  const found = await readAll(send(), { resource, schema: Item, onOddItem: () => undefined, labelSelector });
-  for (const { metadata } of found) await send()({ method: "DELETE", path: object(resource, metadata), expect: [404] });
-  return found.length;
+  const found = await readAll(send(), { resource, schema: Budget, onOddItem: () => undefined, labelSelector });
+  const ours = found.filter(({ managedByUs }) => managedByUs);
+  for (const budget of ours) await send()({ method: "DELETE", path: object(resource, budget), expect: [404] });
+  return ours.length;
 }
 
-/** VMs that are still marked. Only KubeVirt's own account may take a mark off. */
-export async function markedVms(send: () => Send): Promise<readonly NamespacedName[]> {
+export interface MarkedVm extends NamespacedName {
+  /** The node that it is to leave. */
+  readonly node: string;
+  /** False: it has left that node. */
+  readonly isMarkedHere: boolean;
+}
+
+/** VMs that run and are still marked. */
+export async function markedVms(send: () => Send): Promise<readonly MarkedVm[]> {
   const resource = "virtualmachineinstances";
   const found = await readAll(send(), { resource, schema: Vmi, onOddItem: () => undefined });
-  const marked = found.filter(({ status }) => status.evacuationNodeName !== undefined);
-  return marked.map(({ metadata }) => metadata);
+  return found.flatMap((vmi) => {
+    const { namespace, name, evacuationNodeName: node } = vmi;
+    return node === undefined || isFinal(vmi) ? [] : [{ namespace, name, node, isMarkedHere: isMarked(vmi) }];
+  });
 }

@@ -22,7 +22,12 @@ declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
 
 /** A path below `infra`, `kubernetes/rbac.yaml` for example. */
 export function manifestsIn(path: string): readonly Manifest[] {
-  return z.array(Manifest).parse(loadAll(textOf(path)));
+  return z.array(Manifest).parse(documentsIn(path));
+}
+
+/** Of a file whose objects the API server is to name. */
+export function documentsIn(path: string): readonly unknown[] {
+  return loadAll(textOf(path));
 }
 
 function textOf(path: string): string {

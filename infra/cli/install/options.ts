@@ -57,7 +57,8 @@ export interface InstallOptions {
   readonly worker?: string;
   readonly image: string;
   readonly parts: readonly Part[];
-  readonly caBundle: { readonly caBundle?: string };
+  /** PEM, of the authority of the Worker's certificate. */
+  readonly ca?: string;
   readonly forceConflicts: boolean;
   readonly does: "Apply" | "DryRun" | "Export";
   /** How long to wait for Lifeboat. */
@@ -73,7 +74,7 @@ export function readInstall(args: readonly string[]) {
     ...(worker !== undefined && { worker: workerUrlOf(worker) }),
     image: inCluster ? imageOf(values.image) : "",
     parts: partsNamed(values.with ?? []),
-    caBundle: file === undefined ? {} : { caBundle: readFileSync(file, "base64") },
+    ...(file !== undefined && { ca: readFileSync(file, "utf8") }),
     forceConflicts: values["force-conflicts"],
     does: values.export ? "Export" : values["dry-run"] ? "DryRun" : "Apply",
     seconds: secondsOf("--timeout", values.timeout ?? "10m"),

@@ -15,7 +15,7 @@ export interface Part {
 export const PARTS: readonly Part[] = [
   {
     name: "guard",
-    about: "holds deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
+    about: "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
     files: ["kubernetes/optional/guard/guard.yaml"],
     gates: [
       "PreemptionEvictionLiveMigration",

@@ -7,10 +7,10 @@ import { type Manifest, manifestsIn } from "./manifests.ts";
 import type { Part } from "./parts.ts";
 
 export interface Site {
-  /** Of Kubernetes: 36 for 1.36. */
-  readonly minor: number;
   /** Where KubeVirt is installed. */
   readonly kubevirtNamespace: string;
+  /** Which of MARKING lets Lifeboat mark VMs. */
+  readonly marking: readonly string[];
   readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
 }
@@ -27,9 +27,14 @@ export type Home =
     }
   | { readonly in: "Cluster"; readonly image: string };
 
-/** Impersonation of one verb on one kind, KEP-5284: beta since then. */
-const CONSTRAINED_IMPERSONATION = 36;
 const SHIPPED_KUBEVIRT_NAMESPACE = "kubevirt";
+const IMPERSONATION = "kubernetes/impersonation.yaml";
+const CONSTRAINED = "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml";
+export const MARKING = [
+  IMPERSONATION,
+  CONSTRAINED,
+  "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml",
+] as const;
 
 /** Before everything else: what follows may be of these kinds. */
 export const DEFINITIONS = ["crds/evacuations.yaml", "crds/lifeboatconfigurations.yaml"] as const;
@@ -40,6 +45,7 @@ const BASE = [
   "rbac.yaml",
   "evacuation-roles.yaml",
   "evacuation-deletion.yaml",
+  "evacuation-requester.yaml",
 ] as const;
 
 /** In the order of infra/server/kubernetes/component, whose patches isWanted and pointed stand for. */
@@ -50,18 +56,14 @@ const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 4
 
 /** In the order in which they are applied. The webhooks are the last ones: from then on Lifeboat is asked. */
 export function plan(site: Site): readonly Manifest[] {
-  const impersonation =
-    site.minor >= CONSTRAINED_IMPERSONATION
-      ? "optional/constrained-impersonation/constrained-impersonation.yaml"
-      : "impersonation.yaml";
   const files = [
-    ...[...BASE, impersonation].map((file) => `kubernetes/${file}`),
+    ...BASE.map((file) => `kubernetes/${file}`),
+    ...site.marking,
     ...site.parts.flatMap((part) => part.files),
     ...(site.home.in === "Cluster" ? SERVER : []),
     "kubernetes/webhook.yaml",
   ];
-  const shipped = [...new Set(files)].flatMap(manifestsIn).filter((manifest) => isWanted(manifest, site.home));
-  const manifests = shipped.map((manifest) => fitted(manifest, site));
+  const manifests = [...new Set(files)].flatMap(manifestsIn).map((manifest) => fitted(manifest, site));
   const all = [...manifests, ...configuration(site.parts)];
   return [...all.filter((one) => !isWebhook(one)), ...all.filter(isWebhook)];
 }
@@ -74,15 +76,19 @@ export function isDeployment({ kind }: Manifest): boolean {
   return kind === "Deployment";
 }
 
-/** In the cluster the kubelet gives the pods tokens that end by themselves: there is to be none that does not. */
-function isWanted({ kind, metadata }: Manifest, home: Home): boolean {
-  return home.in === "Worker" || kind !== "Secret" || metadata.name !== "lifeboat-token";
+/** Impersonation of one verb on one kind, KEP-5284: beta since 1.36. */
+export function usualMarking(minor: number): readonly string[] {
+  return [minor >= 36 ? CONSTRAINED : IMPERSONATION];
+}
+
+/** What is KubeVirt's goes where KubeVirt is. */
+export function inNamespace(manifest: Manifest, kubevirtNamespace: string): Manifest {
+  if (manifest.metadata.namespace !== SHIPPED_KUBEVIRT_NAMESPACE) return manifest;
+  return { ...manifest, metadata: { ...manifest.metadata, namespace: kubevirtNamespace } };
 }
 
 function fitted(manifest: Manifest, { kubevirtNamespace, home }: Site): Manifest {
-  const inKubeVirts = manifest.metadata.namespace === SHIPPED_KUBEVIRT_NAMESPACE;
-  const metadata = inKubeVirts ? { ...manifest.metadata, namespace: kubevirtNamespace } : manifest.metadata;
-  const moved = { ...manifest, metadata };
+  const moved = inNamespace(manifest, kubevirtNamespace);
   if (isWebhook(manifest)) return { ...moved, webhooks: pointed(manifest, home) };
   return isDeployment(manifest) && home.in === "Cluster" ? { ...moved, spec: ofImage(manifest, home.image) } : moved;
 }

@@ -2,7 +2,7 @@
  * `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves.
  * Owns: the order. Does not own: what Lifeboat consists of (plan.ts), what it has written on other objects (leftovers.ts).
  */
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { isActive, isUnfinished } from "../../../shared/policy/evacuation/phase.ts";
 import { FLAG } from "../../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -11,17 +11,14 @@ import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { Applier } from "./apply.ts";
 import { readClusterFacts } from "./cluster-facts.ts";
-import { cleanObjects, markedVms } from "./leftovers.ts";
+import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
-import { isDeployment, isWebhook, plan, type Site } from "./plan.ts";
+import { inNamespace, isDeployment, isWebhook, MARKING, plan, type Site } from "./plan.ts";
 
 const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
-  "kubernetes/impersonation.yaml",
-  "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml",
-  "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml",
   "kubernetes/optional/migration-policy-tuning/migration-policy-tuning.yaml",
   "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
@@ -97,18 +94,12 @@ async function agree(connection: Connection, host: Host): Promise<void> {
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 async function everythingOf(connection: Connection): Promise<readonly Manifest[]> {
-  const site: Omit<Site, "home"> = { ...(await readClusterFacts(connection)), parts: PARTS };
+  const site: Omit<Site, "home"> = { ...(await readClusterFacts(connection)), marking: MARKING, parts: PARTS };
   const inCluster = plan({ ...site, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ ...site, home: { in: "Worker", url: "", webhookToken: "" } });
   const further = FURTHER.flatMap(manifestsIn).map((manifest) => inNamespace(manifest, site.kubevirtNamespace));
   const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
   return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
-}
-
-function inNamespace(manifest: Manifest, kubevirtNamespace: string): Manifest {
-  const { namespace } = manifest.metadata;
-  if (namespace !== "kubevirt") return manifest;
-  return { ...manifest, metadata: { ...manifest.metadata, namespace: kubevirtNamespace } };
 }
 
 function lateness({ kind }: Manifest): number {
@@ -127,9 +118,9 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
   const asked = new Set<string>();
   while (!host.interrupted.aborted) {
-    const active = (await connection.cluster().listEvacuations("Active")).filter(isActive);
-    if (active.length === 0) return;
-    for (const evacuation of active) {
+    const left = (await connection.cluster().listEvacuations("Unfinished")).filter(isUnfinished);
+    if (left.length === 0) return;
+    for (const evacuation of left.filter(isActive)) {
       if (asked.has(evacuation.uid)) continue;
       asked.add(evacuation.uid);
       await connection.cluster().withdraw(evacuation);
@@ -137,7 +128,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
     }
     if (host.now().getTime() > until) {
       host.stderr.write(
-        `‼ ${active.length} Evacuations have not ended within ${WITHDRAWN_SECONDS} s: nothing takes them up\n`,
+        `‼ ${left.length} Evacuations have not ended within ${WITHDRAWN_SECONDS} s: nothing takes them up\n`,
       );
       return;
     }
@@ -153,12 +144,19 @@ async function sayCleaned({ send }: Connection, host: Host): Promise<void> {
 
 async function leftOf({ send }: Connection): Promise<readonly string[]> {
   const marked = await markedVms(send);
-  const marks = marked.map(({ namespace, name }) => {
-    return `‼ VM ${namespace}/${name} is still marked: KubeVirt moves it, or: virtctl evacuate-cancel vmi ${name} -n ${namespace}`;
-  });
+  const marks = marked.flatMap((vm) => [
+    `‼ VM ${vm.namespace}/${vm.name} is still marked${vm.isMarkedHere ? `: KubeVirt moves it. To keep it on ${vm.node}:` : ", for a node that it has left:"}`,
+    `    ${cancelling(vm)}`,
+  ]);
   return [
     ...marks,
     "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
     "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
   ];
+}
+
+/** KubeVirt's own way, with the node's name: `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends none, and fails. */
+function cancelling({ namespace, name, node }: MarkedVm): string {
+  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachineinstances/${name}/evacuate/cancel`;
+  return `echo '${JSON.stringify({ evacuationNodeName: node })}' | kubectl replace --raw ${path} -f -`;
 }

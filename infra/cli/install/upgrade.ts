@@ -8,7 +8,7 @@ import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand, seconds
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import { Applier } from "./apply.ts";
-import { readClusterFacts } from "./cluster-facts.ts";
+import { findMarking, readClusterFacts } from "./cluster-facts.ts";
 import { applyAll, readyServer } from "./install.ts";
 import { type Manifest, manifestsIn } from "./manifests.ts";
 import { imageOf } from "./options.ts";
@@ -41,7 +41,8 @@ ${COMMON_USAGE}
     const applying = { applier: new Applier(connection.send), host, dryRun, forceConflicts };
     const facts = await readClusterFacts(connection);
     const home = await findHome(applying.applier, values.image);
-    const planned = plan({ ...facts, parts: await presentParts(applying.applier), home });
+    const marking = await findMarking(applying.applier, facts);
+    const planned = plan({ ...facts, marking, parts: await presentParts(applying.applier), home });
     const manifests: Manifest[] = [];
     for (const manifest of planned) {
       if (manifest.kind === "LifeboatConfiguration") continue;

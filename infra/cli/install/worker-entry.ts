@@ -1,9 +1,6 @@
-/**
- * What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps.
- * Owns: the file, and making its tokens. Does not own: the way into Cloudflare, the entry's shape (shared/config/clusters.ts).
- */
+/** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import * as z from "zod";
 import { parseRegistryEntry } from "../../../shared/config/clusters.ts";
 import { Failed } from "../failed.ts";
@@ -12,31 +9,37 @@ const Token = z.union([z.string(), z.array(z.string()).min(1)]);
 const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToken: Token, operatorToken: Token });
 
 export interface WorkerEntry {
+  readonly file: string;
+  /** Of Lifeboat's account. */
+  readonly token: string;
   readonly webhookToken: string;
   readonly operatorToken: string;
 }
 
-/** The one that the file holds, else a new one, which is written there for its owner's eyes only. */
-export async function keepEntry(
+/** For its owner's eyes only. */
+export async function writeEntry(
   file: string,
   fresh: { readonly server: string; readonly token: string },
-  cluster: string,
 ): Promise<WorkerEntry> {
-  const found = await readEntry(file, cluster);
-  if (found !== undefined) return found;
   const entry = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
-  const text = JSON.stringify({ ...fresh, ...entry }, null, 2);
-  await writeFile(file, `${text}\n`, { mode: 0o600, flag: "wx" });
-  return entry;
+  await writeFile(file, textOf({ ...fresh, ...entry }), { mode: 0o600, flag: "wx" });
+  return { file, token: fresh.token, ...entry };
 }
 
-/** Writes nothing: without the file, placeholders. */
-export async function findEntry(file: string, cluster: string): Promise<WorkerEntry> {
-  const placeholders = { webhookToken: "WEBHOOK_TOKEN", operatorToken: "OPERATOR_TOKEN" };
-  return (await readEntry(file, cluster)) ?? placeholders;
+/** With another token, and else as it was. */
+export async function replaceToken(file: string, token: string): Promise<void> {
+  const entry = z.looseObject({}).parse(JSON.parse(await readFile(file, "utf8")));
+  // A file that is half written would have lost the other tokens.
+  await writeFile(`${file}.new`, textOf({ ...entry, token }), { mode: 0o600 });
+  await rename(`${file}.new`, file);
 }
 
-async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
+function textOf(entry: object): string {
+  return `${JSON.stringify(entry, null, 2)}\n`;
+}
+
+/** Undefined: there is no such file. */
+export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   return text === undefined ? undefined : entryIn(text, cluster, file);
 }
@@ -50,8 +53,8 @@ function entryIn(text: string, cluster: string, file: string): WorkerEntry {
   }
   const entry = Entry.safeParse(JSON.parse(text));
   if (!entry.success) throw new Failed(`${file} is no entry for a cluster: expected webhookToken and operatorToken`);
-  const { webhookToken, operatorToken } = entry.data;
-  return { webhookToken: firstOf(webhookToken), operatorToken: firstOf(operatorToken) };
+  const { token, webhookToken, operatorToken } = entry.data;
+  return { file, token, webhookToken: firstOf(webhookToken), operatorToken: firstOf(operatorToken) };
 }
 
 function firstOf(token: string | readonly string[]): string {

@@ -1,7 +1,7 @@
-/**
- * The Worker, as an installation sees it: does it know the cluster, is it ready, has it looked at everything?
- * Owns: those questions. Does not own: its entry (worker-entry.ts), deploying it.
- */
+/** The Worker, as an installation sees it: does it know the cluster, is it ready, has it looked at everything? */
+import { request } from "node:https";
+import { text } from "node:stream/consumers";
+import { rootCertificates } from "node:tls";
 import * as z from "zod/mini";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
@@ -10,6 +10,8 @@ import type { WorkerEntry } from "./worker-entry.ts";
 export interface Worker extends WorkerEntry {
   /** With the cluster's path, without a trailing slash. */
   readonly url: string;
+  /** PEM of the authority of its certificate, if that is no public one. */
+  readonly ca?: string;
 }
 
 const Readyz = z.object({
@@ -18,12 +20,18 @@ const Readyz = z.object({
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const LOOK_MS = 5000;
 const SCAN_MS = 1000;
+const READYZ_MS = 30_000;
 
 /** How it stands: `Ready`, `Unknown` cluster, or what is wrong. */
-export async function askReadyz(worker: Worker): Promise<"Ready" | "UnknownCluster" | readonly string[]> {
-  const { code, body } = await ask(worker, "GET", "/readyz", worker.operatorToken);
-  if (code === 200) return "Ready";
+async function askReadyz(worker: Worker, host: Host): Promise<"Ready" | "UnknownCluster" | readonly string[]> {
+  const asking = { ms: READYZ_MS, host } as const;
+  const { code, body } = await ask(worker, { method: "GET", path: "/readyz", token: worker.operatorToken, ...asking });
   if (code === 401 || code === 404) return "UnknownCluster";
+  if (code === 200) {
+    // No review: what matters is whether the token opens the door that the webhook will lead to.
+    const door = { method: "POST", path: "/admission/evictions", token: worker.webhookToken } as const;
+    return (await ask(worker, { ...door, ...asking })).code === 401 ? "UnknownCluster" : "Ready";
+  }
   const checks = Readyz.safeParse(body);
   if (!checks.success) return [`${worker.url}/readyz answers ${code}`];
   return checks.data.checks.filter(({ ok }) => !ok).map(({ name, message = "failed" }) => `${name}: ${message}`);
@@ -42,7 +50,7 @@ export async function untilReady(
   const until = host.now().getTime() + seconds * 1000;
   let told = "";
   while (!host.interrupted.aborted) {
-    const found = await askReadyz(worker);
+    const found = await askReadyz(worker, host);
     if (found === "Ready") return;
     const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.join("; ");
     if (why !== told && found === "UnknownCluster") onUnknown();
@@ -53,11 +61,18 @@ export async function untilReady(
   }
 }
 
-/** The first full scan, in as many requests as it takes. */
+/** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
 export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const until = host.now().getTime() + seconds * 1000;
   while (!host.interrupted.aborted) {
-    const { code, body } = await ask(worker, "POST", "/reconcile", worker.webhookToken);
+    const ms = Math.max(1, until - host.now().getTime());
+    const { code, body } = await ask(worker, {
+      method: "POST",
+      path: "/reconcile",
+      token: worker.webhookToken,
+      ms,
+      host,
+    });
     const scanned = Scanned.safeParse(body);
     if (!scanned.success || (code !== 200 && code !== 202))
       throw new Failed(`the first full scan: the Worker answers ${code}`);
@@ -68,15 +83,45 @@ export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promi
     if (host.now().getTime() > until) throw new Failed(`the first full scan has not ended: ${left} left to look at`);
     await host.wait(SCAN_MS);
   }
+  throw new Failed("stopped before the first full scan has ended");
 }
 
-async function ask({ url }: Worker, method: string, path: string, token: string) {
-  const headers = { authorization: `Bearer ${token}` };
-  const signal = AbortSignal.timeout(30_000);
-  const answer = await fetch(`${url}${path}`, { method, headers, signal }).catch((cause: unknown) => {
-    const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
+interface Asking {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly token: string;
+  readonly ms: number;
+  readonly host: Host;
+}
+
+/** Not by `fetch`, which takes no authority. */
+async function ask({ url, ca }: Worker, { method, path, token, ms, host }: Asking) {
+  const late = AbortSignal.timeout(ms);
+  const options = {
+    method,
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.any([host.interrupted, late]),
+    ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+  };
+  const answered = new Promise<{ readonly code: number; readonly body: unknown }>((resolve, reject) => {
+    request(`${url}${path}`, options, (answer) => {
+      text(answer).then((body) => resolve({ code: answer.statusCode ?? 0, body: parsed(body) }), reject);
+    })
+      .on("error", reject)
+      .end();
+  });
+  return await answered.catch((cause: unknown) => {
+    if (late.aborted)
+      throw new Failed(`the Worker has not answered ${method} ${path} within ${ms / 1000} s`, { cause });
+    const why = cause instanceof Error ? cause.message : String(cause);
     throw new Failed(`the Worker cannot be reached at ${url}: ${why}`, { cause });
   });
-  const body: unknown = await answer.json().catch(() => undefined);
-  return { code: answer.status, body };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }

@@ -7,10 +7,12 @@ import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { readJsonLines } from "./json-lines.ts";
 import { pathOf, type Draft, type Key, type KubeObject, type Resource } from "./resources.ts";
+import { withRetryAfter, type RetryOptions } from "./retry-after.ts";
 import { StatusError, unlessNotFound, type Status } from "./status-error.ts";
 import {
   createTransport,
   impersonate,
+  type Impersonated,
   type Query,
   type RawRequest,
   type Transport,
@@ -63,7 +65,9 @@ export interface KubeClient {
   /** Ends when the server ends the stream; throws when refused, cut off or aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
   /** The same server and connections, as another user. */
-  as(user: string, groups?: readonly string[]): KubeClient;
+  as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
+  /** The same server and connections; repeats refused requests as Go's client does. */
+  withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }
 
@@ -125,7 +129,8 @@ function clientOver(transport: Transport): KubeClient {
       if (code !== 200) throw new StatusError(code, (await readBody(response)) as Partial<Status>, `WATCH ${path}`);
       for await (const line of readJsonLines(response)) yield line as WatchEvent<T>;
     },
-    as: (user, groups = []) => clientOver(impersonate(transport, user, groups)),
+    as: (user, groups = [], extra = {}) => clientOver(impersonate(transport, { user, groups, extra })),
+    withRetryAfter: (options) => clientOver(withRetryAfter(transport, options)),
     close: () => transport.close(),
   };
 }

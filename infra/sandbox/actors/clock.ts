@@ -34,11 +34,14 @@ export const systemClock: Clock = {
 /** Resolves after `ms`, or when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = clock.setTimer(ms, resolve);
-    signal.addEventListener("abort", () => {
+    if (signal.aborted) return resolve();
+    const end = () => {
       cancel();
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const cancel = clock.setTimer(ms, end);
+    signal.addEventListener("abort", end);
   });
 }
 

@@ -23,6 +23,8 @@ const CAPACITY = {
   pods: "110",
   "ephemeral-storage": "500Gi",
   "devices.kubevirt.io/kvm": "1k",
+  "devices.kubevirt.io/tun": "1k",
+  "devices.kubevirt.io/vhost-net": "1k",
 };
 
 const READY = {

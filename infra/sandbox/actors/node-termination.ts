@@ -1,8 +1,10 @@
 /**
  * Karpenter's node termination, as far as pods meet it: it empties a node that has to end at a given time.
- * Owns: the taint, evictions, and deletions past every budget once less is left than a pod's grace period. Does not own: NodeClaims
- * and machines; the node itself stays.
- * Upstream: karpenter `pkg/controllers/node/termination/terminator`.
+ * Owns: the taint, evictions, and deletions past every budget once less is left than a pod's grace period. Does not own:
+ * NodeClaims and machines; the node itself stays. How a refused request is repeated (retry-after.ts).
+ * Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
+ * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through the
+ * eviction queue too, each pod on its own.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -17,14 +19,17 @@ export interface NodeTermination extends ActorOptions {
 }
 
 const TAINT = { key: "karpenter.sh/disrupted", effect: "NoSchedule" };
+const BETWEEN_LOOKS_MS = 1_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 10_000;
 /** Less would remove the pod from the API server while it still runs. */
 const LEAST_GRACE_SECONDS = 1;
 
-/** Until it is stopped; a pod that is refused is asked for again after 0.1 to 10 s. */
-export function terminateNode({ client, clock, onError, node, endsAt }: NodeTermination): Actor {
+/** Until it is stopped. */
+export function terminateNode({ clock, onError, node, endsAt, ...options }: NodeTermination): Actor {
   const stopped = new AbortController();
+  const { signal } = stopped;
+  const client = options.client.withRetryAfter({ clock, signal });
   const queued = new Map<string, Promise<void>>();
   const leftMs = () => endsAt.getTime() - clock.now().getTime();
 
@@ -40,41 +45,53 @@ export function terminateNode({ client, clock, onError, node, endsAt }: NodeTerm
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
-  const remove = async (pod: Pod): Promise<void> => {
-    const preconditions = { uid: pod.metadata.uid };
-    if (isForced(pod)) {
-      const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
-      await client.delete(pods, pod.metadata, { gracePeriodSeconds, preconditions });
-    } else if (pod.metadata.deletionTimestamp === undefined) {
-      const { name, namespace } = pod.metadata;
-      const deleteOptions = { preconditions };
-      await client.post(pods, pod.metadata, "eviction", {
-        apiVersion: "policy/v1",
-        kind: "Eviction",
-        metadata: { name, namespace },
-        deleteOptions,
-      });
-    }
+  /** The grace period is what is left now; repeating the request does not shorten it. */
+  const remove = async ({ metadata }: Pod): Promise<void> => {
+    const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
+    await client.delete(pods, metadata, { gracePeriodSeconds });
+  };
+
+  const evict = async ({ metadata }: Pod): Promise<void> => {
+    const { name, namespace, uid } = metadata;
+    await client.post(pods, metadata, "eviction", {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    });
+  };
+
+  const report = (error: unknown): void => {
+    // A refusal is an answer; any other error is a fault.
+    if (!(error instanceof StatusError && error.code === 429) && !signal.aborted) onError?.(error, node);
   };
 
   const insist = async (pod: Pod): Promise<void> => {
-    for (let ms = FIRST_BACKOFF_MS; !stopped.signal.aborted; ms = Math.min(ms * 2, LONGEST_BACKOFF_MS)) {
+    for (let failures = 0; !signal.aborted; failures++) {
       try {
-        return await remove(pod);
+        return await evict(pod);
       } catch (error) {
         if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
-        if (!(error instanceof StatusError) && !stopped.signal.aborted) onError?.(error, node);
+        report(error);
       }
-      await pause(clock, ms, stopped.signal);
+      await pause(clock, backoffMs(failures), signal);
     }
   };
 
+  /** The first deletion that fails ends it: pods further down are neither deleted nor evicted this time. */
   const drain = async (): Promise<void> => {
     await taint();
     const { items } = await client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` });
-    for (const pod of items) {
-      const { uid } = pod.metadata;
-      if (isFinished(pod) || isOfDaemon(pod) || queued.has(uid)) continue;
+    const waiting = items.filter((pod) => !isFinished(pod) && !isOfDaemon(pod));
+    const removed = new Set<Pod>();
+    for (const pod of waiting) {
+      if (!isForced(pod)) continue;
+      await remove(pod);
+      removed.add(pod);
+    }
+    for (const pod of waiting) {
+      const { uid, deletionTimestamp } = pod.metadata;
+      if (removed.has(pod) || deletionTimestamp !== undefined || queued.has(uid)) continue;
       queued.set(
         uid,
         insist(pod).finally(() => queued.delete(uid)),
@@ -83,9 +100,16 @@ export function terminateNode({ client, clock, onError, node, endsAt }: NodeTerm
   };
 
   const running = (async () => {
-    while (!stopped.signal.aborted) {
-      await drain().catch((error: unknown) => stopped.signal.aborted || onError?.(error, node));
-      await pause(clock, 1000, stopped.signal);
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await drain();
+        failures = 0;
+        await pause(clock, BETWEEN_LOOKS_MS, signal);
+      } catch (error) {
+        report(error);
+        await pause(clock, backoffMs(failures++), signal);
+      }
     }
   })();
   return {
@@ -94,6 +118,10 @@ export function terminateNode({ client, clock, onError, node, endsAt }: NodeTerm
       await Promise.all([running, ...queued.values()]);
     },
   };
+}
+
+function backoffMs(failures: number): number {
+  return Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS);
 }
 
 function isFinished({ status }: Pod): boolean {

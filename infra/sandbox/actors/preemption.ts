@@ -2,14 +2,17 @@
  * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the
  * scheduler goes on with other pods.
  * Owns: which node is nominated, the deletions and their order. Does not own: which pods to delete
- * (preemption-victims.ts).
+ * (preemption-victims.ts), how a refused request is repeated (retry-after.ts).
+ * Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`).
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
-import { DISRUPTION_TARGET, isMarked, markDisruptionTarget, type Disruption } from "./disruption-target.ts";
+import { DISRUPTION_TARGET, markDisruptionTarget, type Disruption } from "./disruption-target.ts";
+import type { KubeClient } from "./client.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { noneAvailable } from "./node-fit.ts";
+import { inChunks } from "./parallelize.ts";
 import { cheapest, findVictims, mayHelp, priorityOf, type Candidate } from "./preemption-victims.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { podDisruptionBudgets, pods, type Node, type Pod } from "./resources.ts";
@@ -56,7 +59,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const running = new Set<string>();
   /** Uids of pods that preemption has deleted; the watch may not show it yet. */
   const deleted = new Set<string>();
-  let stopped = false;
+  const stopped = new AbortController();
 
   const attempt = (pod: Pod): Attempt => {
     if (pod.spec?.preemptionPolicy === "Never") return notEligible("due to preemptionPolicy=Never");
@@ -96,18 +99,29 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     (isTrue(status?.conditions, DISRUPTION_TARGET) &&
       findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
 
+  /**
+   * All victims but the last in parallel, the last one after the others. The first error cancels the others' requests
+   * and ends the round; the pod is then scheduled anew at once, with victims chosen again.
+   */
   const preempt = async (pod: Pod, { node, victims }: Candidate): Promise<void> => {
+    const present = victims.filter((victim) => !isGoing(victim));
+    const last = present.pop();
+    if (last === undefined) return;
     running.add(pod.metadata.uid);
-    try {
-      await releaseOthers(pod, node);
-      // One after another: a refused deletion spares the remaining victims.
-      for (const victim of victims) if (!isGoing(victim)) await remove(victim, pod, node);
-    } catch (error) {
-      if (!stopped && !(error instanceof StatusError)) options.onError?.(error, pod.metadata.name);
-    } finally {
-      running.delete(pod.metadata.uid);
-    }
-    if (!stopped) options.activate(pod);
+    const round = new AbortController();
+    const signal = AbortSignal.any([stopped.signal, round.signal]);
+    const retrying = client.withRetryAfter({ clock, signal, before: () => limiter.take() });
+    const remove = (victim: Pod): Promise<void> =>
+      removeWith(retrying, victim, { preemptor: pod, node }).catch((error: unknown) => round.abort(error));
+    const report = (error: unknown): void => {
+      if (!stopped.signal.aborted && !(error instanceof StatusError)) options.onError?.(error, pod.metadata.name);
+    };
+    await releaseOthers(pod, node).catch(report);
+    await inChunks(present, remove, signal);
+    if (!signal.aborted) await remove(last);
+    if (round.signal.aborted) report(round.signal.reason);
+    running.delete(pod.metadata.uid);
+    if (!stopped.signal.aborted) options.activate(pod);
   };
 
   /** Pods of lower priority that were nominated to this node lose the nomination. */
@@ -118,18 +132,17 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       await client.patch(pods, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  const remove = async (victim: Pod, preemptor: Pod, node: string): Promise<void> => {
+  const removeWith = async (
+    retrying: KubeClient,
+    victim: Pod,
+    { preemptor, node }: { readonly preemptor: Pod; readonly node: string },
+  ): Promise<void> => {
     const { schedulerName = "default-scheduler" } = preemptor.spec ?? {};
     const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
     const disruption: Disruption = { reason: "PreemptionByScheduler", message };
     try {
-      if (!isMarked(victim, disruption)) {
-        await limiter.take();
-        await markDisruptionTarget(client, clock, victim, disruption);
-      }
-      await limiter.take();
-      if (stopped) return;
-      await client.delete(pods, victim.metadata);
+      await markDisruptionTarget(retrying, clock, victim, disruption);
+      await retrying.delete(pods, victim.metadata);
     } catch (error) {
       if (isNotFound(error)) return;
       throw error;
@@ -145,7 +158,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     forget: ({ metadata }) => void deleted.delete(metadata.uid),
     synced: budgets.synced,
     async stop() {
-      stopped = true;
+      stopped.abort();
       await budgets.stop();
     },
   };

@@ -16,7 +16,9 @@ import type {
   V1PodDisruptionBudget,
   V1PriorityClass,
   V1ReplicaSet,
+  V1EndpointSlice,
   V1Secret,
+  V1Service,
   V1ServiceAccount,
   CoreV1Event,
 } from "@kubernetes/client-node";
@@ -80,6 +82,8 @@ export type ReplicaSet = Model<V1ReplicaSet>;
 export type PersistentVolume = Model<V1PersistentVolume>;
 export type PersistentVolumeClaim = Model<V1PersistentVolumeClaim>;
 export type PriorityClass = Model<V1PriorityClass>;
+export type Service = Model<V1Service>;
+export type EndpointSlice = Model<V1EndpointSlice>;
 export type ClusterRole = Model<V1ClusterRole>;
 export type Event = Model<CoreV1Event>;
 
@@ -102,6 +106,8 @@ export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
 export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", false);
 export const persistentVolumeClaims = resource<PersistentVolumeClaim>("v1", "PersistentVolumeClaim");
 export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);
+export const services = resource<Service>("v1", "Service");
+export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice");
 export const clusterRoles = resource<ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", false);
 
 /** Name and namespace of one object; cluster-scoped ones have no namespace. */

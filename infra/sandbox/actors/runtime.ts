@@ -13,6 +13,8 @@ export interface ContainerRuntime {
   setReady(podUid: string, isReady: boolean): void;
   /** The uid of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
+  /** Of these pods, the one whose processes were started last. */
+  startedLast(podUids: readonly string[]): string | undefined;
   /** SIGTERM: the processes end after `terminationMs` by default, and no later than the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
@@ -45,6 +47,7 @@ export interface ContainerRuntime {
 const KILLED = 137;
 
 interface Process {
+  readonly startedAs?: number;
   readonly exitCode?: number;
   cancel?: () => void;
   destroyAfterMs?: number;
@@ -61,17 +64,20 @@ export function createContainerRuntime(
   isReal: (pod: Pod) => boolean = () => false,
 ): ContainerRuntime {
   const processes = new Map<string, Process>();
+  let started = 0;
   const uids = new Map<string, string>();
   const listeners: ((podUid: string) => void)[] = [];
   const signalListeners: ((podUid: string) => void)[] = [];
   const readinessListeners: ((podUid: string) => void)[] = [];
   const startListeners: ((pod: Pod) => void)[] = [];
 
+  const orderOf = (podUid: string) => processes.get(podUid)?.startedAs ?? 0;
+
   const exit = (podUid: string, exitCode: number) => {
     const process = processes.get(podUid) ?? {};
     if (process.exitCode !== undefined) return;
     process.cancel?.();
-    processes.set(podUid, { exitCode });
+    processes.set(podUid, { ...(process.startedAs !== undefined && { startedAs: process.startedAs }), exitCode });
     for (const listener of listeners) listener(podUid);
   };
 
@@ -84,7 +90,7 @@ export function createContainerRuntime(
   return {
     start(pod) {
       if (processes.has(pod.metadata.uid)) return;
-      processes.set(pod.metadata.uid, { isReady: !isReal(pod) });
+      processes.set(pod.metadata.uid, { startedAs: ++started, isReady: !isReal(pod) });
       uids.set(keyOf(pod), pod.metadata.uid);
       for (const listener of startListeners) listener(pod);
     },
@@ -96,6 +102,9 @@ export function createContainerRuntime(
       for (const listener of readinessListeners) listener(podUid);
     },
     uidOf: (podKey) => uids.get(podKey),
+    startedLast(podUids) {
+      return podUids.toSorted((a, b) => orderOf(b) - orderOf(a))[0];
+    },
     terminate(podUid, graceMs) {
       const process = processes.get(podUid);
       if (process === undefined || process.exitCode !== undefined) return exit(podUid, 0);

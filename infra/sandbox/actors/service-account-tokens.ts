@@ -7,18 +7,23 @@ import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
 import { keyOf, secrets, serviceAccounts, type Secret, type ServiceAccount } from "./resources.ts";
 
-export interface TokenControllerOptions extends ActorOptions {
+export interface TokenKeys {
   readonly caPem: string;
+  /** As the API server verifies them. */
+  readonly issueToken: (of: {
+    readonly namespace: string;
+    readonly secret: string;
+    readonly account: string;
+    readonly uid: string;
+  }) => string;
 }
 
 const TYPE = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME = "kubernetes.io/service-account.name";
 const ACCOUNT_UID = "kubernetes.io/service-account.uid";
-/** Such Secrets do not expire; a requested token must name a time. */
-const EXPIRATION_SECONDS = 10 * 365 * 24 * 3600;
 
-export function startServiceAccountTokenController(options: TokenControllerOptions): Actor {
-  const { client, caPem } = options;
+export function startServiceAccountTokenController(options: ActorOptions & TokenKeys): Actor {
+  const { client, caPem, issueToken } = options;
   const tokens = startInformer({ ...options, resource: secrets, selectors: { fieldSelector: `type=${TYPE}` } });
   const accounts = startInformer({ ...options, resource: serviceAccounts });
 
@@ -42,17 +47,12 @@ export function startServiceAccountTokenController(options: TokenControllerOptio
   };
 
   const fill = async (secret: Secret, name: string, accountUid: string) => {
-    const { namespace } = secret.metadata;
-    const request = await client.post(serviceAccounts, { namespace, name }, "token", {
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenRequest",
-      spec: { expirationSeconds: EXPIRATION_SECONDS },
-    });
-    const { token } = (request as { status: { token: string } }).status;
+    const { namespace = "" } = secret.metadata;
+    const token = issueToken({ namespace, secret: secret.metadata.name, account: name, uid: accountUid });
     await client.update(secrets, {
       ...secret,
       metadata: { ...secret.metadata, annotations: { ...secret.metadata.annotations, [ACCOUNT_UID]: accountUid } },
-      data: { ...secret.data, token: base64(token), "ca.crt": base64(caPem), namespace: base64(namespace ?? "") },
+      data: { ...secret.data, token: base64(token), "ca.crt": base64(caPem), namespace: base64(namespace) },
     });
   };
 

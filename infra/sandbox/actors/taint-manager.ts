@@ -1,8 +1,10 @@
 /**
  * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their
  * node.
- * Owns: when, and how often it retries. Does not own: what is tolerated (tolerations.ts), setting taints
- * (node-lifecycle.ts).
+ * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), setting taints
+ * (node-lifecycle.ts), how a refused request is repeated (retry-after.ts).
+ * Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
+ * `addConditionAndDeletePod`), `timed_workers.go`.
  */
 import type { Actor } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -22,11 +24,12 @@ const DISRUPTION: Disruption = {
 };
 
 export function startTaintManager(options: NodeControllerOptions): Actor {
-  const { client, clock, caches } = options;
-  const recorder = createEventRecorder(client, clock, "taint-eviction-controller");
+  const { clock, caches } = options;
+  const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
   /** Planned or running deletions. The value stops the timer; undefined where the deletion began at once. */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
+  const client = options.client.withRetryAfter({ clock, signal: stopped.signal });
 
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;

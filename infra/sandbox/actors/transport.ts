@@ -17,6 +17,8 @@ export interface RawRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly headers?: OutgoingHttpHeaders;
+  /** Aborts the request, as a client does that goes away. */
+  readonly signal?: AbortSignal;
 }
 
 /** Per client; further requests wait. */
@@ -49,7 +51,7 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
   const watches = new Agent();
   const credentials = readCredentials(config);
 
-  const attempt = async (request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage> => {
+  const attempt = async (request: RawRequest, signal?: AbortSignal, fresh = false): Promise<IncomingMessage> => {
     const { identity, tls } = await credentials;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     const content = body !== undefined && {
@@ -57,8 +59,9 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
       "content-length": Buffer.byteLength(body),
     };
     const headers = { accept: "application/json", ...identity, ...content, ...request.headers };
-    const agent = signal ? watches : requests;
-    const options = { ...tls, agent, method: request.method, headers, ...(signal && { signal }) };
+    const agent = fresh ? false : signal ? watches : requests;
+    const aborts = signal ?? request.signal;
+    const options = { ...tls, agent, method: request.method, headers, ...(aborts && { signal: aborts }) };
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(urlOf(server, request), options);
       outgoing.once("response", resolve);
@@ -77,7 +80,8 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
         if (!(error instanceof StaleConnectionError)) throw error;
         // The server may have closed an idle connection. A write may or may not have been done, so it is not repeated.
         if (request.method !== "GET") throw error.cause;
-        return attempt(request, signal);
+        // On a connection of its own: another one of the pool may be closed as well.
+        return attempt(request, signal, true);
       }
     },
     close() {
@@ -107,9 +111,22 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
   return url;
 }
 
+export interface Impersonated {
+  readonly user: string;
+  readonly groups?: readonly string[];
+  /** What else is known of the user. */
+  readonly extra?: Readonly<Record<string, string>>;
+}
+
 /** The same connections, as another user. */
-export function impersonate(transport: Transport, user: string, groups: readonly string[]): Transport {
-  const identity = { "impersonate-user": user, ...(groups.length > 0 && { "impersonate-group": [...groups] }) };
+export function impersonate(transport: Transport, { user, groups = [], extra = {} }: Impersonated): Transport {
+  const identity = {
+    "impersonate-user": user,
+    ...(groups.length > 0 && { "impersonate-group": [...groups] }),
+    ...Object.fromEntries(
+      Object.entries(extra).map(([key, value]) => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
+    ),
+  };
   return {
     send: (request, signal) => transport.send({ ...request, headers: { ...identity, ...request.headers } }, signal),
     close: () => undefined,

@@ -28,9 +28,12 @@ export interface Verdict {
   readonly reason: string;
 }
 
+/** Of a path below a subresource only the subresource counts. */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
-  const verdict = decide(state, user, info);
-  if (!verdict.allowed) refuse(user, info, verdict.reason);
+  const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
+  const attributes = info.isResource ? { ...info, subresource } : info;
+  const verdict = decide(state, user, attributes);
+  if (!verdict.allowed) refuse(user, attributes, verdict.reason);
 }
 
 export function decide(state: ServerState, user: User, attributes: Attributes): Verdict {

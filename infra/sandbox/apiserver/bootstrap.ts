@@ -2,15 +2,16 @@
  * The objects of a new cluster: namespaces, default roles, priority classes.
  * Owns: those objects; the roles are in bootstrap-roles.yaml. Does not own: how they are stored (server.ts).
  */
+import { machineRoles } from "../actors/machine-roles.ts";
 import { systemPriorityClasses } from "./kinds/scheduling.ts";
-import type { KubeObject } from "./objects.ts";
+import { type KubeObject, viewAs } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 const BOOTSTRAPPED = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 export function bootstrapObjects(): readonly KubeObject[] {
-  const roles = readYaml<KubeObject[]>("bootstrap-roles.yaml");
+  const roles = [...readYaml<KubeObject[]>("bootstrap-roles.yaml"), ...viewAs<KubeObject[]>(machineRoles())];
   for (const { metadata } of roles) metadata.labels = { ...BOOTSTRAPPED, ...metadata.labels };
   return [
     ...NAMESPACES.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),

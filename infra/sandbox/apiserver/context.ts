@@ -10,6 +10,7 @@ import type { KindRegistry } from "./kinds/registry.ts";
 import type { KubeObject } from "./objects.ts";
 import type { RequestInfo, ResourceRequest } from "./request-info.ts";
 import type { PodNetwork } from "../processes/pod-network.ts";
+import type { SecretTokenIssuer } from "./secret-tokens.ts";
 import type { TokenIssuer } from "./service-account-tokens.ts";
 import { fail } from "./status.ts";
 import type { Collection, Store, StoredObject } from "./store.ts";
@@ -27,6 +28,7 @@ export interface ServerState {
   readonly kinds: KindRegistry;
   readonly staticTokens: ReadonlyMap<string, User>;
   readonly tokenIssuer: TokenIssuer;
+  readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
   /** Where the processes of pods listen. */
   readonly network: PodNetwork;

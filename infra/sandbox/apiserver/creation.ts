@@ -3,6 +3,7 @@
  * Owns: names, system fields, the order of admission and validation. Does not own: their rules.
  */
 import { randomInt, randomUUID } from "node:crypto";
+import { admitNodeTaint } from "./admission/node-taint.ts";
 import { admitPriority } from "./admission/priority.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { requireQuota } from "./admission/quota.ts";
@@ -41,7 +42,7 @@ export async function createObject(
   requireActiveNamespace(ctx, object);
   const subject = admissionOf(ctx, options.dryRun);
   const generated = !object.metadata.name;
-  const admitted = await admitMutating(ctx, subject(admitPriority(ctx, object)));
+  const admitted = await admitMutating(ctx, subject(admitPriority(ctx, admitNodeTaint(ctx, object))));
   const stored = prepare(ctx, admitted);
   if (ctx.kind.hasGeneration) stored.metadata.generation = 1;
   if (options.track) options.track(stored);

@@ -190,7 +190,7 @@ function writeFailure(response: ServerResponse, error: unknown, warnings: readon
   for (const warning of warnings) response.appendHeader("warning", warningHeader(warning));
   const status = toStatus(failure);
   const retryAfter = stringAt(status, "details.retryAfterSeconds");
-  if (retryAfter !== "") response.setHeader("retry-after", retryAfter);
+  if (retryAfter !== "" && retryAfter !== "0") response.setHeader("retry-after", retryAfter);
   if (failure.reason === "PageNotFound") return end(response, 404, "text/plain; charset=utf-8", "404 page not found\n");
   end(response, status.code, JSON_TYPE, JSON.stringify(status));
 }

@@ -15,6 +15,7 @@ import { FaultPlan } from "./faults.ts";
 import { KindRegistry } from "./kinds/registry.ts";
 import { type KubeObject, isRecord } from "./objects.ts";
 import { handleRequest } from "./pipeline.ts";
+import { SecretTokenIssuer, type SecretTokenOf } from "./secret-tokens.ts";
 import { TokenIssuer } from "./service-account-tokens.ts";
 import { serveDefinitions, settleDefinitions } from "./served-kinds.ts";
 import { Store } from "./store.ts";
@@ -53,6 +54,8 @@ export interface ApiServer {
   compact(): void;
   /** Closes idle connections after this time (missing: 90 s, as the real server does), without notice to the client. */
   closeIdleAfter(ms?: number): void;
+  /** With the key that kube-controller-manager has too. */
+  issueSecretToken(of: SecretTokenOf): string;
   /** From now on another server answers this group and version. */
   aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
@@ -85,6 +88,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     resume: async () => void (await listen(server, port)),
     compact: () => state.store.compact(),
     closeIdleAfter,
+    issueSecretToken: (of) => state.secretTokens.issue(of),
     aggregate: (groupVersion, api) => void state.aggregated.set(groupVersion, api),
     stop: () => close(server, sockets),
   };
@@ -121,6 +125,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     kinds: new KindRegistry(),
     staticTokens: new Map(users.map(([token, { user, groups = [] }]) => [token, { username: user, groups }])),
     tokenIssuer: new TokenIssuer(),
+    secretTokens: new SecretTokenIssuer(),
     faults,
     network,
     aggregated: new Map(),

@@ -10,6 +10,7 @@ import { invalidIf } from "./field-errors.ts";
 import { defineKind } from "./kinds/kind.ts";
 import { type KubeObject, type NamespacedName, isRecord, recordAt, stringAt, stringsAt, viewAs } from "./objects.ts";
 import { checkSubresource } from "./schema/subresource.ts";
+import { accountOfSecretToken } from "./secret-tokens.ts";
 import { parsedOnce } from "./store.ts";
 import { type FieldError, badRequest, fail } from "./status.ts";
 
@@ -147,7 +148,7 @@ export interface Authenticated {
 /** undefined: forged, expired, or its account or object no longer exists. */
 export function accountOfToken(state: ServerState, token: string): Authenticated | undefined {
   const claims = state.tokenIssuer.read(token);
-  if (claims === undefined) return undefined;
+  if (claims === undefined) return accountOfSecret(state, token);
   const { namespace, ...bound } = claims["kubernetes.io"];
   const seconds = state.now().getTime() / 1000;
   const fresh = claims.nbf <= seconds + 1 && seconds < claims.exp;
@@ -162,6 +163,13 @@ export function accountOfToken(state: ServerState, token: string): Authenticated
     Object.assign(extra, { [`${EXTRA}${kind}-name`]: [name], [`${EXTRA}${kind}-uid`]: [uid] });
   const user = { username: claims.sub, uid: serviceaccount.uid, groups: groupsOf(namespace), extra };
   return { user, audiences: claims.aud };
+}
+
+function accountOfSecret(state: ServerState, token: string): Authenticated | undefined {
+  const found = accountOfSecretToken(state, token);
+  if (found === undefined) return undefined;
+  const { namespace, account: name, uid } = found;
+  return { user: { username: usernameOf({ namespace, name }), uid, groups: groupsOf(namespace) }, audiences: [ISSUER] };
 }
 
 const EXTRA = "authentication.kubernetes.io/";

@@ -26,9 +26,22 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
   ...components.flatMap(installed),
 ];
 
+/** For VMs that cannot migrate. */
+const FEATURE_GATES = ["HostDisk"];
+
 export const KUBEVIRT = {
   apiVersion: "kubevirt.io/v1",
   kind: "KubeVirt",
   metadata: { name: "kubevirt", namespace: KUBEVIRT_NAMESPACE },
-  spec: { configuration: {} },
+  spec: {
+    configuration: {
+      developerConfiguration: { featureGates: FEATURE_GATES },
+      permittedHostDevices: { pciHostDevices: [{ pciVendorSelector: "10DE:20B7", resourceName: "example.com/gpu" }] },
+    },
+  },
 } as const;
+
+/** Of its spec. */
+export function withGates(featureGates: readonly string[]): object {
+  return { configuration: { developerConfiguration: { featureGates: [...FEATURE_GATES, ...featureGates] } } };
+}

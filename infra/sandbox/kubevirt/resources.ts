@@ -24,7 +24,11 @@ export interface VirtualMachineInstanceSpec {
     };
   };
   networks?: { name: string; pod?: object }[];
-  volumes?: { name: string; hostDisk?: { path: string; type: string; shared?: boolean }; containerDisk?: object }[];
+  volumes?: {
+    name: string;
+    hostDisk?: { path: string; type: string; shared?: boolean; capacity?: string };
+    containerDisk?: object;
+  }[];
 }
 
 export interface MigrationState {
@@ -192,6 +196,7 @@ export const ANNOTATION = {
   migrationJobName: "kubevirt.io/migrationJobName",
   evacuationMigration: "kubevirt.io/evacuationMigration",
   workloadUpdateMigration: "kubevirt.io/workloadUpdateMigration",
+  ignoreMigrationBackoff: "kubevirt.io/func-test-ignore-migration-backoff",
   evictionSource: "kubevirt.io/eviction-source",
   createMigrationTarget: "kubevirt.io/create-migration-target",
 } as const;

@@ -1,42 +1,93 @@
 /**
- * `start` and `stop` of a VirtualMachine, which virt-api serves in a group of its own.
- * Owns: what each does for each run strategy. Does not own: making it so (virt-controller/vm.ts).
- * Upstream: pkg/virt-api/rest/lifecycle.go.
+ * `start`, `stop` and `restart` of a VirtualMachine, and cancelling the evacuation of one or of its VMI, which virt-api
+ * serves in a group of its own.
+ * Owns: who may, what each does for each run strategy. Does not own: making it so (virt-controller/vm.ts).
+ * Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";
+import { cancelOfVm, cancelOfVmi } from "./evacuate-cancel.ts";
 import * as kubevirt from "./resources.ts";
+import {
+  conflict,
+  internal,
+  type Key,
+  notFound,
+  optionsIn,
+  refusal,
+  type SubresourceAnswer,
+} from "./subresource-answers.ts";
 
 export const SUBRESOURCES = "subresources.kubevirt.io/v1";
 
-const PATH = /^\/apis\/subresources\.kubevirt\.io\/v1\/namespaces\/([^/]+)\/virtualmachines\/([^/]+)\/(start|stop)$/;
+const PATH =
+  /^\/apis\/subresources\.kubevirt\.io\/v1\/namespaces\/([^/]+)\/(virtualmachines|virtualmachineinstances)\/([^/]+)\/(.+)$/;
 
 const UNDERWAY = "unable to complete request: stop/start already underway";
 
-interface Key {
-  readonly namespace: string;
-  readonly name: string;
+export interface SubresourceRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly user: string;
+  readonly groups: readonly string[];
 }
 
-/** 202 has no body. */
-export interface SubresourceAnswer {
-  readonly code: number;
-  readonly status?: object;
-}
+type Answer = (client: KubeClient, key: Key, body: string) => Promise<SubresourceAnswer>;
+
+const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
+  "virtualmachines/start": (client, key) => change(client, key, startOf),
+  "virtualmachines/stop": (client, key) => change(client, key, stopOf),
+  "virtualmachines/restart": (client, key, body) => {
+    const { gracePeriodSeconds: grace = 0 } = optionsIn(body);
+    if (Number(grace) === 0) return change(client, key, restartOf);
+    const why =
+      Number(grace) > 0
+        ? "For force restart, only gracePeriod=0 is supported for now"
+        : "gracePeriod has to be greater or equal to 0";
+    return Promise.resolve(refusal(400, "BadRequest", why));
+  },
+  "virtualmachines/evacuate/cancel": cancelOfVm,
+  "virtualmachineinstances/evacuate/cancel": cancelOfVmi,
+};
 
 /** Undefined: not a path of these. */
 export async function answerSubresource(
   client: KubeClient,
-  method: string | undefined,
-  path: string,
+  { method, path, body, user, groups }: SubresourceRequest,
 ): Promise<SubresourceAnswer | undefined> {
-  const [, namespace, name, change] = PATH.exec(path) ?? [];
-  if (method !== "PUT" || namespace === undefined || name === undefined) return undefined;
+  const [, namespace, resource, name, subresource] = PATH.exec(path) ?? [];
+  const answer = ANSWERS[`${resource}/${subresource}`];
+  if (method !== "PUT" || answer === undefined || namespace === undefined || name === undefined) return undefined;
   const key = { namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
+  const attributes = { ...key, verb: "update", group: GROUP, version: "v1", resource, subresource };
+  const reason = await refusalReason(client, { user, groups, resourceAttributes: attributes });
+  return reason === undefined ? await answer(client, key, body) : { code: 401, text: reason };
+}
+
+const GROUP = "subresources.kubevirt.io";
+
+interface Reviewed {
+  readonly status: { readonly allowed: boolean; readonly reason?: string };
+}
+
+/** The API server has asked about the first part of the subresource only. */
+async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+  const { status } = (await client.raw({ method: "POST", path, body })).body as Reviewed;
+  return status.allowed ? undefined : (status.reason ?? "");
+}
+
+async function change(
+  client: KubeClient,
+  key: Key,
+  decide: (vm: Vm, vmi: Vmi | undefined) => Change,
+): Promise<SubresourceAnswer> {
   const vm = await client.get(kubevirt.virtualMachines, key);
-  if (vm === undefined) return refusal(404, "NotFound", `virtualmachine.kubevirt.io "${key.name}" not found`);
+  if (vm === undefined) return notFound("virtualmachine", key);
   const vmi = await client.get(kubevirt.virtualMachineInstances, key);
-  const patch = change === "start" ? startOf(vm, vmi) : stopOf(vm, vmi);
+  const patch = decide(vm, vmi);
   if (typeof patch === "string") return patch === UNDERWAY ? internal(patch) : conflict(key, patch);
   return patch === undefined ? { code: 202 } : await apply(client, key, patch);
 }
@@ -73,6 +124,15 @@ function startOf(vm: Vm, vmi: Vmi | undefined): Change {
 
 function startRequests(vmi: Vmi | undefined): readonly kubevirt.StateChangeRequest[] {
   return [...(vmi === undefined ? [] : [{ action: "Stop", uid: vmi.metadata.uid } as const]), { action: "Start" }];
+}
+
+function restartOf(vm: Vm, vmi: Vmi | undefined): Change {
+  const strategy = kubevirt.runStrategyOf(vm);
+  // Upstream's spelling.
+  if (strategy === "Halted" || strategy === "Once")
+    return `RunStategy ${strategy} does not support manual restart requests`;
+  if (vmi === undefined) return "VM is not running: Halted";
+  return requested(vm, [{ action: "Stop", uid: vmi.metadata.uid }, { action: "Start" }]);
 }
 
 function stopOf(vm: Vm, vmi: Vmi | undefined): Change {
@@ -125,17 +185,4 @@ async function apply(client: KubeClient, key: Key, { body, ...options }: Patch):
     if (isConflict(error)) return conflict(key, messageOf(error));
     return internal(messageOf(error));
   }
-}
-
-function internal(why: string): SubresourceAnswer {
-  return refusal(500, "InternalError", `Internal error occurred: ${why}`);
-}
-
-function conflict({ name }: Key, why: string): SubresourceAnswer {
-  return refusal(409, "Conflict", `Operation cannot be fulfilled on virtualmachine.kubevirt.io "${name}": ${why}`);
-}
-
-function refusal(code: number, reason: string, message: string): SubresourceAnswer {
-  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
-  return { code, status };
 }

@@ -9,11 +9,13 @@ import type { KubeClient } from "../actors/client.ts";
 import type { KubeObject } from "../actors/resources.ts";
 import { messageOf } from "../actors/status-error.ts";
 import type { Authority } from "../certificates.ts";
-import { answerSubresource } from "./subresources.ts";
+import type { SubresourceAnswer } from "./subresource-answers.ts";
+import { answerSubresource, type SubresourceRequest } from "./subresources.ts";
 import { PATHS } from "./webhooks/configurations.ts";
 import { admitEviction } from "./webhooks/evictions.ts";
 import { admitMigrationCreate, admitMigrationUpdate, mutateMigration } from "./webhooks/migrations.ts";
 import { refused, type AdmissionRequest, type AdmissionResponse, type Admit } from "./webhooks/review.ts";
+import { admitPlugin } from "./webhooks/plugins.ts";
 import { admitVmiUpdate, mutateVmi } from "./webhooks/vmi.ts";
 
 export interface VirtApi {
@@ -29,6 +31,7 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
     [PATHS.admitVmiUpdate, handlerOf(admitVmiUpdate)],
     [PATHS.admitMigrationCreate, handlerOf(admitMigrationCreate(client))],
     [PATHS.admitMigrationUpdate, handlerOf(admitMigrationUpdate)],
+    [PATHS.admitPlugin, handlerOf(admitPlugin(client))],
     [PATHS.admitEviction, handlerOf(admitEviction(client))],
   ]);
 
@@ -56,14 +59,24 @@ export async function startVirtApi(client: KubeClient, authority: Authority): Pr
 
 async function subresource(client: KubeClient, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = ""] = (request.url ?? "").split("?");
-  request.resume();
+  request.setEncoding("utf8");
   try {
-    const { code, status } = (await answerSubresource(client, request.method, path)) ?? { code: 404 };
-    if (status === undefined) response.writeHead(code).end();
+    const body = (await request.toArray()).join("");
+    const { code, status, text } =
+      (await answerSubresource(client, { ...identityOf(request), path, body })) ?? NO_SUCH_PATH;
+    if (status === undefined) response.writeHead(code, { "content-type": "text/plain" }).end(text);
     else response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify(status));
   } catch (error) {
     response.writeHead(500).end(messageOf(error));
   }
+}
+
+const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
+
+/** As the API server passes it on. */
+function identityOf({ method, headers }: IncomingMessage): Pick<SubresourceRequest, "method" | "user" | "groups"> {
+  const groups = [headers["x-remote-group"] ?? []].flat().flatMap((one) => one.split(", "));
+  return { method: method ?? "", user: String(headers["x-remote-user"]), groups };
 }
 
 interface AdmissionReview {

@@ -18,6 +18,8 @@ import { enterPhase } from "./phases.ts";
 import * as kubevirt from "./resources.ts";
 import { createGuestMigration } from "./virt-handler/guest-migration.ts";
 import { createGuestShutdown } from "./virt-handler/guest-shutdown.ts";
+import { asHandlerOn } from "./virt-handler/identity.ts";
+import { NODE_LABELS } from "./virt-handler/node-labels.ts";
 import { createNodeHooks, HookError } from "./virt-handler/node-hooks.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -36,6 +38,7 @@ const HEARTBEAT = "kubevirt.io/heartbeat";
 
 export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const { client, clock, runtime } = options;
+  const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
   const knownNodes = startInformer({ ...options, resource: nodes });
   const vmis = startInformer({
     ...options,
@@ -48,6 +51,15 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const stopped = new AbortController();
   const callNodeHooks = createNodeHooks({ clock, plugins, kubeVirts, stopped: stopped.signal });
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
+
+  /**
+   * The launcher on the VMI's node; during a migration there is another one on another node. Of a VMI that was there before, the
+   * launcher that it has left may still be listed: the guest is in the newest.
+   */
+  const launcherOf = ({ status }: Vmi): string | undefined => {
+    const listed = Object.entries(status?.activePods ?? {});
+    return runtime.startedLast(listed.flatMap(([uid, node]) => (node === status?.nodeName ? [uid] : [])));
+  };
 
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
@@ -81,7 +93,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
     };
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+    await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
   /** The launcher was told to end, or died, and the guest with it. True if the guest has ended. */
@@ -89,7 +101,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;
     const status = enterPhase(vmi.status ?? {}, exitCode === 0 ? "Succeeded" : "Failed", timestamp(clock));
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status });
+    await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
     return true;
   };
 
@@ -110,11 +122,11 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     if (node === undefined) return undefined;
     const schedulable = String(isReady(node));
     const age = clock.now().getTime() - Date.parse(node.metadata.annotations?.[HEARTBEAT] ?? "1970-01-01T00:00:00Z");
-    const current = node.metadata.labels?.[kubevirt.LABEL.schedulable] === schedulable;
+    const labels = { ...NODE_LABELS, [kubevirt.LABEL.schedulable]: schedulable };
+    const current = Object.entries(labels).every(([label, value]) => node.metadata.labels?.[label] === value);
     if (current && age < HEARTBEAT_MS) return { requeueAfterMs: HEARTBEAT_MS - age };
-    const labels = { [kubevirt.LABEL.schedulable]: schedulable };
     const body = { metadata: { labels, annotations: { [HEARTBEAT]: timestamp(clock) } } };
-    await client.patch(nodes, { name }, { type: "strategic", body });
+    await asHandlerOn(client, name).patch(nodes, { name }, { type: "strategic", body });
     return { requeueAfterMs: HEARTBEAT_MS };
   };
 
@@ -149,11 +161,6 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     },
   };
   return actorOf([guests, migrations, heartbeats], [vmis, knownNodes, plugins, kubeVirts]);
-}
-
-/** The launcher on the VMI's node; during a migration there is another one on another node. */
-function launcherOf({ status }: Vmi): string | undefined {
-  return Object.entries(status?.activePods ?? {}).find(([, node]) => node === status?.nodeName)?.[0];
 }
 
 function isReady({ status }: Node): boolean {

@@ -8,12 +8,12 @@ import { createNode, createVirtualMachineInstance } from "../fleet.ts";
 import { USERS } from "../identities.ts";
 import { kubeconfigOf } from "../kubeconfig.ts";
 import * as kubevirt from "../kubevirt/resources.ts";
-import { startSandbox, type Sandbox } from "../sandbox.ts";
+import { startSandbox, type SimulatedSandbox } from "../sandbox.ts";
 
 const NAMESPACE = "guests";
 const TIMEOUT_MS = 40_000;
 
-let sandbox: Sandbox;
+let sandbox: SimulatedSandbox;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0 });

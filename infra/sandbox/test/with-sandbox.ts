@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
 import type { Key, KubeObject, Resource } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
-import { startSandbox, type Sandbox, type SandboxOptions } from "../sandbox.ts";
+import { startSandbox, type SimulatedOptions, type SimulatedSandbox } from "../sandbox.ts";
 
 /** Polls until the expectation holds; a busy machine may need some time. */
 export function eventually<T>(ask: () => T | Promise<T>) {
@@ -14,7 +14,7 @@ export function eventually<T>(ask: () => T | Promise<T>) {
 }
 
 export interface World {
-  readonly sandbox: Sandbox;
+  readonly sandbox: SimulatedSandbox;
   readonly clock: SteppedClock;
   until<T extends KubeObject>(resource: Resource<T>, key: Key, condition: (object: T) => boolean): Promise<T>;
   /** Lets time pass, a second at a time, until the condition holds. */
@@ -22,10 +22,10 @@ export interface World {
 }
 
 /** Only valid inside tests and hooks. Actors may fail with `expected` errors only. */
-export function useSandbox(options: Omit<SandboxOptions, "clock"> = {}, expected = /^$/): World {
+export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPlane"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();
   const failures: unknown[] = [];
-  let sandbox: Sandbox | undefined;
+  let sandbox: SimulatedSandbox | undefined;
   beforeAll(async () => {
     sandbox = await startSandbox({ ...options, clock, onError: (error) => failures.push(error) });
   });

@@ -28,16 +28,19 @@ export const Count = z._default(z.number(), 0);
 export const Phase = z._default(z.string(), "");
 
 type Texts = Readonly<Record<string, string>>;
+type Issues = z.core.ParsePayload["issues"];
 
 /** The map itself, as it was read: a copy takes time and room. */
-export const Texts = z.transform((input: unknown, { issues }): Texts | undefined => {
+export const Texts = z.transform((input: unknown, { issues }): Texts | undefined => textsIn(input, issues));
+
+function textsIn(input: unknown, issues: Issues): Texts | undefined {
   if (input === undefined || input === null) return undefined;
   if (isTexts(input)) return input;
   const odd = isMap(input) ? Object.entries(input).filter(([, text]) => typeof text !== "string") : [];
   for (const [key, text] of odd) issues.push({ code: "invalid_type", expected: "string", input: text, path: [key] });
   if (odd.length === 0) issues.push({ code: "invalid_type", expected: "record", input });
   return undefined;
-});
+}
 
 function isTexts(value: unknown): value is Texts {
   return isMap(value) && Object.values(value).every((text) => typeof text === "string");
@@ -53,6 +56,24 @@ export const TextsOrNone = z.pipe(
   Texts,
   z.transform((map) => map ?? NONE),
 );
+
+/** A quantity, as a text. The API server keeps a custom resource's as it was written: a text or a number. */
+export const Quantity = z.transform((input: unknown, { issues }): string | undefined => {
+  if (typeof input === "number") return String(input);
+  if (typeof input === "string") return input || undefined;
+  if (input !== undefined && input !== null) issues.push({ code: "invalid_type", expected: "string", input });
+  return undefined;
+});
+
+/** Quantities by name; none is an empty map. */
+export const Quantities = z.transform((input: unknown, { issues }): Texts => {
+  const written = isMap(input) && !isTexts(input) ? Object.entries(input).map(numberAsText) : undefined;
+  return textsIn(written === undefined ? input : Object.fromEntries(written), issues) ?? NONE;
+});
+
+function numberAsText([name, value]: [string, unknown]): [string, unknown] {
+  return [name, typeof value === "number" ? String(value) : value];
+}
 
 type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;

@@ -18,6 +18,7 @@ import {
   part,
   Phase,
   present,
+  Quantities,
   quantity,
   Requirement,
   TextsOrNone,
@@ -25,7 +26,7 @@ import {
   Toleration,
 } from "./fields.ts";
 
-const Container = z.lazy(() => z.object({ resources: part({ requests: TextsOrNone }) }));
+const Container = z.lazy(() => z.object({ resources: part({ requests: Quantities }) }));
 
 export const Pod = kind(
   () => ({
@@ -57,9 +58,11 @@ export const Pod = kind(
   },
 );
 
-function unschedulableOf(conditions: Conditions): string | undefined {
+function unschedulableOf(conditions: Conditions): PodFacts["unschedulable"] {
   const condition = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
-  return condition?.reason === "Unschedulable" ? (condition.message ?? condition.reason) : undefined;
+  if (condition?.reason !== "Unschedulable") return undefined;
+  const { message = condition.reason, lastTransitionTime: since = "" } = condition;
+  return { message, since };
 }
 
 function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefined {
@@ -101,7 +104,7 @@ export const NodeObject = z.lazy(() =>
       unschedulable: z.nullish(z.boolean()),
       taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string(), timeAdded: Text })),
     }),
-    status: part({ conditions: Conditions, allocatable: TextsOrNone, capacity: TextsOrNone }),
+    status: part({ conditions: Conditions, allocatable: Quantities, capacity: Quantities }),
   }),
 );
 

@@ -16,6 +16,7 @@ import {
   Phase,
   present,
   quantity,
+  Quantity,
   TextsOrNone,
   Text,
 } from "./fields.ts";
@@ -48,7 +49,7 @@ export const Vmi = kind(
       evictionStrategy: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
       utilityVolumes: Some,
-      domain: part({ memory: part({ guest: Text }) }),
+      domain: part({ memory: part({ guest: Quantity }) }),
     }),
     status: part({
       phase: Phase,
@@ -109,6 +110,28 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
+/** When it became Failed. */
+const FailedAt = z.lazy(() =>
+  z.pipe(
+    listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
+    z.transform((phases) => {
+      const failed = phases.find(({ phase }) => phase === "Failed");
+      return Date.parse(failed?.phaseTransitionTimestamp ?? "") || undefined;
+    }),
+  ),
+);
+
+/** What its annotations say of KubeVirt's back-off. Upstream: `handleMigrationBackoff`. */
+function backoffOf(
+  annotations: Readonly<Record<string, string>> = {},
+): Pick<MigrationFacts, "automatic" | "skipsBackoff"> {
+  const isAutomatic = [names.EVACUATION_MIGRATION_ANNOTATION, names.WORKLOAD_UPDATE_ANNOTATION].some((key) =>
+    Object.hasOwn(annotations, key),
+  );
+  const skips = Object.hasOwn(annotations, names.SKIP_BACKOFF_ANNOTATION);
+  return { ...(isAutomatic && { automatic: true }), ...(skips && { skipsBackoff: true }) };
+}
+
 export const Migration = kind(
   () => ({
     metadata: Meta,
@@ -117,11 +140,14 @@ export const Migration = kind(
       phase: Phase,
       migrationState: part({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
       conditions: Conditions,
+      phaseTransitionTimestamps: FailedAt,
     }),
   }),
-  ({ metadata, spec, status: { phase, migrationState, conditions } }): MigrationFacts =>
+  ({ metadata, spec, status: { phase, migrationState, conditions, phaseTransitionTimestamps } }): MigrationFacts =>
     present({
       ...identityOf(metadata),
+      ...backoffOf(metadata.annotations),
+      failedAt: phaseTransitionTimestamps,
       vmiName: spec.vmiName,
       decentralized: decentralized(Boolean(spec.sendTo), Boolean(spec.receive)),
       ...migrationState,
@@ -131,12 +157,6 @@ export const Migration = kind(
       cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
       blockedBy: blockedBy(conditions),
     }),
-);
-
-/** A quantity may be written as a number, too. */
-const Quantity = z.pipe(
-  z.nullish(z.union([z.string(), z.number()])),
-  z.transform((value) => (value === null || value === undefined ? undefined : String(value))),
 );
 
 /** What the KubeVirt CR says about evictions and migrations; its namespace is where KubeVirt's own accounts live. */

@@ -3,11 +3,15 @@
  * Owns: those fields. Does not own: all that descheduling reads of a pod too (shared/descheduling/reads).
  */
 import * as z from "zod/mini";
+import { resourcesOf } from "../../descheduling/reads/pod-resources.ts";
 import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";
+import { Limits, Time } from "../../descheduling/reads/schemas.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
-import type { Labels, PodTerm, SpreadConstraint } from "../../policy/kube/placement.ts";
-import type { NeighbourPod, PreflightPod, Volume } from "../../policy/preflight/facts.ts";
-import { listOf, part, present, Requirement, TextsOrNone, Text } from "./fields.ts";
+import type { Labels, PodTerm, Resources, SpreadConstraint } from "../../policy/kube/placement.ts";
+import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../../policy/preflight/facts.ts";
+import { resourceOf } from "../../policy/preflight/quotas.ts";
+import { ObjectName, ObjectNamespace } from "../paths.ts";
+import { listOf, part, present, Quantities, Requirement, TextsOrNone, Text } from "./fields.ts";
 
 const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
@@ -37,6 +41,7 @@ const Spread = z.lazy(() =>
 
 const Asking = z.lazy(() =>
   z.object({
+    metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
     spec: z.object({
       affinity: part({ podAffinity: Terms, podAntiAffinity: Terms }),
       topologySpreadConstraints: listOf(Spread),
@@ -50,12 +55,25 @@ type Asked = z.output<typeof Asking>["spec"];
 
 /** For the pods of one list. */
 export function preflightPodSchema() {
+  const unlimited = unlimitedPodSchema();
+  return z.transform((input: unknown, { issues }): PreflightPod => {
+    const [pod, limits] = [unlimited.safeParse(input), Limits.safeParse(input)];
+    if (pod.success && limits.success) return { ...pod.data, limits: limits.data };
+    for (const { path, message } of pod.error?.issues ?? limits.error?.issues ?? []) {
+      issues.push({ code: "custom", input, path: [...path], message });
+    }
+    return z.NEVER;
+  });
+}
+
+function unlimitedPodSchema() {
   const shared = deschedulerPodSchema();
   return z.transform((input: unknown, { issues }): PreflightPod => {
     const pod = shared.safeParse(input);
     const asking = Asking.safeParse(input);
     if (pod.success && asking.success) {
-      const { spec } = asking.data;
+      const { metadata, spec } = asking.data;
+      const { deletionTimestamp: goneBy, finalizers } = metadata;
       const localStorage = spec.volumes.some(({ emptyDir }) => Boolean(emptyDir));
       const spread = spreadOf(spec, pod.data.labels);
       return {
@@ -63,6 +81,8 @@ export function preflightPodSchema() {
         ...termsOf(spec),
         spread,
         localStorage,
+        ...(typeof goneBy === "number" && { goneBy }),
+        finalizers,
         unchecked: uncheckedOf(spec, pod.data.hasResourceClaims),
       };
     }
@@ -76,7 +96,7 @@ export function preflightPodSchema() {
 /** There are thousands of them: only what keeps others away. */
 export function neighbourPodSchema() {
   return z.pipe(
-    preflightPodSchema(),
+    unlimitedPodSchema(),
     z.transform((pod: PreflightPod): NeighbourPod => {
       const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
       return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
@@ -158,3 +178,32 @@ export const PersistentVolume = z.lazy(() =>
     }),
   ),
 );
+
+export const ResourceQuota = z.lazy(() =>
+  z.pipe(
+    z.object({
+      metadata: z.object({ namespace: ObjectNamespace, name: ObjectName }),
+      spec: part({
+        hard: Quantities,
+        scopes: listOf(z.string()),
+        scopeSelector: part({ matchExpressions: listOf(z.object({ scopeName: z.string() })) }),
+      }),
+      status: part({ hard: Quantities, used: Quantities }),
+    }),
+    z.transform(({ metadata: { namespace, name }, spec, status: { hard, used } }): QuotaFacts => {
+      const scopes = [...spec.scopes, ...spec.scopeSelector.matchExpressions.map(({ scopeName }) => scopeName)];
+      const counted = Object.keys(spec.hard).every((key) => Object.hasOwn(hard, key) && Object.hasOwn(used, key));
+      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, counted };
+    }),
+  ),
+);
+
+/** What a quota names is some part of a resource, in that resource's unit. */
+function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
+  return Object.fromEntries(
+    Object.entries(quantities).map(([name, text]) => {
+      const resource = resourceOf(name);
+      return [name, resourcesOf({ [resource]: text })[resource] ?? 0];
+    }),
+  );
+}

@@ -1,12 +1,13 @@
 /**
  * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another.
- * Owns: their order, the nodes a cycle looks at, that no target of a migration is ever nominated. Does not own: the
- * plugins, the evictor's filters, the result of a nomination (cycle.ts).
+ * Owns: their order, the nodes a cycle looks at, that no target of a migration and no launcher pod that has ended is ever nominated.
+ * Does not own: the plugins, the evictor's filters, the result of a nomination (cycle.ts).
  * Upstream: pkg/descheduler `runProfiles`.
  */
-import { keyOf } from "../../policy/facts.ts";
+import { isCompleted, keyOf } from "../../policy/facts.ts";
 import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
+import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../policy/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
@@ -37,7 +38,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
   if (nodes.length < FEWEST_NODES) return;
   const everywhere: EvictorWorld = { ...w, nodes: w.nodes.filter((node) => node.ready), ...indexesOf(w.pods) };
   const profiles = policy.profiles.map((profile) => {
-    const evictor = sparingTargets(profile.evictor(everywhere), w.vmis);
+    const evictor = sparing(profile.evictor(everywhere), w.vmis);
     return { ...profile, world: { ...everywhere, nodes, evictor } };
   });
   for (const extensionPoint of ["deschedule", "balance"] as const) {
@@ -72,15 +73,21 @@ function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn"
 
 /**
  * KubeVirt answers the eviction of a migration's target as that of its source: the cycle would wait for an evacuation that
- * never happens, and count one VM twice. A launcher pod whose VMI is not known may be a target.
+ * never happens, and count one VM twice. A launcher pod whose VMI is not known may be a target. One that has ended is what a
+ * VM leaves behind when it moves: its eviction frees nothing, takes up a limit, and KubeVirt deletes it with the VMI.
  */
-function sparingTargets(evictor: Evictor, vmis: Vmis): Evictor {
+function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: DeschedulerPod): boolean => {
+    if (isEndedLauncher(pod)) return true;
     if (!isLauncher(pod)) return false;
     const vmi = vmiOf(pod, vmis);
     return vmi === undefined || isMigrationTarget(pod, vmi);
   };
   return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
+}
+
+function isEndedLauncher(pod: DeschedulerPod): boolean {
+  return isCompleted(pod) && pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT;
 }
 
 function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {

@@ -31,7 +31,7 @@ function isOwn({ spec }: EvacuationFacts): boolean {
 
 /** A migration that KubeVirt has begun is left to finish. */
 function hasBegun({ status: { phase, reason } }: EvacuationFacts): boolean {
-  return phase === "Migrating" && reason !== "Queued";
+  return phase === "Migrating" && reason !== "Queued" && reason !== "KubeVirtNotAnswering";
 }
 
 /**

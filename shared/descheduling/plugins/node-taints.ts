@@ -2,7 +2,7 @@
  * RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came.
  * Owns: which taints count, and which pods they drive out. Does not own: NoExecute, which is the taint manager's.
  */
-import type { Taint } from "../../policy/facts.ts";
+import { isCompleted, type Taint } from "../../policy/facts.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import type { NodeTaintsArguments } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
@@ -21,7 +21,7 @@ function violators(node: DeschedulerNode, args: NodeTaintsArguments, world: Plug
   const taints = node.taints.filter((taint) => counts(taint, args));
   if (taints.length === 0) return [];
   const nominationOf = (pod: DeschedulerPod): Nomination | undefined => {
-    const taint = untolerated(taints, pod.tolerations);
+    const taint = isCompleted(pod) ? undefined : untolerated(taints, pod.tolerations);
     return taint && { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
   };
   return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });

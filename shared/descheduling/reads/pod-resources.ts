@@ -47,6 +47,22 @@ export function requestsOf({ containers, initContainers, overhead, pod }: PodRes
   return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
+/** Overhead adds to a limit, and makes none. */
+export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
+  const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
+  const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));
+  return requestsOf({
+    containers: containers.map(limited),
+    initContainers: initContainers.map(limited),
+    overhead: Object.fromEntries(Object.entries(overhead).filter(([name]) => named.has(name))),
+    ...(pod && { pod: limited(pod) }),
+  });
+}
+
+function limited<R extends ResourceRequirements>(one: R): R {
+  return { ...one, requests: one.limits };
+}
+
 function requestsBeside(running: Amounts, inits: PodResources["initContainers"], pod: PodResources["pod"]): Amounts {
   let sidecars = NOTHING;
   let starting = NOTHING;

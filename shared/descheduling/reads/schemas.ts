@@ -5,13 +5,14 @@
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/paths.ts";
 import { PodAnnotations } from "./pod-metadata.ts";
-import { qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
+import { limitsOf, type PodResources, qosClassOf, requestsOf, type ResourceRequirements } from "./pod-resources.ts";
 import {
   Conditions,
   listOf,
   Owner,
   part,
   present,
+  Quantities,
   Requirement,
   Text,
   TextsOrNone,
@@ -20,7 +21,7 @@ import {
 
 const Resources = z.lazy(() =>
   z.pipe(
-    z.nullish(z.object({ requests: TextsOrNone, limits: TextsOrNone })),
+    z.nullish(z.object({ requests: Quantities, limits: Quantities })),
     z.transform((resources): ResourceRequirements => resources ?? { requests: {}, limits: {} }),
   ),
 );
@@ -35,16 +36,45 @@ export const Computed = z.lazy(() =>
     z.object({
       containers: z.array(Resources),
       initContainers: z.array(z.object({ restartPolicy: Text, resources: Resources })),
-      overhead: TextsOrNone,
+      overhead: Quantities,
       pod: Resources,
     }),
-    z.transform(({ containers, initContainers, overhead, pod }) => {
-      const inits = initContainers.map(({ restartPolicy, resources }) => {
-        return { ...resources, sidecar: restartPolicy === "Always" };
-      });
-      const all = { containers, initContainers: inits, overhead, ...(isAnything(pod) ? { pod } : {}) };
+    z.transform((spec) => {
+      const all = partsOf(spec);
       return { requests: requestsOf(all), qosClass: qosClassOf(all) };
     }),
+  ),
+);
+
+interface Parts extends Omit<PodResources, "initContainers" | "pod"> {
+  readonly initContainers: readonly {
+    readonly restartPolicy?: string | undefined;
+    readonly resources: ResourceRequirements;
+  }[];
+  readonly pod: ResourceRequirements;
+}
+
+function partsOf({ containers, initContainers, overhead, pod }: Parts): PodResources {
+  const inits = initContainers.map(({ restartPolicy, resources }) => {
+    return { ...resources, sidecar: restartPolicy === "Always" };
+  });
+  return { containers, initContainers: inits, overhead, ...(isAnything(pod) ? { pod } : {}) };
+}
+
+/** The limits of a whole pod. No plugin reads them, but a preflight does. */
+export const Limits = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        containers: listOf(z.object({ resources: Resources })),
+        initContainers: listOf(z.object({ restartPolicy: Text, resources: Resources })),
+        overhead: Quantities,
+        resources: Resources,
+      }),
+    }),
+    z.transform(({ spec: { containers, resources: pod, ...rest } }) =>
+      limitsOf(partsOf({ containers: containers.map((container) => container.resources), pod, ...rest })),
+    ),
   ),
 );
 
@@ -98,7 +128,7 @@ export const Tolerations = z.lazy(() =>
 );
 
 const TIME = "expected a time";
-const Time = z.lazy(() =>
+export const Time = z.lazy(() =>
   z.pipe(
     z.string(TIME).check(z.refine((text) => !Number.isNaN(Date.parse(text)), TIME)),
     z.transform((text) => Date.parse(text)),

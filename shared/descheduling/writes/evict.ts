@@ -25,30 +25,34 @@ export interface EvictionOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Without one the pod's own counts. */
   readonly gracePeriodSeconds?: number | undefined;
+  /** Asks every webhook and budget, and changes nothing. */
+  readonly dryRun?: boolean;
 }
 
 /** In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause. */
 export async function evict(
   send: Send,
   { pod, profile, plugin, reason = "" }: Nominated,
-  gracePeriodSeconds: number | undefined,
+  options: Omit<EvictionOptions, "annotations">,
 ): Promise<EvictionAnswer> {
   const annotations = {
     [REQUESTED_BY_ANNOTATION]: DESCHEDULER,
     [REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
   };
-  return await requestEviction(send, pod, { annotations, gracePeriodSeconds });
+  return await requestEviction(send, pod, { ...options, annotations });
 }
 
 export async function requestEviction(
   send: Send,
   { namespace, name, uid }: Evicted,
-  { annotations, gracePeriodSeconds }: EvictionOptions = {},
+  { annotations, gracePeriodSeconds, dryRun = false }: EvictionOptions = {},
 ): Promise<EvictionAnswer> {
   const path = `${object("pods", { namespace, name })}/eviction`;
   const { code, body } = await send({
     method: "POST",
     path,
+    // Not of the deletion only: each webhook is then told that it is one.
+    ...(dryRun && { query: { dryRun: "All" } }),
     body: {
       apiVersion: "policy/v1",
       kind: "Eviction",

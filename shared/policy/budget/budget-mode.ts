@@ -6,7 +6,7 @@
  * eviction webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers
  * victims without a budget, and would otherwise take VMs first.
  */
-import { isGuardOn } from "../guard/guarded.ts";
+import { isGateOn } from "../guard/guarded.ts";
 import type { Settings } from "../settings.ts";
 
 /** A webhook of a ValidatingWebhookConfiguration. */
@@ -29,7 +29,7 @@ export interface WebhooksSeen {
 }
 
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
-  return isGuardOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
+  return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }
 
 /** Whether no eviction passes without its review. */

@@ -105,11 +105,28 @@ export function blockedBecause(migration: MigrationFacts, f: BlockedFacts): stri
   if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
   const { blockedBy } = migration;
   if (blockedBy !== undefined) return conditionBecause(migration, blockedBy, f);
-  const target = f.launchers.find((pod) => isListedBy(f.vmi, pod) && !pod.deleting && pod.unschedulable !== undefined);
-  if (target !== undefined) return `target pod ${target.name} cannot be scheduled: ${target.unschedulable}`;
   const { stuckSeconds } = f.settings.evacuation;
+  const unplaced = unplacedBecause(migration, f);
+  if (unplaced !== undefined) return secondsSince(unplaced.since, f.now) >= stuckSeconds ? unplaced.why : undefined;
   if (isStalled(migration, f) !== true || !(secondsSince(f.stalledSince, f.now) >= stuckSeconds)) return undefined;
   return `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached`;
+}
+
+/**
+ * That the scheduler finds no node for the target pod, and since when. An autoscaler, or a VM that ends, may still make room. A pod
+ * that does not say since when has waited no longer than its migration.
+ */
+export function unplacedBecause(
+  { createdAt }: MigrationFacts,
+  { vmi, launchers }: Pick<BlockedFacts, "vmi" | "launchers">,
+): { readonly why: string; readonly since: number } | undefined {
+  for (const pod of launchers) {
+    const { unschedulable, name } = pod;
+    if (unschedulable === undefined || pod.deleting || !isListedBy(vmi, pod)) continue;
+    const why = `target pod ${name} cannot be scheduled: ${unschedulable.message}`;
+    return { why, since: Date.parse(unschedulable.since) || createdAt };
+  }
+  return undefined;
 }
 
 /**

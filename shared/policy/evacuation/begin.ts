@@ -1,15 +1,15 @@
 /**
  * Evacuations that begin without a request to Lifeboat: KubeVirt has marked a VM, or its node carries the drain taint.
- * Owns: when one begins so, and clearing a mark that came too late for that. Does not own: those that a request begins (eviction.ts, hold.ts, pressure.ts).
+ * Owns: when one begins so, and clearing a mark that came too late for that. Does not own: those that a request begins (eviction.ts, refuse.ts, pressure.ts).
  */
 import { type Action, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { FOUND_MARKED } from "../names.ts";
-import { activeEvacuation, type Beginning, newEvacuation, restingEvacuation } from "./identity.ts";
+import { activeEvacuation, type Beginning, isMarkEnded, newEvacuation, restingEvacuation } from "./identity.ts";
 import { type EvacuationWorld, ofVmi } from "./world.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import { canMigrate, isLive, isMarked, isMarkedTooLate } from "./mark.ts";
-import { isActive } from "./phase.ts";
+import { isUnfinished } from "./phase.ts";
 import { strategyOf } from "../eviction/eviction-table.ts";
 
 export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
@@ -18,7 +18,7 @@ export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
   const isDriven = isMarked(vmi) ? w.vmisAreNewer : isTaintedAway(vmi, w);
   if (!isLive(vmi) || !isDriven) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  if (activeEvacuation(vmi, evacuations) !== undefined) return [];
+  if (activeEvacuation(vmi, evacuations) !== undefined || isMarkEnded(vmi, evacuations)) return [];
   const resting = restingEvacuation(vmi, evacuations, w);
   const beginning = isMarked(vmi) ? byMark(vmi, resting, w) : byTaint(vmi, resting, w);
   if (beginning === undefined) return [];
@@ -29,7 +29,7 @@ export function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Action[] {
 /** While an evacuation goes on, its end does that. */
 function cleared(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Action[] {
   const isFollowed = evacuations.some(
-    (e) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name,
+    (e) => isUnfinished(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name,
   );
   return isLive(vmi) && !isFollowed ? [{ verb: "Unmark", vmi }] : [];
 }
@@ -46,7 +46,7 @@ function byMark(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings 
   if (strategyOf(vmi, settings) === "None") return undefined;
   const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
   const told = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
-  return { cause, requestedBy: resting?.spec.requestedBy ?? FOUND_MARKED, told };
+  return { cause, requestedBy: resting?.spec.requestedBy || FOUND_MARKED, told };
 }
 
 function byTaint(vmi: VmiFacts, resting: EvacuationFacts | undefined, { settings }: EvacuationWorld): Told | undefined {

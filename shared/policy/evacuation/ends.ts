@@ -1,16 +1,27 @@
 /**
  * How an evacuation ends, and how an attempt of it fails.
- * Owns: unmarking, deleting what is pending, counting attempts, the final status. Does not own: noticing (standing.ts).
+ * Owns: the final status, taking back mark and pending migrations after it, counting attempts. Does not own: noticing (standing.ts).
  */
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
-import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { activeEvacuation, isAbout, podUIDOf } from "./identity.ts";
 import { strongerUrgency } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
+import { statusReleased } from "./status.ts";
 import { secondsAfter } from "../time.ts";
-import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./world.ts";
+import {
+  type End,
+  end,
+  type EvacuationWorld,
+  inheritedAttempts,
+  type LivePair,
+  ofVmi,
+  type Pair,
+  write,
+} from "./world.ts";
 
 type Of<S extends Standing["standing"]> = Extract<Standing, { standing: S }>;
 
@@ -18,18 +29,21 @@ type Of<S extends Standing["standing"]> = Extract<Standing, { standing: S }>;
 export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Action[] {
   const { e, vmi } = pair;
   const message = wayOf(e, targetNode);
-  const isLeft = vmi.evacuationLabel !== undefined || vmi.evacuationNodeName !== undefined;
   const migration = succeeded(e, pair.migrations) ?? arriving(pair);
   const made = migration === undefined ? {} : { migration: { name: migration.name, uid: migration.uid } };
   const more = { ...made, ...(targetNode === undefined ? {} : { targetNode }) };
   return [
-    ...(isLeft && !isMarked(vmi) ? [{ verb: "Unmark", vmi } as const] : []),
-    ...end(pair, { phase: "Moved", reason: "Moved", message, more }),
+    ...endOf(pair, { phase: "Moved", reason: "Moved", message, more }),
     ...(migration === undefined || migration.cause !== undefined
       ? []
       : [{ verb: "AdoptMigration", migration, evacuation: e } as const]),
     tell(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid),
   ];
+}
+
+/** What there is to take back is left to the next look, which knows that it has ended and what has begun since. */
+function endOf(pair: LivePair, change: End): readonly Action[] {
+  return end(pair, { ...change, released: leftOf(pair, change).length === 0 });
 }
 
 function wayOf({ status: { sourceNode: from } }: EvacuationFacts, targetNode: string | undefined): string {
@@ -42,41 +56,83 @@ function arriving({ vmi, migrations }: LivePair): MigrationFacts | undefined {
   return migrations.find((m) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName);
 }
 
+/** KubeVirt's for the mark, and ours; what a person or the VM's owner has created is theirs to delete. */
+function isOwn({ evacuates, name }: MigrationFacts): boolean {
+  return evacuates !== undefined || name.startsWith(NAME_PREFIX);
+}
+
 /**
- * Unmarks, and deletes the migrations of this evacuation that have not begun to move the guest. One that has is left to
- * finish: it does no harm, but aborting it could.
+ * What an evacuation leaves that has ended so: its mark and label, and its migrations that have not begun to move the guest. One that has
+ * is left to finish: it does no harm, but aborting it could. A mark on a VM that has left the pod, or whose mark was removed, is another
+ * one's, and so is what KubeVirt has made for it.
  */
-function released({ vmi, migrations }: LivePair): readonly Action[] {
-  const waiting = migrations.filter((m) => !isFinal(m) && !m.deleting && m.phase !== "Running");
-  // KubeVirt's for the mark, and ours; what a person or the VM's owner has created is theirs to delete.
-  const own = waiting.filter((m) => m.evacuates !== undefined || m.name.startsWith(NAME_PREFIX));
-  const isLeft = isMarked(vmi) || vmi.evacuationLabel !== undefined;
-  return [
-    ...(isLeft ? [{ verb: "Unmark", vmi } as const] : []),
-    ...own.map((migration) => ({ verb: "DeleteMigration", migration }) as const),
-  ];
+function leftOf({ e, vmi, migrations }: LivePair, { phase, reason }: EndReason): readonly Action[] {
+  const isGone = phase === "Moved" || !isAbout(e, vmi);
+  if (isMarked(vmi) && (isGone || reason === "MarkWithdrawn")) return [];
+  const isLeft = vmi.evacuationNodeName !== undefined || vmi.evacuationLabel !== undefined;
+  const unmarked: readonly Action[] = isLeft ? [{ verb: "Unmark", vmi }] : [];
+  return isGone ? unmarked : [...unmarked, ...pendingOf(migrations)];
+}
+
+type EndReason = Pick<EvacuationStatus, "phase" | "reason">;
+
+function pendingOf(migrations: readonly MigrationFacts[]): readonly Action[] {
+  const own = migrations.filter((m) => isOwn(m) && !isFinal(m) && !m.deleting && m.phase !== "Running");
+  return own.map((migration) => ({ verb: "DeleteMigration", migration }) as const);
+}
+
+/**
+ * Takes back what one that has ended has left, and says so: the second half of its end, which another function finishes if the first one
+ * dies. Another Evacuation of the VM that goes on keeps all of it.
+ */
+export function release(pair: Pair): readonly Action[] {
+  const { e, vmi, w } = pair;
+  const isSame = vmi !== undefined && (e.status.virtualMachineInstanceUID ?? vmi.uid) === vmi.uid && !isFinal(vmi);
+  if (!isSame || vmi.deleting) return [said(pair, "the VM has ended")];
+  const evacuations = ofVmi(w.evacuations, vmi);
+  const other = activeEvacuation(vmi, evacuations) ?? activeEvacuation(vmi, evacuations, podUIDOf(e));
+  if (other !== undefined) return [said(pair, `Evacuation ${other.name} goes on`)];
+  return [...leftOf({ ...pair, vmi }, e.status), said(pair)];
+}
+
+function said({ e, w }: Pair, why?: string): Action {
+  return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };
+}
+
+/** What goes on after the end: the VM may move all the same, which the end says. */
+function endWith(pair: LivePair, why: string): Pick<End, "message" | "more"> {
+  const left = pair.migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
+  if (left === undefined) return { message: why };
+  const { name, uid, phase, targetNode } = left;
+  const goesOn =
+    phase === "Running"
+      ? `migration ${name} already moves the VM, and Lifeboat lets it finish`
+      : `migration ${name} is not Lifeboat's to delete, and may still move the VM`;
+  const more = { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) };
+  return { message: `${why}; ${goesOn}`, more };
 }
 
 export function withdrawn(pair: LivePair, { by, why }: Of<"Withdrawn">): readonly Action[] {
   const { e, vmi, w } = pair;
-  // A taint or a drain that comes back begins a new one at once, even if an attempt was backing off.
-  const rest = by === "Taint" || by === "Uncordon" ? 0 : backoffSeconds(e.status.attempts, w.settings);
-  const more = { nextAttemptTime: secondsAfter(w.now, rest) };
+  const { message, more: left } = endWith(pair, why);
+  // A taint, a preemption or a drain that comes back begins a new one at once, even if an attempt was backing off.
+  const rest =
+    by === "Taint" || by === "Preemption" || by === "Uncordon" ? 0 : backoffSeconds(e.status.attempts, w.settings);
+  const more = { ...left, nextAttemptTime: secondsAfter(w.now, rest) };
   return [
-    ...released(pair),
-    ...end(pair, { phase: "Withdrawn", reason: `${by}Withdrawn`, message: why, more }),
-    tell(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${why}`, e.uid),
+    ...endOf(pair, { phase: "Withdrawn", reason: `${by}Withdrawn`, message, more }),
+    tell(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${message}`, e.uid),
   ];
 }
 
 export function abandoned(pair: LivePair, { reason, why, isToRest }: Of<"Hopeless">): readonly Action[] {
   const { e, vmi, w } = pair;
   const rest = secondsAfter(w.now, backoffSeconds(e.status.attempts, w.settings));
-  const more = isToRest ? { nextAttemptTime: rest } : {};
+  const { message, more: left } = endWith(pair, why);
+  const more = { ...left, ...(isToRest && { nextAttemptTime: rest }) };
   return [
-    ...released(pair),
-    ...end(pair, { phase: "Abandoned", reason, message: why, more }),
-    tell(vmi, "EvacuationAbandoned", `evacuation from node ${vmi.nodeName} is abandoned: ${why}`, e.uid),
+    ...endOf(pair, { phase: "Abandoned", reason, message, more }),
+    tell(vmi, "EvacuationAbandoned", `evacuation from node ${vmi.nodeName} is abandoned: ${message}`, e.uid),
   ];
 }
 

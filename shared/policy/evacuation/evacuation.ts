@@ -9,20 +9,33 @@
 import { type Action, type Plan, tell } from "../action.ts";
 import { begin } from "./begin.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
-import { abandoned, attemptFailed, moved, withdrawn } from "./ends.ts";
+import { abandoned, attemptFailed, moved, release, withdrawn } from "./ends.ts";
 import { type EvacuationFacts, type MigrationFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { markActions } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
-import { isActive } from "./phase.ts";
-import { gone, pending, type Standing, standingOf } from "./standing.ts";
+import { isActive, isToBeReleased } from "./phase.ts";
+import { type Standing, standingOf } from "./standing.ts";
 import type { Change } from "./status.ts";
-import { end, type EvacuationWorld, inheritedAttempts, type LivePair, write } from "./world.ts";
+import { secondsSince } from "../time.ts";
+import {
+  gone,
+  pending,
+  end,
+  type EvacuationWorld,
+  inheritedAttempts,
+  type LivePair,
+  type Pair,
+  write,
+} from "./world.ts";
 
 export function planEvacuations(w: EvacuationWorld): Plan {
   if (!w.settings.reconcilers.evacuation) return { chains: [] };
   const carriedOn = w.evacuations.filter(isActive).map((evacuation) => next(evacuation, w));
-  const chains = [...planBeginnings(w).chains, ...carriedOn.filter((chain) => chain.length > 0)];
+  // A VMI that is older than the Evacuations does not show what has begun since one of them ended.
+  const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
+  const released = ended.map((evacuation) => release(around(evacuation, w)));
+  const chains = [...planBeginnings(w).chains, ...carriedOn.filter((chain) => chain.length > 0), ...released];
   return { chains, again: chains.some((chain) => chain.some(hasConsequences)) };
 }
 
@@ -34,16 +47,23 @@ export function planBeginnings(w: EvacuationWorld): Plan {
 
 /** A mark or a migration is KubeVirt's to act on; a new Evacuation, a failed attempt and an end are ours. */
 function hasConsequences(action: Action): boolean {
-  return action.verb === "CreateEvacuation" || (action.verb === "WriteStatus" && action.status.phase === "BackingOff");
+  if (action.verb !== "WriteStatus") return action.verb === "CreateEvacuation";
+  return action.status.phase === "BackingOff" || isToBeReleased(action);
 }
 
-function next(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
+function around(e: EvacuationFacts, w: EvacuationWorld): Pair {
   const isOfVmi = (name: string, { namespace }: { readonly namespace: string }) =>
     namespace === e.namespace && name === e.spec.vmiName;
   const vmi = w.vmis.find((one) => isOfVmi(one.name, one));
   const migrations = w.migrations.filter((m) => isOfVmi(m.vmiName, m));
-  if (vmi !== undefined) return actionsFor({ e, vmi, migrations, w });
-  return end({ e, migrations, w }, gone("there is no VirtualMachineInstance of this name"));
+  return { e, migrations, w, ...(vmi && { vmi }) };
+}
+
+function next(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
+  const pair = around(e, w);
+  const { vmi } = pair;
+  if (vmi !== undefined) return actionsFor({ ...pair, vmi });
+  return end(pair, gone("there is no VirtualMachineInstance of this name"));
 }
 
 function actionsFor(pair: LivePair): readonly Action[] {
@@ -79,18 +99,27 @@ function actionsFor(pair: LivePair): readonly Action[] {
 /** KubeVirt's own migration, or another party's, becomes this evacuation's. */
 function migrating(
   pair: LivePair,
-  { migration, stalled }: Extract<Standing, { standing: "Migrating" }>,
+  { migration, stalled, isHurried, unplaced }: Extract<Standing, { standing: "Migrating" }>,
 ): readonly Action[] {
-  const { e, vmi } = pair;
+  const { e, vmi, w } = pair;
   const { name, uid, targetNode } = migration;
   const more = { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) };
-  const written = write(pair, { phase: "Migrating", ...progressOf(migration), stalled, more });
+  const hurried = isHurried ? [{ verb: "SkipBackoff", migration } as const] : [];
+  const progress = unplaced === undefined ? progressOf(migration, w.now) : { reason: "NoRoom", message: unplaced };
+  const written = [...hurried, ...write(pair, { phase: "Migrating", ...progress, stalled, more })];
   if (e.status.migration?.uid === uid || migration.cause !== undefined || migration.deleting) return written;
   const told = `migration ${name} moves the VM off node ${vmi.nodeName} (cause ${e.spec.cause})`;
   return [{ verb: "AdoptMigration", migration, evacuation: e }, ...written, tell(vmi, "MigrationAdopted", told, uid)];
 }
 
-function progressOf({ name, phase }: MigrationFacts): Pick<Change, "reason" | "message"> {
+/** virt-controller gives a new migration its first phase within moments. */
+const UNANSWERED_SECONDS = 10;
+
+function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick<Change, "reason" | "message"> {
+  if (phase === "" && secondsSince(createdAt, now) >= UNANSWERED_SECONDS) {
+    const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
+    return { reason: "KubeVirtNotAnswering", message };
+  }
   if (phase === "Synchronizing") {
     const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
     return { reason: "Synchronizing", message };

@@ -5,13 +5,13 @@
 import { byAge, podUIDOf } from "./identity.ts";
 import type { EvacuationWorld } from "./world.ts";
 import type { EvacuationFacts } from "../facts.ts";
-import { isActive } from "./phase.ts";
+import { isUnfinished } from "./phase.ts";
 import type { Plan } from "../action.ts";
 
 /** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
 export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;
-  const expired = evacuations.filter((e) => !isActive(e) && Date.parse(e.status.completionTime ?? "") < old);
+  const expired = evacuations.filter((e) => !isUnfinished(e) && Date.parse(e.status.completionTime ?? "") < old);
   const living = new Set(vmis.flatMap((vmi) => Object.keys(vmi.activePods)));
   const newest = new Set<string>();
   for (const ofPod of Map.groupBy(evacuations, podUIDOf).values()) {

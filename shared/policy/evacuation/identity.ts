@@ -9,7 +9,7 @@ import type { Cause } from "../cause.ts";
 import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { FOUND_MARKED } from "../names.ts";
-import { isActive } from "./phase.ts";
+import { isActive, isToBeReleased } from "./phase.ts";
 import { secondsUntil } from "../time.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */
@@ -53,6 +53,12 @@ export function activeEvacuation(
 ): EvacuationFacts | undefined {
   const active = evacuations.filter((e) => isActive(e) && isAbout(e, vmi, podUID));
   return active.toSorted(byAge)[0];
+}
+
+/** Whether the VMI's mark is about to be taken back: its evacuation has ended, and no other one of the pod goes on. */
+export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
+  const hasEnded = evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
+  return hasEnded && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
 /** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */

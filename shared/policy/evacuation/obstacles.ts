@@ -8,6 +8,7 @@
  */
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
+import { NAME_PREFIX } from "../names.ts";
 import { succeeded } from "./attempt.ts";
 
 export interface Obstacle {
@@ -36,4 +37,14 @@ export function pinned({ liveMigratable }: VmiFacts): Obstacle {
   // As the CRD's schema allows.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return { reason: isWord ? reason : "NotLiveMigratable", why: `the VM is not live-migratable: ${message}` };
+}
+
+/** Neither KubeVirt's, for an evacuation or a workload update, nor ours. */
+export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
+  return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
+}
+
+/** KubeVirt allows no other migration beside one that cannot begin, and this one is not ours to delete. */
+export function besideAPersons({ name }: MigrationFacts, why: string): Obstacle {
+  return { reason: "PersonsMigration", why: `migration ${name}, which a person created, cannot begin: ${why}` };
 }

@@ -10,9 +10,10 @@ export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone
 
 /**
  * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Cordoned`:
- * its node was cordoned, and uncordoning that withdraws it.
+ * its node was cordoned, and uncordoning that withdraws it. `Released`: it has ended, and its mark and its migrations that had not begun are
+ * taken back; False until they are.
  */
-export const CONDITION_TYPES = ["Marked", "Stalled", "Cordoned", "Evacuated", "Failed"] as const;
+export const CONDITION_TYPES = ["Marked", "Stalled", "Cordoned", "Evacuated", "Failed", "Released"] as const;
 
 export type ActivePhase = (typeof ACTIVE_PHASES)[number];
 export type EndPhase = (typeof END_PHASES)[number];
@@ -25,4 +26,14 @@ export function isEnd(phase: Phase): phase is EndPhase {
 /** Whether it has not ended. */
 export function isActive({ status: { phase } }: EvacuationFacts): boolean {
   return phase === undefined || !isEnd(phase);
+}
+
+/** Whether it has ended, and something of it is still to be taken back. */
+export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
+  return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
+}
+
+/** Whether a look has anything to do for it. */
+export function isUnfinished(evacuation: EvacuationFacts): boolean {
+  return isActive(evacuation) || isToBeReleased(evacuation);
 }

@@ -6,9 +6,8 @@
  * is backing off, the new one ends as its duplicate, and with it ends the back-off.
  */
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
-import { backoffSeconds } from "./attempt.ts";
 import { activeEvacuation, byAge, isAbout } from "./identity.ts";
-import { inheritedAttempts, type LivePair, ofVmi } from "./world.ts";
+import { type LivePair, ofVmi } from "./world.ts";
 
 export type Retry =
   /** This one waits for the end of its back-off. */
@@ -21,22 +20,22 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
+  // One that was cancelled since, as the next request of a drain had begun it, takes nothing of that back.
   const last = evacuations
-    .filter((e) => isAbout(e, vmi))
+    .filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi))
     .toSorted(byAge)
     .at(-1);
-  return last?.status.phase === "Abandoned" ? { retry: "BeginAnew", evacuation: last } : undefined;
+  return last === undefined ? undefined : { retry: "BeginAnew", evacuation: last };
 }
 
 /** Creation times are in whole seconds. */
 const SECOND_MS = 1000;
 
 /**
- * Whether a person has asked again since the back-off began that ends then (RFC 3339). Their Evacuation stays readable after its end, so
- * that a function that looks later finds it, too.
+ * Whether a person has asked again since an attempt failed (milliseconds since the epoch). Their Evacuation stays readable after its end,
+ * so that a function that looks later finds it, too.
  */
-export function isAskedAgain({ e, vmi, w }: LivePair, restUntil: string | undefined): boolean {
-  const failedAt = Date.parse(restUntil ?? "") - backoffSeconds(inheritedAttempts(e), w.settings) * SECOND_MS;
+export function isAskedAgain({ e, vmi, w }: LivePair, failedAt: number): boolean {
   return ofVmi(w.evacuations, vmi).some((one) => {
     const isAnother = one.uid !== e.uid && isAbout(one, vmi);
     return isAnother && isByHand(one) && one.createdAt + SECOND_MS > failedAt;

@@ -3,25 +3,31 @@
  * Owns: the closed list of standings, and which facts mean which, in order. Does not own: what is done about them
  * (evacuation.ts).
  */
-import { blockedBecause, isStalled, succeeded, uncountedFailures, whyFailed } from "./attempt.ts";
+import { delayedByKubeVirt, failedBefore, isBackingOff, kubevirtBackoff, restUntil, restingSince } from "./backoff.ts";
+import { blockedBecause, isStalled, succeeded, uncountedFailures, unplacedBecause, whyFailed } from "./attempt.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import { isByOwner, waitingForOwner } from "./owner.ts";
-import { isSentAway, obstacleOf, pinned } from "./obstacles.ts";
+import { besideAPersons, isPersons, isSentAway, obstacleOf, pinned } from "./obstacles.ts";
+import { preemptionOver } from "./preemption-over.ts";
 import { isAskedAgain } from "./retry.ts";
 import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
-import { secondsSince, secondsUntil } from "../time.ts";
+import { secondsSince } from "../time.ts";
 import { taintGone } from "./taint-gone.ts";
 import { isWantedBesides, uncordoned } from "./uncordon.ts";
-import { type End, type LivePair, ofVmi } from "./world.ts";
+import { type End, gone, type LivePair, ofVmi, pending } from "./world.ts";
 
 export type Standing =
   /** The VM has ended, or an older Evacuation of its pod goes on. */
   | { readonly standing: "Over"; readonly end: End }
   | { readonly standing: "Moved"; readonly targetNode: string | undefined }
-  | { readonly standing: "Withdrawn"; readonly by: "Intent" | "Taint" | "Uncordon" | "Mark"; readonly why: string }
+  | {
+      readonly standing: "Withdrawn";
+      readonly by: "Intent" | "Taint" | "Preemption" | "Uncordon" | "Mark";
+      readonly why: string;
+    }
   /** Every attempt has failed, and the VM rests before the next evacuation; or nothing could ever move it. */
   | { readonly standing: "Hopeless"; readonly reason: string; readonly why: string; readonly isToRest: boolean }
   /** `isStuck`: an unfinished migration cannot begin, which is as good as failed. */
@@ -31,8 +37,17 @@ export type Standing =
       readonly isStuck: boolean;
       readonly why: string;
     }
-  /** `stalled`: KubeVirt has not begun it although it could; undefined where the queue was not read. */
-  | { readonly standing: "Migrating"; readonly migration: MigrationFacts; readonly stalled?: boolean | undefined }
+  /**
+   * `stalled`: KubeVirt has not begun it although it could; undefined where the queue was not read. `isHurried`: a person does not want to
+   * wait for KubeVirt's back-off. `unplaced`: why its target pod has no node.
+   */
+  | {
+      readonly standing: "Migrating";
+      readonly migration: MigrationFacts;
+      readonly stalled?: boolean | undefined;
+      readonly isHurried?: true;
+      readonly unplaced?: string | undefined;
+    }
   | { readonly standing: "Unmarked" }
   /** A mark that was seen is missing, in a VMI that may be older than it. */
   | { readonly standing: "Unclear" }
@@ -55,10 +70,6 @@ export function standingOf(pair: LivePair): Standing {
 function ended({ e, migrations }: LivePair): Standing {
   if (isSentAway(e, migrations)) return { standing: "Moved", targetNode: undefined };
   return { standing: "Over", end: gone("the VM has ended") };
-}
-
-export function gone(message: string): End {
-  return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
 
 /** A migration has succeeded, or the guest runs in another pod than the one that it has to leave. */
@@ -98,9 +109,13 @@ function withdrawn(pair: LivePair): Standing | undefined {
   if (pair.e.spec.intent === "Withdrawn") {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
-  const why = isWantedBesides(pair, ({ spec }) => spec.cause === pair.e.spec.cause) ? undefined : taintGone(pair);
-  if (why !== undefined)
-    return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
+  if (!isWantedBesides(pair, ({ spec }) => spec.cause === pair.e.spec.cause)) {
+    const why = taintGone(pair);
+    if (why !== undefined)
+      return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
+    const over = preemptionOver(pair);
+    if (over !== undefined) return { standing: "Withdrawn", by: "Preemption", why: over };
+  }
   const because = uncordoned(pair);
   return because === undefined ? undefined : { standing: "Withdrawn", by: "Uncordon", why: because };
 }
@@ -159,20 +174,40 @@ function underWay(pair: LivePair): Standing {
 }
 
 function migrating(pair: LivePair, migration: MigrationFacts): Standing {
-  const { e, vmi, w } = pair;
+  const { e } = pair;
   if (isByOwner(pair) || migration.decentralized !== undefined) return { standing: "Migrating", migration };
   if (migration.deleting) {
     // One that was stuck is gone in a moment.
     return migration.phase !== "Running" && isBackingOff(pair) ? backingOff(e) : { standing: "Migrating", migration };
   }
+  return delayed(pair, migration) ?? queuedOrRunning(pair, migration);
+}
+
+function queuedOrRunning(pair: LivePair, migration: MigrationFacts): Standing {
+  const { e, vmi, w } = pair;
   const launchers = w.pods.filter(({ namespace }) => namespace === vmi.namespace);
   const queue = w.queues?.get(vmi.nodeName ?? "");
   const facts = { ...w, vmi, launchers, queue, attempts: e.status.attempts, stalledSince: stalledSince(e, migration) };
   const why = blockedBecause(migration, facts);
-  if (why === undefined) return { standing: "Migrating", migration, stalled: isStalled(migration, facts) };
+  const unplaced = migration.phase === "Scheduling" ? unplacedBecause(migration, facts)?.why : undefined;
+  if (why === undefined) return { standing: "Migrating", migration, stalled: isStalled(migration, facts), unplaced };
   // A migration that KubeVirt creates during the back-off is not a new attempt: it is looked at afterwards.
   if (isBackingOff(pair)) return backingOff(e);
+  if (isPersons(migration)) return { standing: "Blocked", ...besideAPersons(migration, why) };
   return { standing: "AttemptFailed", failed: [migration], isStuck: true, why };
+}
+
+function backingOff(e: EvacuationFacts): Standing {
+  return { standing: "Waiting", change: failedBefore(e) };
+}
+
+/** Only what KubeVirt has made for an evacuation is hurried: a workload update is its own. */
+function delayed(pair: LivePair, migration: MigrationFacts): Standing | undefined {
+  const delay = kubevirtBackoff(migration, pair.migrations, pair.w.now);
+  if (delay === undefined) return undefined;
+  const isHurried = migration.evacuates !== undefined && isAskedAgain(pair, delay.failedAt);
+  if (isHurried) return { standing: "Migrating", migration, isHurried };
+  return { standing: "Waiting", change: delayedByKubeVirt(pair, migration, delay) };
 }
 
 function stalledSince({ status }: EvacuationFacts, { uid }: MigrationFacts): string | undefined {
@@ -206,36 +241,10 @@ function waiting(pair: LivePair): Standing {
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
   if (isBackingOff(pair)) return backingOff(e);
   // KubeVirt's own migration would wait for KubeVirt's own back-off.
-  if (isAskedAgain(pair, restUntil(e))) return { standing: "Ready" };
+  if (isAskedAgain(pair, restingSince(pair))) return { standing: "Ready" };
   const since = Math.max(e.createdAt, Date.parse(restUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   const waited = Math.max(0, secondsSince(since, w.now));
   if (waited >= w.settings.evacuation.adoptSeconds) return { standing: "Ready" };
   return { standing: "Waiting", change: pending("KubeVirt's evacuation controller migrates the VM") };
 }
-
-export function pending(message: string): Change {
-  return { phase: "Pending", reason: "Pending", message };
-}
-
-function restUntil({ spec, status }: EvacuationFacts): string | undefined {
-  return status.nextAttemptTime ?? spec.inherited?.notBefore;
-}
-
-function isBackingOff(pair: LivePair): boolean {
-  const until = restUntil(pair.e);
-  return secondsUntil(until, pair.w.now) > 0 && !isAskedAgain(pair, until);
-}
-
-/** The status keeps saying what failed. */
-function backingOff(e: EvacuationFacts): Standing {
-  const { phase, reason = "", message = "" } = e.status;
-  const more = { nextAttemptTime: restUntil(e) };
-  const told = phase === "BackingOff" ? { reason, message } : FAILED_BEFORE;
-  return { standing: "Waiting", change: { phase: "BackingOff", ...told, more } };
-}
-
-const FAILED_BEFORE = {
-  reason: "MigrationFailed",
-  message: "an attempt to move the VM has failed a moment ago",
-} as const;

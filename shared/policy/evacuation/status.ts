@@ -17,6 +17,8 @@ export interface Change {
   /** Undefined: as it was. */
   readonly stalled?: boolean | undefined;
   readonly cordoned?: boolean;
+  /** Of an end: whether nothing of it is left to be taken back. */
+  readonly released?: boolean;
 }
 
 /** The status after a look at the VMI. Identity is resolved once and then kept. */
@@ -82,10 +84,25 @@ function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): rea
   return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
 
-function ended({ phase, reason, message }: Change): readonly Shown[] {
+function ended({ phase, reason, message, released = true }: Change): readonly Shown[] {
   if (!isEnd(phase)) return [];
   const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
-  return phase === "Abandoned" ? [evacuated, { type: "Failed", status: "True", reason, message }] : [evacuated];
+  const shown = [evacuated, released ? RELEASED : TO_BE_RELEASED];
+  return phase === "Abandoned" ? [...shown, { type: "Failed", status: "True", reason, message }] : shown;
+}
+
+const RELEASED = { type: "Released", status: "True", reason: "Released", message: "" } as const;
+const TO_BE_RELEASED = {
+  type: "Released",
+  status: "False",
+  reason: "ToBeReleased",
+  message: "its mark, and migrations of it that have not begun, are still to be taken back",
+} as const;
+
+/** What remains to be said of one that has ended. `message`: why nothing was taken back, if so. */
+export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
+  const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
+  return { ...status, conditions };
 }
 
 function conditionsAfter(

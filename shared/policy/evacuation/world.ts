@@ -2,6 +2,7 @@
  * The facts on which evacuations are decided, and writing what was decided.
  * Owns: their shape, and the pieces that every decision ends with. Does not own: decisions (standing.ts, ends.ts).
  */
+import { isPreemptionOverdue } from "./preemption-over.ts";
 import type { Action } from "../action.ts";
 import type { MigrationQueue } from "./attempt.ts";
 import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
@@ -64,6 +65,14 @@ export function write(pair: Pair, change: Change): readonly Action[] {
 
 export type End = Change & { readonly phase: EndPhase };
 
+export function gone(message: string): End {
+  return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
+}
+
+export function pending(message: string): Change {
+  return { phase: "Pending", reason: "Pending", message };
+}
+
 /** Counted by the function that writes it, after that write: at most once. */
 export function end(pair: Pair, change: End): readonly Action[] {
   return [...write(pair, change), { verb: "Count", cause: pair.e.spec.cause, outcome: change.phase }];
@@ -74,7 +83,8 @@ export function needsNode(e: EvacuationFacts, settings: Settings): boolean {
   return e.spec.cause === "DrainTaint" || e.spec.cause === "NoExecuteTaint" || endsWithCordon(e, settings);
 }
 
-/** Whether the pods of its VMI do: the tolerations of the one that has to leave, the fate of the one it may move to. */
-export function needsPods({ spec }: EvacuationFacts, migrations: readonly MigrationFacts[]): boolean {
-  return spec.cause === "NoExecuteTaint" || migrations.some((m) => m.phase === "Scheduling");
+/** Whether the pods of its VMI do: the tolerations of the one that has to leave, whether it ends, the fate of the one it may move to. */
+export function needsPods(e: EvacuationFacts, migrations: readonly MigrationFacts[], now: Date): boolean {
+  if (e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now)) return true;
+  return migrations.some((m) => m.phase === "Scheduling");
 }

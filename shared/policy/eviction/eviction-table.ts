@@ -66,7 +66,7 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Whether the VM moves when it has to leave its node: where an eviction evacuates it, a deletion that does not ask is held,
+ * Whether the VM moves when it has to leave its node: where an eviction evacuates it, a deletion that does not ask is refused,
  * and node pressure moves it.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {

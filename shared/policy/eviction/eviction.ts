@@ -9,6 +9,7 @@ import type { Cause } from "../cause.ts";
 import { refusalKey } from "../counters.ts";
 import {
   activeEvacuation,
+  isMarkEnded,
   isNameless,
   newEvacuation,
   restingEvacuation,
@@ -26,7 +27,7 @@ import {
 } from "./eviction-table.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { markActions } from "../evacuation/mark.ts";
-import { MESSAGE } from "./messages.ts";
+import { MESSAGE, ownersPart } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 
 export type AllowReason =
@@ -158,7 +159,8 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
   // A VM that asks for no protection gets none for a migration target either.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny("MigrationTarget", MESSAGE.MigrationTarget(vmi));
-  if (vmi.evacuationNodeName === undefined || vmi.evacuationNodeName !== pod.nodeName) return firstRequest(f);
+  const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
+  if (!isMarked || isMarkEnded(vmi, f.evacuations, pod.uid)) return firstRequest(f);
   switch (LATER_REQUEST[strategy][mobilityOf(vmi)]) {
     case "first":
       return firstRequest(f);
@@ -222,14 +224,11 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
   const ended = joined === undefined ? resting?.status.phase : undefined;
-  return deny("EvacuationInProgress", MESSAGE.EvacuationInProgress(vmi, ended) + ownersPart(f, joined), begun);
-}
-
-/** How far the VM's owner is, as the last look has found it. */
-function ownersPart({ strategy }: LiveEviction, joined: EvacuationFacts | undefined): string {
-  if (MIGRATES[strategy]) return "";
-  const { phase, message = MESSAGE.WaitsForOwner } = joined?.status ?? {};
-  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : MESSAGE.WaitsForOwner}`;
+  return deny(
+    "EvacuationInProgress",
+    MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined)),
+    begun,
+  );
 }
 
 function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {

@@ -4,13 +4,13 @@
  * administrators read them in `kubectl drain`. Does not own: when each is said (eviction.ts), what is said
  * when facts are missing (blind.ts).
  */
-import type { PodFacts, VmiFacts } from "../facts.ts";
+import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 
 /** How the warning begins that says in a dry run what Lifeboat answers. */
 export const DRY_RUN_WORDS = "Lifeboat answers: ";
 
-function quoted(vmi: VmiFacts): string {
+export function quoted(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
@@ -48,3 +48,9 @@ export const MESSAGE = {
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quoted(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;
+
+/** Of an External VM: how far its owner is, as the last look has found it. */
+export function ownersPart(joined: EvacuationFacts | undefined): string {
+  const { phase, message = MESSAGE.WaitsForOwner } = joined?.status ?? {};
+  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : MESSAGE.WaitsForOwner}`;
+}

@@ -1,28 +1,28 @@
 /**
- * Deletion policy: which deletions of a VM's pods are held back, how long, and why not the others.
- * Owns: the decision from facts. Does not own: holding (functions/deletions/hold-deletion.ts), recognising (disruption-cause.ts).
+ * Deletion policy: which deletions of a VM's pods are refused for now, until when, and why not the others.
+ * Owns: the decision from facts. Does not own: when to ask again (refuse.ts), recognising (disruption-cause.ts).
  *
- * The scheduler, the taint manager and whatever ends a node delete without asking. Held at admission, before the pod has a
- * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. A held deletion is decided again
- * with every look and every further try, and ends as one of the releases here.
+ * The scheduler, the taint manager and whatever ends a node delete without asking. Refused at admission, before the pod has a
+ * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and
+ * the last one ends as one of the releases here.
  */
 import { type Action, tell } from "../action.ts";
 import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
-import { conditionedDisruption, type Disruption, disruptionOf, victimsAround } from "./disruption-cause.ts";
-import { endsNodes, isRequester, mayBeHeld } from "./guarded.ts";
+import { type Disruption, disruptionOf } from "./disruption-cause.ts";
+import { endsNodes, isRequester, mayBeRefused } from "./guarded.ts";
 import { type DeletionTerms, isTooNear } from "./node-termination.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
-import { type Hold, hold, type HoldFacts } from "./hold.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
+import { type Refusal, refuse, type RefusalFacts, RETRY_SECONDS } from "./refuse.ts";
 import { armFor } from "../shield/shield.ts";
 import { isListedBy, isMigrationTarget, isOfLiveVm, unprotectedReason } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
+import type { Moment } from "../time.ts";
 
 export const RELEASE_REASONS = [
   "OtherRequester",
   "NotADisruption",
-  "GuardOff",
   "PodCompleted",
   "NotAVirtualMachine",
   "VmiGone",
@@ -46,9 +46,9 @@ export type DeletionDecision =
       readonly actions: readonly Action[];
       readonly story: readonly Action[];
     }
-  | Hold;
+  | Refusal;
 
-export interface DeletionFacts extends HoldFacts {
+export interface DeletionFacts extends RefusalFacts {
   readonly vmi?: VmiFacts;
   readonly node?: NodeFacts;
 }
@@ -66,26 +66,10 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   if (!isRequester(f.requester, settings)) return release("OtherRequester");
   const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f, f);
   if (disruption === undefined) return release("NotADisruption");
-  if (settings.guard.mode === "Off") return release("GuardOff");
   const unprotected = unprotectedReason(pod, f.launcher, vmi);
   if (unprotected !== undefined) return release(unprotected);
   if (vmi === undefined || vmi.deleting || isFinal(vmi)) return release("VmiGone");
-  return decideForLiveVmi(f, vmi, { ...disruption, deadline: sharedDeadline(f, disruption) });
-}
-
-/** How long after a deadline the next victim of the same preemption is deleted, at the latest. */
-const NEXT_VICTIM_SECONDS = 30;
-
-/**
- * The victims of one preemption are deleted one after another, and one denial stops the rest: those on a node share the
- * earliest deadline, so that the preemptor never waits for the sum of them. A victim that was let go long ago and is slow to
- * end does not count: its owner would decide how long the guard ignores the node's other VMs.
- */
-function sharedDeadline(f: DeletionFacts, { cause, deadline }: Disruption): number {
-  if (cause !== "Preemption") return deadline;
-  const earliest = f.now.getTime() - NEXT_VICTIM_SECONDS * 1000;
-  const others = victimsAround(f).flatMap((pod) => conditionedDisruption(pod, f)?.deadline ?? []);
-  return Math.min(deadline, ...others.filter((other) => other >= earliest));
+  return decideForLiveVmi(f, vmi, disruption);
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
@@ -97,7 +81,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (!isListedBy(vmi, launcher)) return release("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
   // Only a guest that has come over goes with the pod.
-  return decision.verdict === "Hold" || vmi.guestOnTarget === true ? decision : release(decision.reason);
+  return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : release(decision.reason);
 }
 
 function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
@@ -105,7 +89,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   const { settings, now, requester, pod } = f;
   const tellWhy = (why: string) => {
     const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
-    return [tell(vmi, "DisruptionNotHeld", told, pod.uid)];
+    return [tell(vmi, "DeletionAllowed", told, pod.uid)];
   };
   const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
@@ -115,7 +99,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   if (!isToMove(vmi, settings)) {
     return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
-  if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return hold(f, vmi, disruption);
+  if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return refuse(f, vmi, disruption);
   return release("DeadlinePassed", tellWhy(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 
@@ -130,29 +114,33 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return `it has not moved within ${guard.deadlineSeconds[cause]} s`;
 }
 
-/** The taint manager keeps trying although the taint is gone. The next look ends the evacuation. */
+/** The taint manager keeps trying although the taint is gone: it is to stop. The next reconcile ends the evacuation. */
 function stay({ name, nodeName }: PodFacts): DeletionDecision {
   const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
-  return { verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] };
+  return { verdict: "Refuse", message, actions: [], story: [] };
 }
 
 /**
- * What a deletion gets while the API server does not answer: the only fact is the pod as it came with the request. Seconds
- * until the deadline that it shows, 0 where the mode is Deny; undefined lets the deletion go.
+ * What a deletion gets while the API server does not answer: the only fact is the pod as it came with the request. Refused
+ * until the deadline that it shows. Never with a 5xx: the webhook's failurePolicy `Ignore` would let the pod go.
  */
-export function blindHoldSeconds(
+export function decideUndecided(
   { pod, ...terms }: Pick<DeletionFacts, "pod" | "requester" | "deleteBy">,
-  settings: Settings,
-  now: Date,
-): number | undefined {
-  if (!mayBeHeld(terms.requester, settings) || !isOfLiveVm(pod)) return undefined;
+  message: string,
+  { settings, now }: Moment,
+): DeletionDecision {
+  const left = secondsLeft(pod, terms, { settings, now });
+  if (left <= 0) return release("Blind");
+  const retryAfterSeconds = Math.min(RETRY_SECONDS, Math.ceil(left));
+  return { verdict: "Refuse", retryAfterSeconds, message, actions: [], story: [] };
+}
+
+/** Until the deadline that the request shows; 0: it shows none, and a preemptor must not wait for ever. */
+function secondsLeft(pod: PodFacts, terms: DeletionTerms, { settings, now }: Moment): number {
+  if (!mayBeRefused(terms.requester, settings) || !isOfLiveVm(pod) || !showsTime(pod, terms, settings)) return 0;
   const subject = { vmi: undefined, evacuations: [], podUID: pod.uid };
   const disruption = disruptionOf(pod, subject, terms, { settings, now });
-  // Without a time there is no deadline, and a preemptor must not wait for ever.
-  if (disruption === undefined || !showsTime(pod, terms, settings)) return undefined;
-  const left = (disruption.deadline - now.getTime()) / 1000;
-  if (left <= 0) return undefined;
-  return settings.guard.mode === "Deny" ? 0 : left;
+  return disruption === undefined ? 0 : (disruption.deadline - now.getTime()) / 1000;
 }
 
 function showsTime(

@@ -1,10 +1,10 @@
 /**
- * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is held back.
+ * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is refused.
  * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), until when a node's end is
  * waited for (node-termination.ts), what is done about it (deletion.ts, disruption.ts).
  * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
  */
-import { byAge, isAbout, podUIDOf } from "../evacuation/identity.ts";
+import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isActive } from "../evacuation/phase.ts";
 import { type Moment, secondsUntil } from "../time.ts";
@@ -82,16 +82,4 @@ export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: M
   const { cause } = present ?? known.at(-1) ?? {};
   if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
   return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
-}
-
-/**
- * The other victims of a preemption: preempted pods on the node that have an Evacuation, as the first victim has. The label of
- * a launcher alone does not count: a tenant can put it on any pod, and have that pod preempted.
- */
-export function victimsAround(
-  f: Moment & { readonly neighbours: readonly PodFacts[]; readonly active: readonly EvacuationFacts[] },
-): readonly PodFacts[] {
-  const isEvacuated = ({ uid, namespace }: PodFacts) =>
-    f.active.some((e) => e.namespace === namespace && podUIDOf(e) === uid);
-  return f.neighbours.filter((pod) => conditionedDisruption(pod, f)?.cause === "Preemption" && isEvacuated(pod));
 }

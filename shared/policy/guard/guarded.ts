@@ -15,7 +15,7 @@ export const GUARDED = {
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
 
-/** Causes whose deletions are held back. */
+/** Causes whose deletions are refused for now. */
 export type GuardCause = keyof typeof GUARDED;
 
 export const GUARD_CAUSES = [
@@ -30,11 +30,6 @@ export function isGateOn(cause: GuardCause, { featureGates }: Pick<Settings, "fe
 
 type Guarding = Pick<Settings, "featureGates" | "guard">;
 
-/** Whether deletions for this cause are held back at all. */
-export function isGuardOn(cause: GuardCause, settings: Guarding): boolean {
-  return isGateOn(cause, settings) && settings.guard.mode !== "Off";
-}
-
 /** Whether this user deletes the pods of a node that is about to end. */
 export function endsNodes(requester: string, { guard }: Pick<Settings, "guard">): boolean {
   return guard.nodeTerminators.includes(requester);
@@ -44,7 +39,7 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
   return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
 }
 
-/** Whether a deletion by this user may be held: of any other nothing needs to be known. */
-export function mayBeHeld(requester: string, settings: Guarding): boolean {
-  return isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
+/** Whether a deletion by this user may be refused: of any other nothing needs to be known. */
+export function mayBeRefused(requester: string, settings: Guarding): boolean {
+  return isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
 }

@@ -8,12 +8,20 @@ import { type BudgetFacts, isCompleted, type PodFacts } from "../facts.ts";
 import { matches } from "../kube/selector.ts";
 import type { EvictionPreview } from "./result.ts";
 
+/** Those that an eviction of the pod asks. */
+function budgetsOf(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
+  if (isCompleted(pod) || pod.phase === "Pending" || pod.deleting) return [];
+  return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
+}
+
+/** The one of whose disruptions an eviction of the pod takes one. */
+export function guardOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
+  return budgetsOf(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
+}
+
 /** Undefined: no budget is in the way. */
 export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): EvictionPreview | undefined {
-  if (isCompleted(pod) || pod.phase === "Pending" || pod.deleting) return undefined;
-  const concerned = budgets.filter(
-    (b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels),
-  );
+  const concerned = budgetsOf(pod, budgets);
   const [budget] = concerned;
   if (budget === undefined) return undefined;
   if (concerned.length > 1) {
@@ -29,11 +37,15 @@ function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
 }
 
-function isToSpare({ ready }: PodFacts, { unhealthyPodEvictionPolicy, generation, status }: BudgetFacts): boolean {
-  const { currentHealthy, desiredHealthy, observedGeneration, disruptionsAllowed } = status;
-  const isMet = desiredHealthy > 0 && currentHealthy >= desiredHealthy;
-  if (!ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet)) return true;
-  return observedGeneration >= generation && disruptionsAllowed > 0;
+function isToSpare(pod: PodFacts, budget: BudgetFacts): boolean {
+  const { observedGeneration, disruptionsAllowed } = budget.status;
+  return isSparedAsUnhealthy(pod, budget) || (observedGeneration >= budget.generation && disruptionsAllowed > 0);
+}
+
+/** Its eviction takes no disruption: it counts as none of the healthy pods. */
+function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
+  const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
+  return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
 }
 
 function wordsOf({ name, generation, status }: BudgetFacts): string {

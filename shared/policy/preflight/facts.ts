@@ -2,7 +2,15 @@
  * What a preflight decides on: a node that is to be drained, what runs there, and the room elsewhere.
  * Owns: the shape. Does not own: reading it (shared/pass/observe-preflight.ts, infra/cli), the result (result.ts).
  */
-import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type {
+  BudgetFacts,
+  EvacuationFacts,
+  MigrationFacts,
+  NamespacedName,
+  NodeFacts,
+  PodFacts,
+  VmiFacts,
+} from "../facts.ts";
 import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
 import type { Moment } from "../time.ts";
 
@@ -30,6 +38,8 @@ export interface NeighbourPod {
 /** A pod of the node itself. */
 export interface PreflightPod extends PodFacts, NeighbourPod {
   readonly nodeName: string;
+  /** As `requests`. */
+  readonly limits?: Resources;
   readonly placement: Placement;
   /** Required terms. */
   readonly affinity: readonly PodTerm[];
@@ -39,6 +49,9 @@ export interface PreflightPod extends PodFacts, NeighbourPod {
   readonly claims: readonly string[];
   /** Has an emptyDir. */
   readonly localStorage: boolean;
+  /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: nobody has deleted it. */
+  readonly goneBy?: number;
+  readonly finalizers: readonly string[];
   /** What it asks of its node besides, which preflight does not look at, in the words of its fields. */
   readonly unchecked: readonly string[];
 }
@@ -49,6 +62,17 @@ export interface Volume {
   readonly claim: string;
   /** ORed. */
   readonly reachedFrom: readonly NodeSelectorTerm[];
+}
+
+/** A ResourceQuota. */
+export interface QuotaFacts extends NamespacedName {
+  /** By its own names (`pods`, `requests.memory`, …), in the units of requests. */
+  readonly hard: Resources;
+  readonly used: Resources;
+  /** Those of `scopeSelector` included. */
+  readonly scopes: readonly string[];
+  /** Whether its controller has counted what it is about. The API server refuses until then. */
+  readonly counted: boolean;
 }
 
 /** The flags of `kubectl drain` that let pods go which it leaves in place otherwise. */
@@ -75,6 +99,8 @@ export interface PreflightFacts extends Moment {
   readonly migratingElsewhere: readonly VmiFacts[];
   /** Of the pods' namespaces, those of others included. */
   readonly budgets: readonly BudgetFacts[];
+  /** Of the whole cluster; none where no VM is on the node. */
+  readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
   /** What could not be read, in words. */
   readonly unread: readonly string[];

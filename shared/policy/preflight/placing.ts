@@ -9,22 +9,27 @@ import { type Room, roomOn, roomWith } from "../kube/room.ts";
 import { isCompleted } from "../facts.ts";
 import { launcherOfHotplug } from "../kube/pod-kind.ts";
 import { type Around, CONSTRAINTS, type Obstacle, obstacleTo, type Spot } from "./constraints.ts";
+import { nodesOfSameCpu } from "./cpu.ts";
 import type { NeighbourPod, PreflightFacts, PreflightNode, PreflightPod, Volume } from "./facts.ts";
 import { nearOf } from "./near.ts";
 import type { RoomFound } from "./result.ts";
 import { unevenOf } from "./spread.ts";
 
-type World = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes">;
+export interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
+  /** Names of the nodes to prefer; absent: which CPU a node has does not matter. */
+  readonly sameCpu?: ReadonlySet<string>;
+}
 
 /** Where the search stands: what is taken so far. */
-interface Board {
+export interface Board {
   readonly rooms: ReadonlyMap<string, Room>;
   /** Without ended ones. */
   readonly pods: readonly NeighbourPod[];
 }
 
 /** By the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod is placed beside its source. */
-export function placeAll(moving: readonly PreflightPod[], w: World): ReadonlyMap<string, RoomFound> {
+export function placeAll(moving: readonly PreflightPod[], world: World): ReadonlyMap<string, RoomFound> {
+  const w = { ...world, sameCpu: nodesOfSameCpu(world.node, world.otherNodes) };
   const start = boardOf(w);
   let board = start;
   const found = new Map<string, RoomFound>();
@@ -38,13 +43,13 @@ export function placeAll(moving: readonly PreflightPod[], w: World): ReadonlyMap
   return found;
 }
 
-function boardOf({ otherNodes, otherPods, pods }: World): Board {
+export function boardOf({ otherNodes, otherPods, pods }: World): Board {
   const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
   const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
   return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isCompleted(pod)) };
 }
 
-function withPod({ rooms, pods }: Board, pod: NeighbourPod): Board {
+export function withPod({ rooms, pods }: Board, pod: NeighbourPod): Board {
   const room = rooms.get(pod.nodeName);
   const changed = room === undefined ? rooms : new Map(rooms).set(pod.nodeName, roomWith(room, pod));
   return { rooms: changed, pods: [...pods, pod] };
@@ -71,7 +76,7 @@ function volumesOf(pod: PreflightPod, { pods, volumes }: World): readonly Volume
   return volumes.filter(({ namespace, claim }) => namespace === pod.namespace && claims.has(claim));
 }
 
-function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
+export function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
   const around = aroundOf(pod, board, w);
   const free: Spot[] = [];
   let closest: (Obstacle & { readonly node: PreflightNode }) | undefined;
@@ -81,8 +86,11 @@ function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
     if (obstacle === undefined) free.push(spot);
     else if (closest === undefined || isCloser(obstacle, closest)) closest = { ...obstacle, node };
   }
-  const [best] = free.toSorted(mostRoomFirst);
-  if (best !== undefined) return { fits: true, node: best.node.name, nodes: free.length };
+  const same = free.filter(({ node }) => w.sameCpu?.has(node.name) !== false);
+  const [best] = (same.length > 0 ? same : free).toSorted(mostRoomFirst);
+  if (best !== undefined) {
+    return { fits: true, node: best.node.name, ...(same.length === 0 && { otherCpu: true }), nodes: free.length };
+  }
   if (closest === undefined) return { fits: false, nodes: 0 };
   const { node, constraint, message } = closest;
   return { fits: false, nodes: 0, closest: { node: node.name, constraint, message } };

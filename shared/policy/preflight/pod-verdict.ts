@@ -6,19 +6,21 @@
 import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
 import { isCompleted, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
-import { isOfLiveVm } from "../kube/pod-kind.ts";
+import { isLauncher, isOfLiveVm } from "../kube/pod-kind.ts";
 import { MIRROR_POD_ANNOTATION } from "../names.ts";
 import { refusedByBudget } from "./budgets.ts";
 import type { PreflightFacts, PreflightPod } from "./facts.ts";
+import { quotaFinding } from "./quotas.ts";
 import { REMEDY } from "./remedies.ts";
 import type { EvictionPreview, Outcome, PodVerdict } from "./result.ts";
 import { type Ruled, ruleOn, type Ruling } from "./subject.ts";
+import { hangingIn } from "./terminating.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
 
 export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
   const ruled = ruleOn(pod, f);
-  const found = leftInPlace(pod, f) ?? evicted(pod, ruled, f);
+  const found = leftInPlace(pod, f) ?? { ...evicted(pod, ruled, f), ...hanging(pod, f) };
   const { namespace, name } = pod;
   return { namespace, name, ...(ruled.vmi && { vmi: ruled.vmi.name }), ...found };
 }
@@ -59,13 +61,41 @@ function blocked(reason: keyof typeof REMEDY, message: string): Found {
 function evicted(pod: PreflightPod, { ruling, vmi }: Ruled, f: PreflightFacts): Found {
   if (ruling.verdict === "Deny") {
     const { reason, message } = ruling;
-    return { ...refused(ruling, vmi, f), eviction: { allowed: false, reason, message } };
+    const found = refused(ruling, vmi, f);
+    return { ...(overQuota(pod, found, f) ?? found), eviction: { allowed: false, reason, message } };
   }
   const refusal = refusedByBudget(pod, f.budgets);
   if (refusal !== undefined) return { ...ofBudget(refusal), eviction: refusal };
   const { reason, warnings } = ruling;
   const [message] = warnings;
-  return { ...allowed(pod, ruling), eviction: { allowed: true, reason, ...(message !== undefined && { message }) } };
+  const found = orphaned(pod, { ruling, ...(vmi && { vmi }) }, f) ?? allowed(pod, ruling);
+  return { ...found, eviction: { allowed: true, reason, ...(message !== undefined && { message }) } };
+}
+
+/** A VM whose target pod would not be created. */
+function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Found | undefined {
+  if (!isLauncher(pod) || (outcome !== "Moves" && outcome !== "Waits")) return undefined;
+  const { refusal } = quotaFinding(pod, f);
+  return refusal === undefined ? undefined : blocked("QuotaExceeded", refusal);
+}
+
+/** A drain waits for a pod that is deleted already as for any other. */
+function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
+  const { cause, message = "" } = hangingIn(pod, f) ?? {};
+  return cause === undefined ? undefined : blocked(cause, message);
+}
+
+/**
+ * A launcher pod that outlives its VMI. KubeVirt's webhook looks for the VMI by name: without one it refuses every eviction, and
+ * one of another UID answers for this pod.
+ * Upstream: `admitLauncherPod` of KubeVirt's pod eviction admitter.
+ */
+function orphaned(pod: PreflightPod, { ruling, vmi }: Ruled, { settings }: PreflightFacts): Found | undefined {
+  if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
+  const answer = vmi && FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)];
+  if (answer === "allow" || answer === "shutdown") return undefined;
+  const missing = vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`;
+  return blocked("Orphaned", `${missing}: KubeVirt's webhook refuses every eviction of this launcher pod`);
 }
 
 function ofBudget({ reason, message = reason }: EvictionPreview): Found {

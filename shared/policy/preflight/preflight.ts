@@ -5,25 +5,26 @@
 import { keyOf, type VmiFacts } from "../facts.ts";
 import { isLauncher } from "../kube/pod-kind.ts";
 import { durationOf } from "./duration.ts";
-import type { PreflightFacts, PreflightPod } from "./facts.ts";
+import type { PreflightFacts } from "./facts.ts";
 import { placeAll } from "./placing.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
+import { heldByBudgets } from "./replacements.ts";
 import type { NodeVerdict, Outcome, PodVerdict, Preflight } from "./result.ts";
-
-interface Judged {
-  readonly pod: PreflightPod;
-  readonly verdict: PodVerdict;
-}
+import { type Judged, unknownOf } from "./unknown.ts";
 
 export function preflight(f: PreflightFacts): Preflight {
   const judged = f.pods.map((pod) => ({ pod, verdict: verdictOfPod(pod, f) }));
   const moving = judged.filter(needsRoom).map(({ pod }) => pod);
   const rooms = placeAll(moving, f);
+  const held = heldByBudgets(
+    judged.filter(isEvicted).map(({ pod }) => pod),
+    f,
+  );
   const pods = judged.map(({ pod, verdict }) => {
-    const room = rooms.get(pod.uid);
+    const room = rooms.get(pod.uid) ?? held.get(pod.uid)?.room;
     return room === undefined ? verdict : { ...verdict, room };
   });
-  const unknown = unknownOf(moving, f);
+  const unknown = unknownOf({ judged, moving, pods, held }, f);
   const verdict = verdictOf(pods, unknown);
   const time = durationOf(vmisOf(pods, f), f);
   const counts = countsOf(pods);
@@ -36,11 +37,8 @@ function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
 }
 
-function unknownOf(moving: readonly PreflightPod[], { unread }: PreflightFacts): readonly string[] {
-  const unchecked = moving.flatMap((pod) =>
-    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
-  );
-  return [...unread, ...unchecked];
+function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
+  return (outcome === "Evicted" || outcome === "ShutsDown") && !pod.deleting;
 }
 
 function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
@@ -53,7 +51,10 @@ function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): Nod
 
 function vmisOf(pods: readonly PodVerdict[], { vmis }: PreflightFacts): readonly VmiFacts[] {
   const moving = new Set(
-    pods.flatMap(({ namespace, vmi, room }) => (vmi !== undefined && room ? [keyOf({ namespace, name: vmi })] : [])),
+    pods.flatMap(({ namespace, vmi, outcome, room }) => {
+      const isToMove = (outcome === "Moves" || outcome === "Waits") && room !== undefined;
+      return vmi !== undefined && isToMove ? [keyOf({ namespace, name: vmi })] : [];
+    }),
   );
   return vmis.filter((vmi) => moving.has(keyOf(vmi)));
 }
@@ -71,12 +72,12 @@ function summaryOf(
   pods: readonly PodVerdict[],
 ): string {
   const { Moves = 0, Waits = 0, ShutsDown = 0, Blocked = 0 } = counts;
-  const homeless = pods.filter(({ room }) => room?.fits === false).length;
+  const homeless = pods.filter(({ room }) => room?.fits === false);
   switch (verdict) {
     case "Blocks":
       return `a drain of ${node} does not end: ${count(Blocked, "pod")} cannot be evicted until a person changes something`;
     case "NoRoom":
-      return `a drain of ${node} does not end: no other node has room for ${count(homeless, "VM")} of it`;
+      return `a drain of ${node} does not end: no other node has room for ${homelessIn(homeless)}`;
     case "Unknown":
       return `nothing is in the way of a drain of ${node} as far as can be seen, but not everything can`;
     case "DrainsWithShutdowns":
@@ -84,6 +85,13 @@ function summaryOf(
     case "Drains":
       return `${node} can be drained; VMs that move: ${Moves + Waits}, that are shut down: none`;
   }
+}
+
+function homelessIn(homeless: readonly PodVerdict[]): string {
+  const vms = homeless.filter(({ vmi }) => vmi !== undefined).length;
+  const pods = homeless.length - vms;
+  const waiting = `the replacements that ${count(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
+  return [...(vms > 0 ? [`${count(vms, "VM")} of it`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
 }
 
 function count(number: number, what: string): string {

@@ -28,6 +28,8 @@ export interface RoomFound {
   readonly fits: boolean;
   /** One that has room; the scheduler may choose another. */
   readonly node?: string;
+  /** Every node that has room has another CPU, by its labels: whether the VM can go there is not known. */
+  readonly otherCpu?: boolean;
   /** How many of the other nodes have room for it, with the VMs before it placed. */
   readonly nodes: number;
   /** There is room for it, but not with the other VMs of the node. */
@@ -53,7 +55,7 @@ export interface PodVerdict {
   readonly remedy?: string;
   /** Absent: a drain does not ask for it. */
   readonly eviction?: EvictionPreview;
-  /** Of VMs that are to move. */
+  /** Of VMs that are to move, and of pods whose budget waits for a replacement that has none. */
   readonly room?: RoomFound;
 }
 

@@ -61,13 +61,21 @@ function waiting(words: string): Place {
 }
 
 function moving(subject: Subject): Place | undefined {
-  const { migration } = subject;
+  const { migration, evacuation } = subject;
   if (migration === undefined) return undefined;
+  const why = WAITS.get(evacuation?.status.reason ?? "");
+  if (why !== undefined && !PHASES.has(migration.phase)) return { mood: "waiting", stage: 0.1, words: why };
   if (migration.phase === "Pending") return { mood: "waiting", stage: 0.1, words: QUEUED };
   const [stage, words, preposition] = PHASES.get(migration.phase) ?? OTHERWISE;
   const target = targetOf(subject);
   return { mood: "moving", stage, words: target === undefined ? words : `${words} ${preposition} ${target}` };
 }
+
+/** By the reason of its Evacuation: the migration itself says nothing of this. */
+const WAITS: ReadonlyMap<string, string> = new Map([
+  ["KubeVirtBackoff", "waits for the end of KubeVirt's back-off"],
+  ["KubeVirtNotAnswering", "waits for virt-controller, which does not answer"],
+]);
 
 const QUEUED = "waits in KubeVirt's queue";
 

@@ -5,7 +5,7 @@
  * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped,
  * which an administrator may want. An expression cannot be evaluated here: one that is not the shipped one is a remark.
  */
-import { GUARD_CAUSES, isGuardOn } from "../guard/guarded.ts";
+import { GUARD_CAUSES, isGateOn } from "../guard/guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../names.ts";
 import type {
   Findings,
@@ -38,7 +38,7 @@ export const SHIPPED = {
     operation: "DELETE",
     resource: "pods",
     failurePolicy: "Ignore",
-    timeoutSeconds: 30,
+    timeoutSeconds: 10,
     conditions: [
       "oldObject.?metadata.?labels[?'kubevirt.io'].orValue('') in ['virt-launcher', 'hotplug-disk']",
       "request.userInfo.username in ['system:kube-scheduler', 'system:serviceaccount:kube-system:node-controller', " +
@@ -76,8 +76,8 @@ export function compareWebhook(installed: Installation, expected: WebhookExpecta
 function absent({ door, settings }: WebhookExpectation): Required<Findings> {
   const { object } = SHIPPED[door];
   if (door === "evictions") return { problems: [`${object}: there is no such object: see webhook.yaml`], remarks: [] };
-  const isWanted = GUARD_CAUSES.some((cause) => isGuardOn(cause, settings));
-  const remark = `${object}: there is no such object, so no deletion is held: see optional/guard`;
+  const isWanted = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+  const remark = `${object}: there is no such object, so no deletion is refused: see optional/guard`;
   return { problems: [], remarks: isWanted ? [remark] : [] };
 }
 

@@ -11,7 +11,8 @@ import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
 import { evacuations } from "../../../infra/tools/evacuations.ts";
 import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../../../infra/tools/control-plane.ts";
 import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
 import { NAMESPACE } from "../stage.ts";
 import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "../vm.ts";
@@ -27,7 +28,7 @@ const logged: string[] = [];
 
 beforeAll(async () => {
   const [east, west] = await Promise.all(
-    NAMES.map(() => startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05 })),
+    NAMES.map(() => startSandboxAsChosen({ migrationSeconds: 0.1, terminationSeconds: 0.05 })),
   );
   if (east === undefined || west === undefined) throw new Error("no sandboxes");
   clusters = { east, west };
@@ -61,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await worker.stop();
-  await clusters.west.stop();
+  await Promise.all(NAMES.map((name) => clusters[name].stop()));
 });
 
 function reconcile(name: Name, token = `the-token-of-${name}`) {
@@ -74,7 +75,7 @@ test("a token opens its own cluster only", async () => {
 });
 
 test("with one API server gone, the other cluster's evictions, ticks and reconciles go on", async () => {
-  await clusters.east.stop();
+  await clusters.east.apiServer.suspend();
   const gone = await reconcile("east");
   expect(gone.status).toBe(503);
   expect(await gone.json()).toEqual({

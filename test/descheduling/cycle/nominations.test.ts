@@ -49,7 +49,9 @@ test.each([
   ["the target of a migration",                        VM,              [moving("node02", "pod-web", "other")], false],
   ["on its VMI's node, not one of its active pods",    VM,              [moving("node01", "other")],            false],
   ["a launcher pod whose VMI is not known",            VM,              [],                                     false],
-  ["a target that has ended",                          vmPod("web", { phase: "Succeeded" }), [],                true ],
+  ["a launcher pod that has ended",                    vmPod("web", { phase: "Succeeded" }), [],                false],
+  ["… and asks for it",                                vmPod("web", { phase: "Failed", annotations: { "descheduler.alpha.kubernetes.io/evict": "" } }), [], false],
+  ["another pod that has ended",                       plainPod("web", { phase: "Succeeded" }), [],             true ],
 ] as const)("%s: nominated %4$s", (_, pod, vmis, expected) => {
   expect(nominated({ pods: [pod], vmis })).toEqual(expected ? ["vms/Everything node01/pod-web"] : []);
 });

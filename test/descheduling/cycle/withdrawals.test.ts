@@ -21,6 +21,7 @@ const running = { phase: "Migrating", reason: "Running" } as const;
 test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: number, wanted: string | undefined, unwanted: string | undefined]>([
   ["not looked at yet",             {},                             {},                                          60,  undefined, "NotWanted"],
   ["pending",                       {},                             { phase: "Pending" },                        60,  undefined, "NotWanted"],
+  ["virt-controller is away",       {},                             { phase: "Migrating", reason: "KubeVirtNotAnswering" }, 60, undefined, "NotWanted"],
   ["in KubeVirt's queue",           {},                             { phase: "Migrating", reason: "Queued" },    60,  undefined, "NotWanted"],
   ["blocked",                       {},                             { phase: "Blocked" },                        60,  undefined, "NotWanted"],
   ["migrating",                     {},                             running,                                     60,  undefined, undefined  ],

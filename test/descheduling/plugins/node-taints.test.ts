@@ -36,7 +36,7 @@ const rows: readonly (readonly [string, readonly Taint[], readonly DeschedulerPo
   ["others are included",                       [TAINT],          [p1, p2, p4],  { includedTaints: ["testTaint2=test2"] },             []],
   ["included by key and value",                 [TAINT],          [p1, p2],      { includedTaints: ["testTaint1=test1"] },             ["p2"]],
   ["included by key",                           [TAINT],          [p1, p2],      { includedTaints: ["testTaint1"] },                   ["p2"]],
-  ["pods that have failed too, if owned",       [TAINT],          [pod("a", { phase: "Failed" })], {},                                ["a"]],
+  ["pods that have ended: not since 0.34",      [TAINT],          [pod("a", { phase: "Failed" }), pod("b", { phase: "Succeeded" })], {}, []],
 ];
 
 test.each(rows)("%s", (...[, taints, pods, tweak, expected]) => {

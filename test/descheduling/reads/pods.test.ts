@@ -79,6 +79,7 @@ describe("a field", () => {
     ["requests",               { spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "0.1", memory: "1Ki" } } }, { resources: {} }, {}] } }, { requests: { cpu: 100, memory: 1024 }, qosClass: "Burstable" }],
     ["… of a sidecar",         { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
     ["… of overhead",          { spec: { containers: [{}], overhead: { cpu: "250m" } } }, { requests: { cpu: 250 } }],
+    ["… written as numbers",   { spec: { containers: [{ resources: { requests: { cpu: 0.1, memory: 1024 } } }], overhead: { cpu: 1 } } }, { requests: { cpu: 1100, memory: 1024 }, qosClass: "Burstable" }],
     ["… of the pod itself",    { spec: { containers: [{ resources: { requests: { cpu: "9" } } }], resources: { requests: { cpu: "1" }, limits: { memory: "1" } } } }, { requests: { cpu: 1000 }, qosClass: "Burstable" }],
     ["QoS class as reported",  { spec: { containers: [{ resources: { requests: { cpu: "1" } } }] }, status: { qosClass: "Guaranteed" } }, { requests: { cpu: 1000 }, qosClass: "Guaranteed" }],
     ["emptyDir",               { spec: { volumes: [{ name: "v", configMap: {} }, { name: "e", emptyDir: {} }] } }, { localStorage: true }],

@@ -4,6 +4,7 @@
  */
 import * as fc from "fast-check";
 import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
+import { isLauncher, vmiNameOf } from "../../../shared/policy/kube/pod-kind.ts";
 import { matches } from "../../../shared/policy/kube/selector.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../policy/fixtures.ts";
@@ -14,7 +15,13 @@ const anyVm = fc.record({
   strategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "None", "External"),
   migratable: fc.constantFrom(true, true, true, false),
   /** `Arriving`: its target pod is on the node. */
-  state: fc.constantFrom("Running", "Running", "Running", "Marked", "BackingOff", "BackedUp", "Arriving", "Gone"),
+  state: fc.oneof(
+    {
+      arbitrary: fc.constantFrom("Running", "Running", "Running", "Marked", "BackingOff", "BackedUp", "Arriving"),
+      weight: 19,
+    },
+    { arbitrary: fc.constant("Gone"), weight: 1 },
+  ),
 });
 
 const anyPlain = fc.record({
@@ -25,16 +32,35 @@ const anyPlain = fc.record({
   budgets: fc.constantFrom("None", "None", "Spare", "Exhausted", "Two"),
 });
 
+/** Of one budget that lets one of them go at a time. */
+const anyOfQuorum = fc.record({
+  owner: fc.constantFrom("ReplicaSet", "ReplicaSet", "ReplicaSet", "None"),
+  mirror: fc.constant(false),
+  localStorage: fc.constant(false),
+  phase: fc.constant("Running"),
+  budgets: fc.constant("Shared"),
+});
+
+interface AnyPlain {
+  readonly owner: string;
+  readonly mirror: boolean;
+  readonly localStorage: boolean;
+  readonly phase: string;
+  readonly budgets: string;
+}
+
 export const anyDrain = fc.record({
   vms: fc.array(anyVm, { maxLength: 3 }),
-  plain: fc.array(anyPlain, { maxLength: 2 }),
+  plain: fc.oneof(
+    { arbitrary: fc.array<AnyPlain>(anyPlain, { maxLength: 2 }), weight: 4 },
+    { arbitrary: fc.array<AnyPlain>(anyOfQuorum, { minLength: 2, maxLength: 3 }), weight: 1 },
+  ),
   otherNode: fc.constantFrom("Open", "Open", "Open", "Cordoned"),
   force: fc.boolean(),
   deleteEmptyDirData: fc.boolean(),
 });
 type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never;
 type AnyVm = AnyDrain["vms"][number];
-type AnyPlain = AnyDrain["plain"][number];
 
 const OTHER = "node02";
 
@@ -74,19 +100,35 @@ function putVm(fake: FakeCluster, name: string, { strategy, migratable, state }:
 function putPlain(fake: FakeCluster, name: string, one: AnyPlain): void {
   const owners = one.owner === "None" ? [] : [owner({ kind: one.owner, name: "o", uid: "o" })];
   const annotations: Record<string, string> = one.mirror ? { "kubernetes.io/config.mirror": "x" } : {};
-  const labels = { app: name };
+  const labels = { app: one.budgets === "Shared" ? SHARED : name };
   const plain = {
     ...pod({ name, uid: name, phase: one.phase, labels, annotations, owners }),
     localStorage: one.localStorage,
   };
   fake.pods.put(plain);
-  const names = { None: [], Spare: ["a"], Exhausted: ["a"], Two: ["a", "b"] }[one.budgets];
+  const names = { Spare: ["a"], Exhausted: ["a"], Two: ["a", "b"] }[one.budgets] ?? [];
   const status = { disruptionsAllowed: one.budgets === "Exhausted" ? 0 : 1 };
   const selector = { matchLabels: labels, matchExpressions: [] };
   for (const each of names) {
     const key = { name: `${name}-${each}`, uid: `${name}-${each}` };
     fake.budgets.put(budget({ ...key, managedByUs: false, owners: [], selector, status }));
   }
+  if (one.budgets === "Shared") share(fake, 1);
+}
+
+const SHARED = "shared";
+
+function share(fake: FakeCluster, disruptionsAllowed: number): void {
+  const selector = { matchLabels: { app: SHARED }, matchExpressions: [] };
+  const status = { disruptionsAllowed };
+  fake.budgets.put(budget({ name: SHARED, uid: SHARED, managedByUs: false, owners: [], selector, status }));
+}
+
+/** An evicted pod takes its disruption, and its replacement gives it back, where it finds a node. */
+function spend(one: PodFacts, fake: FakeCluster): void {
+  if (one.labels["app"] !== SHARED || isCompleted(one) || one.phase === "Pending") return;
+  const isRoom = fake.nodes.get({ name: OTHER })?.unschedulable === false;
+  share(fake, isRoom && one.owners.length > 0 ? 1 : 0);
 }
 
 export interface Drain {
@@ -146,16 +188,23 @@ function refusedByKubectl({ force, deleteEmptyDirData }: AnyDrain) {
   };
 }
 
-/** The webhook, then the registry; budgets have recovered since the last round. */
+/** The webhooks, then the registry; budgets have recovered since the last round. */
 async function evict(one: PodFacts, fake: FakeCluster, doors: FakeDoors): Promise<void> {
+  if (isOrphaned(one, fake)) return;
   const { text } = await doors.evict(evictionOf(one));
   const isFree = isCompleted(one) || one.phase === "Pending" || isSpared(one, fake.budgets.list());
   if (!text.includes('"allowed":true') || !isFree) return;
   fake.pods.delete(one);
+  spend(one, fake);
   for (const { namespace, name, nodeName, activePods } of fake.vmis.list()) {
     if (nodeName === NODE && one.uid in activePods && !isCompleted(one))
       fake.change({ namespace, name }, { phase: "Succeeded" });
   }
+}
+
+/** KubeVirt's webhook asks for the VMI of a launcher pod first of all, and refuses if there is none. */
+function isOrphaned(one: PodFacts, fake: FakeCluster): boolean {
+  return isLauncher(one) && fake.vmis.get({ ...one, name: vmiNameOf(one) ?? "" }) === undefined;
 }
 
 function isSpared(one: PodFacts, budgets: readonly BudgetFacts[]): boolean {

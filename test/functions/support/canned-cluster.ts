@@ -23,6 +23,7 @@ export type Question =
   | "list"
   | "event"
   | "webhooks"
+  | "access"
   | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
@@ -93,6 +94,7 @@ const GOOD: Record<Question, Behaviour> = {
   event: json({}, 201),
   // Nothing is known of them.
   webhooks: status(403, "Forbidden"),
+  access: json({ status: { allowed: true } }, 201),
   other: notFound,
 };
 
@@ -119,8 +121,9 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],
   [/^GET .*\/validatingwebhookconfigurations\/[^/]+$/, "webhooks"],
+  [/^POST .*\/selfsubjectaccessreviews$/, "access"],
 ];
 
-export function questionOf({ method, path }: StubRequest): Question {
+export function questionOf({ method, path }: Pick<StubRequest, "method" | "path">): Question {
   return QUESTIONS.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? "other";
 }

@@ -1,5 +1,6 @@
 /** One canned cluster and the doors to it, until the test ends. */
 import { onTestFinished } from "vitest";
+import type { Platform } from "../../../functions/env.ts";
 import { type CannedAnswers, startCannedCluster } from "./canned-cluster.ts";
 import { type Doors, entry, openDoors } from "./doors.ts";
 import type { Behaviour, StubServer } from "./stub-server.ts";
@@ -10,7 +11,10 @@ export async function startForTest(answers?: CannedAnswers | Behaviour): Promise
   return server;
 }
 
-export async function openCanned(answers?: CannedAnswers | Behaviour): Promise<[StubServer, Doors]> {
+export async function openCanned(
+  answers?: CannedAnswers | Behaviour,
+  instead?: Partial<Platform>,
+): Promise<[StubServer, Doors]> {
   const server = await startForTest(answers);
-  return [server, openDoors({ CLUSTERS: { prod: entry(server.url) } })];
+  return [server, openDoors({ CLUSTERS: { prod: entry(server.url) } }, undefined, instead)];
 }

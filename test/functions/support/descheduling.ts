@@ -3,6 +3,7 @@
  * Owns: bringing that about, pods and the policy in it. Does not own: the cluster (test-cluster.ts), expectations.
  */
 import { dump } from "js-yaml";
+import { createBareNode } from "./bare-node.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
 import { type PolicyFile, policyOf } from "../../blackbox/descheduling-stage.ts";
 import { NAMESPACE, QUIET, startTestCluster, type TestCluster } from "./test-cluster.ts";
@@ -14,7 +15,7 @@ export const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 export async function startToDeschedule(): Promise<TestCluster> {
   const cluster = await startTestCluster(["optional/descheduling/descheduling.yaml"]);
   await cluster.configure({ ...QUIET, featureGates: BOTH });
-  await cluster.client.create(core.nodes, { metadata: { name: "node02" }, spec: {} });
+  await createBareNode(cluster.client, "node02");
   const status = { status: { conditions: [{ type: "Ready", status: "True" }] } };
   for (const name of ["node01", "node02"])
     await cluster.client.patch(core.nodes, { name }, { type: "merge", body: status }, { subresource: "status" });

@@ -73,6 +73,9 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
       now += ms;
       await setImmediate();
     },
+    timeout: (ms) => AbortSignal.timeout(ms),
+    // Clusters in the order of their names.
+    random: () => 0,
     log: (line) => void log.push(line),
     ...instead,
   };
@@ -95,8 +98,8 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
 }
 
 /** `CLUSTERS` may be given as an object. */
-export function openDoors({ CLUSTERS, ...others }: TestEnv, before?: Before): Doors {
-  const { platform, context, world } = newPlatform(before);
+export function openDoors({ CLUSTERS, ...others }: TestEnv, before?: Before, instead?: Partial<Platform>): Doors {
+  const { platform, context, world } = newPlatform(before, NOW, instead);
   const state = newIsolateState();
   const app = createApp(platform, state);
   const text = typeof CLUSTERS === "string" ? CLUSTERS : JSON.stringify(CLUSTERS);

@@ -3,7 +3,7 @@
  * Owns: the target they are opened for. Does not own: routes, tokens (doors.ts).
  */
 import { type Context, Hono } from "hono";
-import { reviewDeletionRequest } from "../../../functions/deletions/deletions.ts";
+import { reviewDeletionRequest } from "../../../functions/deletions.ts";
 import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
 import { clusterMetrics } from "../../../functions/metrics.ts";
@@ -49,7 +49,7 @@ export function objectOf(pod: PodFacts): unknown {
 /** `before`: told, too, when the connection ends, in milliseconds since the epoch. */
 export function openFakeDoors(
   fake: FakeCluster,
-  before: (request: string, endsAt: number) => ReturnType<Before> = () => undefined,
+  before: (request: string, endsAt: number, scope?: unknown) => ReturnType<Before> = () => undefined,
   tweak: { readonly token?: string } = {},
 ): FakeDoors {
   const { platform, context, world } = newPlatform(undefined, NOW);
@@ -58,15 +58,19 @@ export function openFakeDoors(
     ...targetOf("prod", { ...entry("https://fake"), ...tweak, headers: {} }, { env: {}, platform, state }),
     connect: (seconds) => {
       const endsAt = platform.now().getTime() + seconds * 1000;
-      return connectTo(fake, (request) => before(request, endsAt));
+      return connectTo(fake, (request, scope) => before(request, endsAt, scope));
     },
   };
   fake.now = platform.now;
   const app = new Hono<{ Bindings: Env }>();
-  app.post("/evictions", (c) => reviewEvictionRequest(c, target, platform.now()));
-  app.post("/deletions/:waited", (c) => {
-    return reviewDeletionRequest(c, target, new Date(platform.now().getTime() - Number(c.req.param("waited")) * 1000));
-  });
+  const received = async (c: Context, waited = 0) => {
+    const arrived = new Date(platform.now().getTime() - waited * 1000);
+    return { arrived, body: await c.req.text(), held: state.budget.openReview(arrived) };
+  };
+  app.post("/evictions", async (c) => reviewEvictionRequest(c, target, await received(c)));
+  app.post("/deletions/:waited", async (c) =>
+    reviewDeletionRequest(c, target, await received(c, Number(c.req.param("waited")))),
+  );
   app.post("/reconcile", (c) => reconcileNow(c, target));
   app.get("/metrics", (c) => clusterMetrics(c, target));
   app.get("/readyz", (c) => clusterReadyz(c, target));
@@ -85,7 +89,7 @@ export function openFakeDoors(
     ...world,
     target,
     evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
-    delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=30s`, "POST", review),
+    delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=10s`, "POST", review),
     explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
     explainNode: (node) => ask(`/nodes/${node}`, "GET"),
     cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),

@@ -68,8 +68,8 @@ export async function review(doors: Doors, body: Json = evictionReview(), asked:
 }
 
 /** The review that denies, as the API server reads it. */
-export function refusal(message: unknown): Json {
-  const response = { uid: UID, allowed: false, status: { code: 429, reason: "TooManyRequests", message } };
+export function refusal(message: unknown, more: Json = {}): Json {
+  const response = { uid: UID, allowed: false, status: { code: 429, reason: "TooManyRequests", message }, ...more };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 

@@ -4,6 +4,7 @@
  * Owns: starting it, objects in it. Does not own: the doors (doors.ts).
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { createBareNode } from "./bare-node.ts";
 import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
 import { systemClock } from "../../../infra/sandbox/actors/clock.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
@@ -30,6 +31,8 @@ export interface TestVm {
 
 export interface TestCluster {
   readonly client: KubeClient;
+  /** Of an administrator. */
+  readonly kubeconfig: string;
   /** For `CLUSTERS`, with the shipped service account's token. */
   readonly entry: ReturnType<typeof entry>;
   /** A VMI on node01 and its launcher pod; resolves to the pod's key. */
@@ -57,10 +60,11 @@ export async function startTestCluster(optional: readonly string[] = [], clock =
   const site = { url: "https://127.0.0.1:1/clusters/prod", webhookToken: TOKENS.webhookToken };
   const { token } = await applyLifeboat(client, { ...site, caPem: sandbox.caPem, optional });
   await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
-  await client.create(core.nodes, { metadata: { name: "node01" }, spec: {} });
+  await createBareNode(client, "node01");
   const vmis = kubevirt.virtualMachineInstances;
   return {
     client,
+    kubeconfig: sandbox.kubeconfig,
     entry: entry(sandbox.url, { token }),
     async createVm(vm) {
       const { metadata } = await client.create(vmis, vmiOf(vm));

@@ -18,6 +18,9 @@ export const BOUND_SERVER = "https://kubernetes.default.svc";
 /** The request to Lifeboat in whose course something happens: also what goes on after its answer. */
 export const origin = new AsyncLocalStorage<number>();
 
+/** Reviews of tokens and of access: asked by POST, and they change nothing. */
+const QUESTION = /^\/apis\/(?:authorization|authentication)\.k8s\.io\//;
+
 export interface Asked {
   readonly origin: number | undefined;
   readonly request: string;
@@ -34,15 +37,20 @@ export const hostility = fc.record({
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
 
+/** `never`: what becomes of a request that is never answered; absent: its deadline ends it. */
+export interface HostileClock extends Pick<VirtualClock, "sleep"> {
+  readonly never?: () => Promise<never>;
+}
+
 export class HostileCluster {
   readonly asked: Asked[] = [];
   /** What is wrong with our own requests to it. */
   readonly problems: string[] = [];
   readonly #store: Store;
   readonly #hostility: Hostility;
-  readonly #clock: Pick<VirtualClock, "sleep">;
+  readonly #clock: HostileClock;
 
-  constructor(drawn: Hostility, clock: Pick<VirtualClock, "sleep">) {
+  constructor(drawn: Hostility, clock: HostileClock) {
     this.#store = new Store(drawn.cluster.collections);
     this.#hostility = drawn;
     this.#clock = clock;
@@ -57,7 +65,8 @@ export class HostileCluster {
     const event = method === "POST" && url.pathname.endsWith("/events");
     const { behaviour: all } = this.#hostility;
     const misbehave = all[this.asked.length % Math.max(all.length, 1)];
-    this.asked.push({ origin: origin.getStore(), request, write: method !== "GET" && !dryRun, event });
+    const write = method !== "GET" && !dryRun && !QUESTION.test(url.pathname);
+    this.asked.push({ origin: origin.getStore(), request, write, event });
     const body = typeof init.body === "string" ? parsedJson(init.body) : undefined;
     const good = this.#store.answer({ method, path: url.pathname, query: url.searchParams, body });
     const reply = { code: good.code, text: withCanaries(JSON.stringify(good.body)) };
@@ -85,7 +94,8 @@ export class HostileCluster {
       // eslint-disable-next-line typescript/prefer-promise-reject-errors -- as fetch does
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-    await Promise.race([aborted, ...(seconds === Infinity ? [] : [this.#clock.sleep(seconds * 1000)])]);
+    const ending = seconds === Infinity ? this.#clock.never?.() : this.#clock.sleep(seconds * 1000);
+    await Promise.race([aborted, ...(ending === undefined ? [] : [ending])]);
   }
 
   /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as another user. */

@@ -4,12 +4,14 @@
  */
 import { setTimeout } from "node:timers/promises";
 import { startStubServer, type StubServer } from "../../functions/support/stub-server.ts";
-import { type HostileCluster, SERVER } from "./hostile-cluster.ts";
+import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
 /** By the real clock nothing takes long: what is slow is so for a moment, and what never answers hangs up. */
 const SLOW_MS = 20;
-const NEVER_MS = 200;
-export const quickly = { sleep: (ms: number) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)) };
+export const quickly: HostileClock = {
+  sleep: (ms) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)),
+  never: () => Promise.reject(new TypeError("it hangs up")),
+};
 
 export async function startHostileServer(cluster: () => Pick<HostileCluster, "fetch">): Promise<StubServer> {
   return await startStubServer(({ method, path, query, headers, body }) => async (outgoing) => {
@@ -20,7 +22,7 @@ export async function startHostileServer(cluster: () => Pick<HostileCluster, "fe
         method,
         headers: Object.fromEntries(sent),
         redirect: "manual",
-        signal: AbortSignal.timeout(NEVER_MS),
+        signal: new AbortController().signal,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const answered = { "content-type": "application/json", ...Object.fromEntries(response.headers) };

@@ -87,8 +87,10 @@ function facts(tweak: Partial<BlockedFacts> = {}): BlockedFacts {
   return { vmi: listed, launchers: [pod()], attempts: 0, settings: settings(), now: NOW, ...tweak };
 }
 
-function unschedulable(tweak: Partial<PodFacts> = {}) {
-  return { launchers: [pod(), { ...target, unschedulable: "0/3 nodes are available", ...tweak }] };
+/** Its target pod, without a node for so many seconds. */
+function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
+  const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
+  return { launchers: [pod(), { ...target, unschedulable, ...tweak }] };
 }
 
 describe("why an unfinished migration cannot begin", () => {
@@ -109,9 +111,12 @@ describe("why an unfinished migration cannot begin", () => {
     ["… for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
     ["… but it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
     ["… and has ended",                      { ...old, blockedBy: quota, phase: "Failed" }, {},                 undefined],
-    ["no node for its target pod",           scheduling,                                 unschedulable(),       UNSCHEDULABLE],
-    ["… which is on its way out",            scheduling,                                 unschedulable({ deleting: true }), undefined],
-    ["… which KubeVirt does not list",       scheduling,                                 unschedulable({ uid: "forged" }), undefined],
+    ["no node for its target pod, at first sight", scheduling,                           unplaced(0),           undefined],
+    ["… for less than stuckSeconds",         scheduling,                                 unplaced(179),         undefined],
+    ["… for stuckSeconds",                   scheduling,                                 unplaced(180),         UNSCHEDULABLE],
+    ["… since nobody knows when: as old as the migration", scheduling,                   { launchers: [{ ...target, unschedulable: { message: "0/3 nodes are available", since: "" } }] }, UNSCHEDULABLE],
+    ["… which is on its way out",            scheduling,                                 unplaced(999, { deleting: true }), undefined],
+    ["… which KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
     ["… which may be scheduled yet",         scheduling,                                 { launchers: [pod(), target] }, undefined],
     ["it waits, the queue was not read",     old,                                        { stalledSince: time(-999) }, undefined],
     ["it waits, the cluster's limit is full", old,                                       { ...stalled, queue: FULL }, undefined],

@@ -24,6 +24,7 @@ const resting = endedEvacuation("Abandoned", {
   spec: { requestedBy: "jane" },
   status: { attempts: 5, nextAttemptTime: time(9) },
 });
+const nobodys = { ...resting, spec: { ...resting.spec, requestedBy: "" } };
 
 function begun(tweak: Partial<EvacuationWorld>) {
   const { chains } = planBeginnings(world(tweak));
@@ -41,6 +42,7 @@ const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected
   ["… pinned: people see what blocks it",  { vmis: [marked(PINNED)] },                                    MARK],
   ["… on a node with the drain taint",     { vmis: [marked()], ...drained },                              MARK],
   ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
+  ["… after one of which no one is known", { vmis: [marked()], evacuations: [nobodys] },                  "ApiEviction by KubeVirt"],
   ["… in a VMI read before the Evacuations", { vmis: [marked()], vmisAreNewer: false },                   "-"],
   ["… for a node that it has left",        { vmis: [marked({ evacuationNodeName: "node00" })] },          "-"],
   ["… known already",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],

@@ -26,7 +26,8 @@ describe("what can be tried again", () => {
     ["one that backs off",                [backingOff],                                             "TryNow"],
     ["one that migrates: nothing failed", [evacuation({ status: { phase: "Migrating" } })],         undefined],
     ["one that was abandoned",            [abandoned],                                              "BeginAnew"],
-    ["… and another one since",           [abandoned, endedEvacuation("Withdrawn", another)],       undefined],
+    ["… and one since was cancelled",     [abandoned, endedEvacuation("Withdrawn", another)],       "BeginAnew"],
+    ["one that was cancelled only",       [endedEvacuation("Withdrawn", another)],                  undefined],
     ["… and another one goes on",         [abandoned, evacuation(another)],                         undefined],
     ["… of another pod",                  [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],
   ])("%s", (_, evacuations, expected) => expect(retryOf(marked(), evacuations)?.retry).toBe(expected));

@@ -31,7 +31,7 @@ import { planned, statusAfter, world } from "../worlds.ts";
 const young = newborn({ createdAt: at(-4).getTime() });
 const failed = migration({ phase: "Failed", failureReason: "no room" });
 const counted = { lastFailedMigration: { name: failed.name, uid: failed.uid } };
-const old = migration({ phase: "Pending", createdAt: at(-200).getTime() });
+const old = migration({ phase: "Pending", evacuates: NODE, createdAt: at(-200).getTime() });
 const resting = { attempts: 2, phase: "BackingOff", message: "no room", nextAttemptTime: time(40) } as const;
 const exhausted = evacuation({ status: { ...resting, attempts: 5 } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
@@ -79,13 +79,13 @@ describe("the status", () => {
 
   // prettier-ignore
   test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, readonly string[], next: string | undefined]>([
-    ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True"],                 undefined],
-    ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True"], time(320)],
-    ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True"],                undefined],
-    ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True"],                time(20)],
-    ["the mark removed", evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True"],                time(40)],
-    ["the taint gone",   byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True"],                time(0)],
-    ["Gone",             evacuation(), { vmis: [] },                            ["Evacuated False", "Marked True"],                undefined],
+    ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True", "Released True"],                 undefined],
+    ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True", "Released False"], time(320)],
+    ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True", "Released True"],                undefined],
+    ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True", "Released False"],                time(20)],
+    ["the mark removed", evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True", "Released True"],                time(40)],
+    ["the taint gone",   byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True", "Released False"],                time(0)],
+    ["Gone",             evacuation(), { vmis: [] },                            ["Evacuated False", "Marked True", "Released True"],                undefined],
   ])("%s: its time, its conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
     const status = statusAfter(subject, tweak);
     expect(status.conditions.map((one) => `${one.type} ${one.status}`)).toEqual(conditions);
@@ -157,7 +157,13 @@ describe("a failed attempt", () => {
   test("one that was deleted because it was stuck is not counted again, nor those before it", () => {
     const before = evacuation({ status: { attempts: 1, ...counted } });
     const blockedBy = { type: "migrationRejectedByResourceQuota" };
-    const second = migration({ phase: "Pending", uid: "second", createdAt: at(-20).getTime(), blockedBy });
+    const second = migration({
+      phase: "Pending",
+      uid: "second",
+      evacuates: NODE,
+      createdAt: at(-20).getTime(),
+      blockedBy,
+    });
     const status = statusAfter(before, { migrations: [failed, second] });
     expect(status).toMatchObject({ attempts: 2, ...counted });
     for (const phase of ["Pending", "Failed"]) {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import { at, evacuation, marked, migration, vmi } from "../fixtures.ts";
-import { inShort, planned } from "../worlds.ts";
+import { course } from "../worlds.ts";
 
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 const byHand = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
@@ -27,10 +27,10 @@ test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, exp
   ["… there, and its pod is not listed any more", evacuation(), { vmis: [marked({ activePods: {} })], migrations: [arrived] }, "Migrating Succeeded"],
   ["… there",                                  evacuation(), { vmis: [marked({ phase: "Succeeded" })], migrations: [arrived] }, MOVED],
   ["… there, and its VMI is being deleted",    evacuation(), { vmis: [marked({ deleting: true })], migrations: [arrived] }, MOVED],
-  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Unmark, Withdrawn IntentWithdrawn, Count, tell"],
+  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, Count, tell; Unmark, Released"],
   ["received: not there yet",                  byHand,       { vmis: [vmi({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
   ["… marked by KubeVirt: no Evacuation yet",  byHand,       { vmis: [marked({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
   ["… just come, and that migration goes on",  evacuation(), { migrations: [received] },                                "Blocked BeingReceived, tell"],
   ["… has ended: that was no way out",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
   ["… has failed",                             evacuation(), { migrations: [{ ...received, phase: "Failed" }] },        CREATED],
-])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
+])("%s", (_, subject, tweak, expected) => expect(course(subject, tweak)).toBe(expected));

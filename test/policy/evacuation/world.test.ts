@@ -1,15 +1,18 @@
-/** Which Evacuations need more than their VMI to be read: a taint's is about a node, and a target pod may find none. */
+/** Which Evacuations need more than their VMI to be read: a taint's is about a node, a preemption may be over, and a target pod may find none. */
 import { expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { needsNode, needsPods } from "../../../shared/policy/evacuation/world.ts";
-import { evacuation, migration, settings } from "../fixtures.ts";
+import { evacuation, migration, NOW, settings, time } from "../fixtures.ts";
 
-test.each<[Cause, phase: string, node: boolean, pods: boolean]>([
-  ["ApiEviction", "Running", false, false],
-  ["ApiEviction", "Scheduling", false, true],
-  ["DrainTaint", "Running", true, false],
-  ["NoExecuteTaint", "Running", true, true],
-])("%s, its migration is %s: node %s, pods %s", (...[cause, phase, node, pods]) => {
-  const subject = evacuation({ spec: { cause } });
-  expect([needsNode(subject, settings()), needsPods(subject, [migration({ phase })])]).toEqual([node, pods]);
+test.each<[Cause, left: number, phase: string, node: boolean, pods: boolean]>([
+  ["ApiEviction", 0, "Running", false, false],
+  ["ApiEviction", 0, "Scheduling", false, true],
+  ["DrainTaint", 0, "Running", true, false],
+  ["NoExecuteTaint", 60, "Running", true, true],
+  ["Preemption", -29, "Running", false, false],
+  ["Preemption", -30, "Running", false, true],
+])("%s, its deadline in %d s, its migration is %s: node %s, pods %s", (...[cause, left, phase, node, pods]) => {
+  const subject = evacuation({ spec: { cause, deadline: time(left) } });
+  const migrations = [migration({ phase })];
+  expect([needsNode(subject, settings()), needsPods(subject, migrations, NOW)]).toEqual([node, pods]);
 });

@@ -22,6 +22,7 @@ import {
   time,
   vmi,
   without,
+  MARK_SEEN,
 } from "../fixtures.ts";
 
 const NONE = "Allow StrategyNone";
@@ -140,6 +141,8 @@ describe("an evacuation begins", () => {
 describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was %s", (phase) => {
   const rested = endedEvacuation(phase, { status: { attempts: 5, nextAttemptTime: time(100.2) } });
   const next = newborn({ uid: "next", name: "next" });
+  const left = { ...MARK_SEEN, type: "Released", status: "False" } as const;
+  const toBeReleased = { ...rested, status: { ...rested.status, conditions: [left] } };
   const ofFormer = {
     ...rested,
     spec: { ...rested.spec, pod: { uid: "x" } },
@@ -160,6 +163,8 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
     ["it would be shut down",                 { vmi: vmi(ifPossible) },             SHUTDOWN],
     ["KubeVirt has marked the VM again",      { vmi: marked() },                    BEGUN_BY_KUBEVIRT],
     ["… and has its Evacuation",              { vmi: marked(), evacuations: [rested, next] }, IN_PROGRESS],
+    ["its own mark is to be taken back",      { vmi: marked(), evacuations: [toBeReleased] }, BACKING_OFF],
+    ["… but another one goes on",             { vmi: marked(), evacuations: [toBeReleased, next] }, IN_PROGRESS],
   ])("%s", (_, tweak, expected) => expect(answerTo({ evacuations: [rested], ...tweak })).toBe(expected));
 
   test("the one that KubeVirt's mark begins inherits", () => {

@@ -1,4 +1,4 @@
-/** Deletions that do not ask: which are held, strategy × migratable × cause, and why each of the others is let go. */
+/** Deletions that do not ask: which are refused, strategy × migratable × cause, and why each of the others is let go. */
 import { describe, expect, test } from "vitest";
 import {
   decideDeletion,
@@ -18,7 +18,7 @@ import {
   disrupted,
   gatesBut,
   guarded,
-  held,
+  refused,
   MAINTENANCE,
   NODE_CONTROLLER,
   SCHEDULER,
@@ -48,9 +48,9 @@ import {
 const CELLS: Cells<string> = {
   //                       migratable                pinned
   None:                  { migratable: "StrategyNone", pinned: "StrategyNone"  },
-  LiveMigrate:           { migratable: "Hold",         pinned: "NotMigratable" },
-  LiveMigrateIfPossible: { migratable: "Hold",         pinned: "NotMigratable" },
-  External:              { migratable: "Hold",         pinned: "Hold"          },
+  LiveMigrate:           { migratable: "Refuse",         pinned: "NotMigratable" },
+  LiveMigrateIfPossible: { migratable: "Refuse",         pinned: "NotMigratable" },
+  External:              { migratable: "Refuse",         pinned: "Refuse"          },
 };
 
 describe.each(cellsOf(CELLS))("%s, %s: %s", (evictionStrategy, mobility, expected) => {
@@ -70,9 +70,9 @@ describe.each(cellsOf(CELLS))("%s, %s: %s", (evictionStrategy, mobility, expecte
 
 // prettier-ignore
 test.each([
-  ["the scheduler",                   SCHEDULER,                                                            "Hold"],
-  ["the node controller",             NODE_CONTROLLER,                                                      "Hold"],
-  ["the taint eviction controller",   TAINT_CONTROLLER,                                                     "Hold"],
+  ["the scheduler",                   SCHEDULER,                                                            "Refuse"],
+  ["the node controller",             NODE_CONTROLLER,                                                      "Refuse"],
+  ["the taint eviction controller",   TAINT_CONTROLLER,                                                     "Refuse"],
   ["an administrator",                "kubernetes-admin",                                                   "OtherRequester"],
   ["virt-controller",                 "system:serviceaccount:kubevirt:kubevirt-controller",                 "OtherRequester"],
   ["the namespace controller",        "system:serviceaccount:kube-system:namespace-controller",             "OtherRequester"],
@@ -83,7 +83,7 @@ test.each([
 
 test("the list of requesters is the administrator's", () => {
   const requester = "system:kube-controller-manager";
-  expect(answerTo({ requester, settings: guarded({ requesters: [requester] }) })).toBe("Hold");
+  expect(answerTo({ requester, settings: guarded({ requesters: [requester] }) })).toBe("Refuse");
 });
 
 function conditioned(tweak: Parameters<typeof condition>[1]) {
@@ -103,7 +103,6 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReaso
   ["no reason, as after a reset",                 { pod: pod({ disruptionTarget: without(condition("Preemption"), "reason") }) }, "NotADisruption", false],
   ["a reason that every object has",              conditioned({ reason: "constructor" }),                      "NotADisruption",    false],
   ["no gate, as by default",                      { settings: settings() },                                    "NotADisruption",    false],
-  ["mode Off",                                    { settings: guarded({ mode: "Off" }) },                      "GuardOff",          false],
   ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
   ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) }, "NotAVirtualMachine", false],
   ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],
@@ -124,7 +123,7 @@ describe("let go", () => {
   test.each(released)("%s", (_, tweak, reason, told) => {
     const decision = decideDeletion(deletion(tweak));
     expect([answer(decision), verbs(decision.story)]).toEqual([reason, told ? ["Event"] : []]);
-    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DisruptionNotHeld " : ""}\\|$`, "m"));
+    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DeletionAllowed " : ""}\\|$`, "m"));
   });
 
   test("a VM or a node that is gone", () => {
@@ -144,12 +143,12 @@ describe("let go", () => {
     [{ pod: target("Preemption", -121) },         "it has not moved within 120 s"],
   ])("%#: an Event says why, once a pod", (tweak, why) => {
     const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
-    const event = { type: "Warning", reason: "DisruptionNotHeld", occasion: POD_UID, message };
+    const event = { type: "Warning", reason: "DeletionAllowed", occasion: POD_UID, message };
     expect(only("Event", decideDeletion(deletion(tweak)).story)).toMatchObject([event]);
   });
 });
 
-describe("a taint that is gone: the taint manager is told no, at once", () => {
+describe("a taint that is gone: the taint manager is told no, and not to come again", () => {
   const tainted = { pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
   const given = { ...tainted, node: node() };
   const overdue = {
@@ -160,29 +159,29 @@ describe("a taint that is gone: the taint manager is told no, at once", () => {
   const tolerating = target("NoExecuteTaint", 0, { tolerations: [{ operator: "Exists" }] });
 
   // prettier-ignore
-  test.each<[string, Partial<DeletionFacts>, answer: "denied" | "held" | ReleaseReason]>([
-    ["it is there",                           tainted,                                                        "held"],
-    ["it is gone",                            given,                                                          "denied"],
-    ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "denied"],
-    ["… long past it",                        { ...given, ...overdue },                                       "denied"],
-    ["… of an External VM",                   { ...given, vmi: vmi(EXTERNAL) },                               "denied"],
-    ["… of a VM that cannot migrate",         { ...given, vmi: vmi(PINNED) },                                 "denied"],
-    ["… of an unknown strategy",              { ...given, vmi: vmi({ evictionStrategy: "Odd" }) },            "denied"],
+  test.each<[string, Partial<DeletionFacts>, answer: "refused" | "is to stop" | ReleaseReason]>([
+    ["it is there",                           tainted,                                                        "refused"],
+    ["it is gone",                            given,                                                          "is to stop"],
+    ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "is to stop"],
+    ["… long past it",                        { ...given, ...overdue },                                       "is to stop"],
+    ["… of an External VM",                   { ...given, vmi: vmi(EXTERNAL) },                               "is to stop"],
+    ["… of a VM that cannot migrate",         { ...given, vmi: vmi(PINNED) },                                 "is to stop"],
+    ["… of an unknown strategy",              { ...given, vmi: vmi({ evictionStrategy: "Odd" }) },            "is to stop"],
     ["… of a VM that asks for no protection", { ...given, vmi: vmi({ evictionStrategy: "None" }) },           "StrategyNone"],
     ["… of a VM that is being deleted",       { ...given, vmi: vmi({ deleting: true }) },                     "VmiGone"],
     ["… and the node is down",                { ...given, node: node({ ready: false }) },                     "NodeNotAlive"],
-    ["only NoSchedule is left",               { ...given, node: node({ taints: [{ ...MAINTENANCE, effect: "NoSchedule" }] }) }, "denied"],
-    ["what is left is tolerated",             { ...tainted, pod: tolerating },                                "denied"],
-    ["a preemption needs no taint",           { node: node() },                                               "held"],
+    ["only NoSchedule is left",               { ...given, node: node({ taints: [{ ...MAINTENANCE, effect: "NoSchedule" }] }) }, "is to stop"],
+    ["what is left is tolerated",             { ...tainted, pod: tolerating },                                "is to stop"],
+    ["a preemption needs no taint",           { node: node() },                                               "refused"],
   ])("%s", (_, tweak, expected) => {
     const decision = decideDeletion(deletion(tweak));
-    const hold = decision.verdict === "Hold" && (decision.holdSeconds === 0 ? "denied" : "held");
-    expect(hold || answer(decision)).toBe(expected);
+    const again = decision.verdict === "Refuse" && (decision.retryAfterSeconds === undefined ? "is to stop" : "refused");
+    expect(again || answer(decision)).toBe(expected);
   });
 
   test("the answer names pod and node, and nothing is marked", () => {
     const message = `pod "${pod().name}" stays: node "${NODE}" carries no NoExecute taint any more that it does not tolerate`;
-    expect(held(given)).toEqual({ verdict: "Hold", holdSeconds: 0, message, actions: [], story: [] });
+    expect(refused(given)).toEqual({ verdict: "Refuse", message, actions: [], story: [] });
   });
 });
 
@@ -195,19 +194,19 @@ describe("the pod that a migration goes to", () => {
     [false, []],
     [true, ["Event"]],
   ])(
-    "is held without a mark until the deadline; then an Event tells of a guest that is there: %s",
+    "is refused without a mark until the deadline; then an Event tells of a guest that is there: %s",
     (guestOnTarget, told) => {
       const migrating = { ...given, vmi: vmi({ activePods, guestOnTarget }) };
-      expect(held(migrating)).toMatchObject({ actions: [], story: [], holdSeconds: 25 });
+      expect(refused(migrating)).toMatchObject({ actions: [], story: [], retryAfterSeconds: 10 });
       const decision = decideDeletion(deletion({ ...migrating, pod: target("Preemption", -120, there) }));
       expect([answer(decision), verbs(decision.story)]).toEqual(["DeadlinePassed", told]);
     },
   );
 
-  test("the source is held all the while; once the VM is there its new pod is like any other", () => {
-    expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Hold");
+  test("the source is refused all the while; once the VM is there its new pod is like any other", () => {
+    expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Refuse");
     const moved = vmi({ activePods, nodeName: "node02" });
-    expect(verbs(held({ ...given, vmi: moved }).actions)).toEqual(["CreateEvacuation", "GrowBudget", "Mark"]);
+    expect(verbs(refused({ ...given, vmi: moved }).actions)).toEqual(["CreateEvacuation", "GrowBudget", "Mark"]);
   });
 });
 
@@ -215,13 +214,13 @@ describe("a hotplug pod follows its VM", () => {
   const volume = hotplug({ disruptionTarget: condition("Preemption") });
   const other = { ...volume, owners: [owner({ kind: "Pod", uid: "other" })] };
 
-  test("held, and the VM is marked for its launcher pod", () => {
+  test("refused, and the VM is marked for its launcher pod", () => {
     expect(begunBy({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
   });
 
-  test("held by the Evacuation of its launcher pod, without another one", () => {
+  test("refused because of the Evacuation of its launcher pod, without another one", () => {
     const given = { launcher: pod(), vmi: marked(), evacuations: [disrupted("Preemption", 100)] };
-    expect(held({ ...given, pod: hotplug() }).actions).toEqual([]);
+    expect(refused({ ...given, pod: hotplug() }).actions).toEqual([]);
   });
 
   // prettier-ignore

@@ -1,8 +1,8 @@
-/** What a pod is under, by its condition or by Evacuations, and until when it is held: who shares that, what blindness makes of it. */
+/** What a pod is under, by its condition or by Evacuations, and until when its deletion is refused; also where nothing can be learnt. */
 import { describe, expect, test } from "vitest";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
 import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { blindHoldSeconds } from "../../../shared/policy/guard/deletion.ts";
+import { decideUndecided, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
 import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";
 import {
   answerTo,
@@ -12,35 +12,32 @@ import {
   disrupted,
   drained,
   guarded,
-  held,
-  heldCalled,
+  refused,
   REASON,
   REQUESTER,
   SCHEDULER,
+  secondsLeft,
   target,
 } from "./disruptions.ts";
 import { at, hotplug, marked, newborn, NOW, pod, time } from "../fixtures.ts";
 
 const RESET = pod({ disruptionTarget: { active: false, since: time(0) } });
-/** Longer than any deadline, so that the hold shows what is left. */
-const PATIENT = { patienceSeconds: 10_000 };
-
-function left(cause: GuardCause, tweak: Parameters<typeof held>[0]): number {
-  return held({ ...PATIENT, requester: REQUESTER[cause], ...tweak }).holdSeconds;
+function left(cause: GuardCause, tweak: Parameters<typeof secondsLeft>[0]): number {
+  return secondsLeft({ requester: REQUESTER[cause], ...tweak });
 }
 
 describe("the first sighting", () => {
   test("needs the True condition", () => {
     expect(answerTo({ pod: RESET })).toBe("NotADisruption");
-    expect(answerTo({ pod: target("Preemption") })).toBe("Hold");
+    expect(answerTo({ pod: target("Preemption") })).toBe("Refuse");
   });
 
   test("afterwards the Evacuation counts: kube-controller-manager resets the condition after 120 s", () => {
     const settings = guarded({ deadlineSeconds: { ...guarded().guard.deadlineSeconds, Preemption: 600 } });
     const begun = begunBy({ settings });
     const then = { vmi: marked(), evacuations: begun === undefined ? [] : [created(begun)], pod: RESET, settings };
-    expect(answerTo({ ...then, now: at(121) })).toBe("Hold");
-    expect(held({ ...then, now: at(121) }).actions).toEqual([]);
+    expect(answerTo({ ...then, now: at(121) })).toBe("Refuse");
+    expect(refused({ ...then, now: at(121) }).actions).toEqual([]);
     expect(answerTo({ ...then, now: at(600) })).toBe("DeadlinePassed");
   });
 
@@ -91,45 +88,6 @@ describe("the deadline", () => {
   });
 });
 
-describe("victims of one node", () => {
-  const first = target("Preemption", -100, { name: "virt-launcher-db-aaaaa", uid: "pod-db" });
-  const active = [heldCalled("db", 100), heldCalled("c", 10)];
-
-  test("share the earliest deadline", () => {
-    const others = [first, target("Preemption", -10, { uid: "pod-c" })];
-    expect(left("Preemption", { active, neighbours: others })).toBe(20);
-    expect(begunBy({ active, neighbours: [first] })?.spec.deadline).toBe(time(20));
-  });
-
-  test("past it the next one goes at once: the preemptor does not wait for the sum", () => {
-    expect(answerTo({ active, neighbours: [first], now: at(20) })).toBe("DeadlinePassed");
-  });
-
-  test("but only just past it: a victim that takes its time to end does not unprotect the node meanwhile", () => {
-    const ending = { active, neighbours: [{ ...first, deleting: true }] };
-    expect(answerTo({ ...ending, now: at(50) })).toBe("DeadlinePassed");
-    expect(answerTo({ ...ending, now: at(51), pod: target("Preemption", 51) })).toBe("Hold");
-  });
-
-  // prettier-ignore
-  test.each([
-    ["a neighbour under no disruption",    pod({ uid: "pod-db" })],
-    ["a condition that is False",          pod({ uid: "pod-db", disruptionTarget: condition("Preemption", { active: false, since: time(-100) }) })],
-    ["one for a taint",                    target("NoExecuteTaint", -100, { uid: "pod-db" })],
-    ["one from the future",                target("Preemption", 100, { uid: "pod-db" })],
-    ["one without a time",                 pod({ uid: "pod-db", disruptionTarget: condition("Preemption", { since: "" }) })],
-    ["a pod that only looks like a VM's",  target("Preemption", -100, { uid: "impostor" })],
-    ["a VM's pod, in another namespace",   target("Preemption", -100, { uid: "pod-db", namespace: "other" })],
-  ])("%s does not count", (_, neighbour) => {
-    expect(left("Preemption", { active, neighbours: [neighbour] })).toBe(120);
-  });
-
-  test("NoExecute is each one's own", () => {
-    const neighbours = [first, target("NoExecuteTaint", -100, { uid: "c" })];
-    expect(left("NoExecuteTaint", { pod: target("NoExecuteTaint"), active, neighbours })).toBe(300);
-  });
-});
-
 /** In that phase, to be left alone for so many seconds more. */
 function rests(phase: Phase, seconds: number): Partial<EvacuationStatus> {
   return { phase, nextAttemptTime: time(seconds) };
@@ -143,17 +101,17 @@ const duplicate = preempted({ phase: "Duplicate" });
 
 describe("without the condition, as after a reset", () => {
   // prettier-ignore
-  test.each<[string, readonly EvacuationFacts[], expected: "Hold" | "NotADisruption"]>([
+  test.each<[string, readonly EvacuationFacts[], expected: "Refuse" | "NotADisruption"]>([
     ["none",                          [],                                                                "NotADisruption"],
-    ["one not looked at yet",         [newborn({ spec: preempted().spec })],                             "Hold"],
-    ["one that goes on",              [preempted({ phase: "Migrating" })],                               "Hold"],
-    ["one in back-off",               [preempted(rests("BackingOff", 30))],                              "Hold"],
-    ["one that was given up",         [preempted(rests("Abandoned", 30))],                               "Hold"],
+    ["one not looked at yet",         [newborn({ spec: preempted().spec })],                             "Refuse"],
+    ["one that goes on",              [preempted({ phase: "Migrating" })],                               "Refuse"],
+    ["one in back-off",               [preempted(rests("BackingOff", 30))],                              "Refuse"],
+    ["one that was given up",         [preempted(rests("Abandoned", 30))],                               "Refuse"],
     ["… and has rested",              [preempted(rests("Abandoned", 0))],                                "NotADisruption"],
-    ["one that was cancelled",        [preempted(rests("Withdrawn", 30))],                               "Hold"],
+    ["one that was cancelled",        [preempted(rests("Withdrawn", 30))],                               "Refuse"],
     ["one whose taint is gone",       [preempted({ phase: "Withdrawn" })],                               "NotADisruption"],
-    ["a Duplicate of a drain's",      [drained(), duplicate],                                            "Hold"],
-    ["… that was given up",           [drained({ status: rests("Abandoned", 30) }), duplicate],          "Hold"],
+    ["a Duplicate of a drain's",      [drained(), duplicate],                                            "Refuse"],
+    ["… that was given up",           [drained({ status: rests("Abandoned", 30) }), duplicate],          "Refuse"],
     ["… and has rested",              [drained({ status: rests("Abandoned", 0) }), duplicate],           "NotADisruption"],
     ["… of none, a drain since",      [{ ...drained(), createdAt: at(0).getTime() }, duplicate],         "NotADisruption"],
     ["… of none any more",            [duplicate],                                                       "NotADisruption"],
@@ -175,30 +133,35 @@ describe("the gate that counts", () => {
   // prettier-ignore
   test.each([
     ["is that of the condition while it is True", [preempted()],        byTaint,                      "NotADisruption"],
-    ["… whatever is newer",                       [newer],              condition("Preemption"),      "Hold"],
-    ["else that of the Evacuation",               [preempted()],        { active: false, since: "" }, "Hold"],
+    ["… whatever is newer",                       [newer],              condition("Preemption"),      "Refuse"],
+    ["else that of the Evacuation",               [preempted()],        { active: false, since: "" }, "Refuse"],
     ["… of the newest one",                       [preempted(), newer], { active: false, since: "" }, "NotADisruption"],
   ])("%s", (_, evacuations, disruptionTarget, expected) => {
     expect(answerTo({ settings, vmi: marked(), evacuations, pod: pod({ disruptionTarget }) })).toBe(expected);
   });
 });
 
-type Seen = Partial<Parameters<typeof blindHoldSeconds>[0]>;
+type Seen = Partial<Pick<DeletionFacts, "pod" | "requester" | "deleteBy">>;
 
-function seconds(tweak: Seen = {}, guard = guarded()): number | undefined {
-  return blindHoldSeconds({ pod: target("Preemption", -50), requester: SCHEDULER, ...tweak }, guard, NOW);
+function retriedAfter(tweak: Seen = {}, settings = guarded()) {
+  const decision = decideUndecided({ pod: target("Preemption", -50), requester: SCHEDULER, ...tweak }, "why", {
+    settings,
+    now: NOW,
+  });
+  return decision.verdict === "Refuse" ? decision.retryAfterSeconds : decision.reason;
 }
 
-describe("blind", () => {
-  test("held as long as the request itself shows", () => {
-    expect(seconds()).toBe(70);
-    expect(seconds({ pod: target("NoExecuteTaint", -50) })).toBe(250);
-    expect(seconds({ pod: hotplug({ disruptionTarget: condition("Preemption") }) })).toBe(120);
+describe("undecided", () => {
+  // prettier-ignore
+  test.each<[string, Seen, seconds: number]>([
+    ["a preemption",                     {},                                                                   5],
+    ["a taint",                          { pod: target("NoExecuteTaint", -50) },                               5],
+    ["a hotplug pod",                    { pod: hotplug({ disruptionTarget: condition("Preemption") }) },      5],
+    ["a time in the future",             { pod: target("Preemption", 900) },                                   5],
+    ["its deadline is near",             { pod: target("Preemption", -117.5) },                                3],
+  ])("%s: refused until the deadline that the request itself shows", (_, tweak, seconds) => {
+    expect(retriedAfter(tweak)).toBe(seconds);
   });
-
-  test("a time in the future does not extend it", () => expect(seconds({ pod: target("Preemption", 900) })).toBe(120));
-
-  test("mode Deny denies at once", () => expect(seconds({}, guarded({ mode: "Deny" }))).toBe(0));
 
   // prettier-ignore
   test.each([
@@ -209,10 +172,9 @@ describe("blind", () => {
     ["the condition reset",     { pod: RESET }],
     ["a completed pod",         { pod: target("Preemption", 0, { phase: "Succeeded" }) }],
     ["not a VM's pod",          { pod: target("Preemption", 0, { labels: {} }) }],
-  ])("%s: goes", (_, tweak) => expect(seconds(tweak)).toBeUndefined());
+  ])("%s: goes", (_, tweak) => expect(retriedAfter(tweak)).toBe("Blind"));
 
-  test.each([guarded({ mode: "Off" }), guarded({}, { featureGates: ["NoExecuteTaintEvictionLiveMigration"] })])(
-    "guard or gate off: goes",
-    (off) => expect(seconds({}, off)).toBeUndefined(),
-  );
+  test("its gate is off: goes", () => {
+    expect(retriedAfter({}, guarded({}, { featureGates: ["NoExecuteTaintEvictionLiveMigration"] }))).toBe("Blind");
+  });
 });

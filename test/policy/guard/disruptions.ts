@@ -77,18 +77,15 @@ export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
     pod: target("Preemption"),
     vmi: vmi(),
     node: node({ taints: [MAINTENANCE] }),
-    neighbours: [],
     evacuations: [],
-    active: [],
     requester: SCHEDULER,
-    patienceSeconds: 25,
     settings: guarded(),
     now: NOW,
     ...tweak,
   };
 }
 
-/** "Hold" or the reason for which it goes. */
+/** "Refuse" or the reason for which it goes. */
 export function answer(decision: DeletionDecision): string {
   return decision.verdict === "Release" ? decision.reason : decision.verdict;
 }
@@ -97,15 +94,21 @@ export function answerTo(tweak: Partial<DeletionFacts>): string {
   return answer(decideDeletion(deletion(tweak)));
 }
 
-export function held(tweak: Partial<DeletionFacts>): Extract<DeletionDecision, { verdict: "Hold" }> {
+export function refused(tweak: Partial<DeletionFacts>): Extract<DeletionDecision, { verdict: "Refuse" }> {
   const decision = decideDeletion(deletion(tweak));
-  if (decision.verdict !== "Hold") throw new Error(`released: ${decision.reason}`);
+  if (decision.verdict !== "Refuse") throw new Error(`released: ${decision.reason}`);
   return decision;
 }
 
-/** The Evacuation that the hold begins with; undefined if with none. */
+/** Seconds until the deadline that a refusal names. */
+export function secondsLeft(tweak: Partial<DeletionFacts>): number {
+  const [, until = ""] = /until (\S+) at the longest/.exec(refused(tweak).message) ?? [];
+  return (Date.parse(until) - (tweak.now ?? NOW).getTime()) / 1000;
+}
+
+/** The Evacuation that the first refusal begins; undefined if none. */
 export function begunBy(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
-  return only("CreateEvacuation", held(tweak).actions)[0]?.evacuation;
+  return only("CreateEvacuation", refused(tweak).actions)[0]?.evacuation;
 }
 
 /** As it is when it has just been created. */
@@ -124,24 +127,6 @@ export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: E
 /** The one that a drain began before. */
 export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
-}
-
-/** Of another VM of that name, held since so many seconds ago. */
-export function heldCalled(
-  name: string,
-  ago: number,
-  cause: GuardCause = "Preemption",
-  { spec, status, ...tweak }: EvacuationTweak = {},
-): EvacuationFacts {
-  const uid = `pod-${name}`;
-  return disrupted(cause, guarded().guard.deadlineSeconds[cause] - ago, {
-    name: `${name}-1`,
-    uid: name,
-    createdAt: at(-ago).getTime(),
-    ...tweak,
-    spec: { vmiName: name, pod: { uid }, ...spec },
-    status: { virtualMachineInstanceUID: `uid-${name}`, podUID: uid, ...status },
-  });
 }
 
 export function disruptionWorld(tweak: Partial<DisruptionWorld> = {}): DisruptionWorld {

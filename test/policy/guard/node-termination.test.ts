@@ -1,6 +1,6 @@
-/** The end of a node: who ends one, until when its VMs are held, and when the time that is left is better used otherwise. */
+/** The end of a node: who ends one, until when deletions of its VMs' pods are refused, and when the time that is left is better used otherwise. */
 import { describe, expect, test } from "vitest";
-import { blindHoldSeconds, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
+import { decideUndecided, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
 import { deleteByOf } from "../../../shared/policy/guard/node-termination.ts";
 import { at, EXTERNAL, marked, node, NOW, only, PINNED, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { decideDeletion } from "../../../shared/policy/guard/deletion.ts";
@@ -12,24 +12,24 @@ import {
   disrupted,
   drained,
   guarded,
-  held,
+  refused,
   KARPENTER,
   SCHEDULER,
+  secondsLeft,
   target,
   termination,
 } from "./disruptions.ts";
 
-const PATIENT = { patienceSeconds: 10_000 };
 const moving = vmi({ isMigrating: true });
 const ending = (endsAt: string) => ({ node: node({ endsAt }) });
 
 describe("who ends nodes", () => {
   // prettier-ignore
   test.each<[string, Partial<DeletionFacts>, string]>([
-    ["Karpenter",                               {},                                                                 "Hold"],
-    ["… where it used to be installed",         { requester: "system:serviceaccount:karpenter:karpenter" },         "Hold"],
+    ["Karpenter",                               {},                                                                 "Refuse"],
+    ["… where it used to be installed",         { requester: "system:serviceaccount:karpenter:karpenter" },         "Refuse"],
     ["one of that name elsewhere",              { requester: "system:serviceaccount:shop:karpenter" },              "OtherRequester"],
-    ["whom the administrator names",            { requester: "mcm", settings: guarded({ nodeTerminators: ["mcm"] }) }, "Hold"],
+    ["whom the administrator names",            { requester: "mcm", settings: guarded({ nodeTerminators: ["mcm"] }) }, "Refuse"],
     ["Karpenter, where nobody ends nodes",      { settings: guarded({ nodeTerminators: [] }) },                     "OtherRequester"],
     ["the scheduler, of a node that ends",      { requester: SCHEDULER, ...ending(time(60)) },                      "NotADisruption"],
     ["an administrator, of a node that ends",   { requester: "kubernetes-admin", ...ending(time(60)) },             "OtherRequester"],
@@ -45,7 +45,7 @@ describe("who ends nodes", () => {
       deadline: time(100),
     });
     expect(begunBy(termination(100, { pod: target("Preemption", -90) }))?.spec.cause).toBe("NodeTermination");
-    expect(only("Mark", held(termination(100)).actions)).toMatchObject([{ urgency: "urgent" }]);
+    expect(only("Mark", refused(termination(100)).actions)).toMatchObject([{ urgency: "urgent" }]);
   });
 
   test("a drain's evacuation goes on: the new one only records the deadline", () => {
@@ -69,7 +69,7 @@ describe("the time", () => {
     ["… by the annotation",                      termination(100, { settings: shortened, ...ending(time(9999)) }),       60],
     ["as first seen, if it moves away",          termination(100, { vmi: marked(), evacuations: [disrupted("NodeTermination", 40)] }), 40],
     ["the earlier one of two causes",            termination(100, { vmi: marked(), evacuations: [disrupted("Preemption", 30)] }), 30],
-  ])("%s", (_, given, left) => expect(held({ ...given, ...PATIENT }).holdSeconds).toBe(left));
+  ])("%s", (_, given, left) => expect(secondsLeft(given)).toBe(left));
 
   // prettier-ignore
   test.each<[string, Partial<DeletionFacts>, string]>([
@@ -77,15 +77,15 @@ describe("the time", () => {
     ["is past, by the annotation",               termination(100, { vmi: moving, ...ending(time(-1)) }),                 "DeadlinePassed"],
     ["is near, and nothing moves",               termination(14),                                                        "DeadlinePassed"],
     ["… an External VM, likewise",               termination(14, { vmi: vmi({ ...EXTERNAL, ...PINNED }) }),              "DeadlinePassed"],
-    ["is near, and the VM is moving",            termination(14, { vmi: moving }),                                       "Hold"],
-    ["is as far as a migration",                 termination(15),                                                        "Hold"],
-    ["a preemption's may be as near as it likes", { pod: target("Preemption", -119) },                                   "Hold"],
+    ["is near, and the VM is moving",            termination(14, { vmi: moving }),                                       "Refuse"],
+    ["is as far as a migration",                 termination(15),                                                        "Refuse"],
+    ["a preemption's may be as near as it likes", { pod: target("Preemption", -119) },                                   "Refuse"],
   ])("%s", (_, given, expected) => expect(answerTo(given)).toBe(expected));
 
   test("an Event says when the node ends", () => {
     const { story } = decideDeletion(deletion(termination(14)));
     const message = `pod ${pod().name} is deleted by ${KARPENTER} (cause NodeTermination) and the VM with it: it has not moved, and its node ends at ${time(14)}`;
-    expect(only("Event", story)).toMatchObject([{ reason: "DisruptionNotHeld", occasion: POD_UID, message }]);
+    expect(only("Event", story)).toMatchObject([{ reason: "DeletionAllowed", occasion: POD_UID, message }]);
   });
 
   // prettier-ignore
@@ -99,14 +99,15 @@ describe("the time", () => {
   ])("a grace period of %s s", (grace, expected) => expect(deleteByOf(grace, NOW)).toBe(expected));
 });
 
-describe("blind", () => {
+describe("undecided", () => {
   const preempted = pod({ disruptionTarget: condition("Preemption") });
 
   // prettier-ignore
-  test.each<[string, Parameters<typeof blindHoldSeconds>[0], seconds: number | undefined]>([
-    ["held as long as the request itself shows", { pod: pod(), requester: KARPENTER, deleteBy: at(100).getTime() },    100],
-    ["no longer than is allowed",                { pod: pod(), requester: KARPENTER, deleteBy: at(99_999).getTime() }, 3600],
-    ["past it: goes",                            { pod: pod(), requester: KARPENTER, deleteBy: NOW.getTime() },        undefined],
-    ["a time that only the pod shows: goes",     { pod: preempted, requester: KARPENTER },                             undefined],
-  ])("%s", (_, given, seconds) => expect(blindHoldSeconds(given, guarded(), NOW)).toBe(seconds));
+  test.each<[string, Parameters<typeof decideUndecided>[0], verdict: "Refuse" | "Release"]>([
+    ["refused until the request itself shows", { pod: pod(), requester: KARPENTER, deleteBy: at(100).getTime() }, "Refuse"],
+    ["past it: goes",                          { pod: pod(), requester: KARPENTER, deleteBy: NOW.getTime() },     "Release"],
+    ["a time that only the pod shows: goes",   { pod: preempted, requester: KARPENTER },                          "Release"],
+  ])("%s", (_, given, verdict) => {
+    expect(decideUndecided(given, "why", { settings: guarded(), now: NOW }).verdict).toBe(verdict);
+  });
 });

@@ -1,4 +1,4 @@
-/** Disruptions under any facts: nothing twice, no hold too long, no other user's deletion delayed. */
+/** Disruptions under any facts: nothing twice, no refusal past the deadline, no other user's deletion refused. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/policy/action.ts";
@@ -8,16 +8,7 @@ import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { planPressure } from "../../../shared/policy/pressure/pressure.ts";
 import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
-import {
-  created,
-  deletion,
-  disrupted,
-  disruptionWorld,
-  guarded,
-  heldCalled,
-  REASON,
-  REQUESTER,
-} from "./disruptions.ts";
+import { created, deletion, disrupted, disruptionWorld, guarded, REASON, REQUESTER } from "./disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";
 
@@ -79,24 +70,16 @@ const anyDeletion: fc.Arbitrary<DeletionFacts & { readonly vmi: VmiFacts }> = fc
     pod: anyPod,
     vmi: anyVmi,
     evacuations: anyEvacuations,
-    neighbours: fc.array(anyPod, { maxLength: 2 }),
-    others: fc.array(fc.tuple(fc.constantFrom("a", "z"), fc.constantFrom(1, 60, 200)), { maxLength: 3 }),
     requester: fc.constantFrom(...Object.values(REQUESTER)),
     deleteBy: fc.constantFrom(-60, 0, 14, 31, 600, 600, 9999, 9999).map((seconds) => at(seconds).getTime()),
-    patienceSeconds: fc.constantFrom(0, 0.5, 5, 25),
-    mode: fc.constantFrom("Hold" as const, "Hold" as const, "Deny" as const),
-    maxHolds: fc.constantFrom(0, 1, 2, 8),
     gates: fc.constantFrom(GATES, GATES, GATES.slice(0, 1)),
   })
-  .map(({ others, neighbours, mode, maxHolds, gates, ...tweak }) => ({
+  .map(({ gates, ...tweak }) => ({
     vmi: tweak.vmi,
     ...deletion({
       ...tweak,
-      // Some of them those of the others.
-      neighbours: neighbours.map((neighbour, i) => ({ ...neighbour, uid: `pod-a${i}` })),
       node: node({ name: tweak.pod.nodeName ?? NODE }),
-      active: others.map(([name, ago], i) => heldCalled(`${name}${i}`, ago)),
-      settings: guarded({ mode, maxHolds }, { featureGates: gates }),
+      settings: guarded({}, { featureGates: gates }),
     }),
   }));
 
@@ -116,21 +99,28 @@ function after(
 }
 
 describe("a deletion", () => {
-  test("is held until the deadline at most, under a free name; decided again it begins nothing more", () => {
+  test("is refused until the deadline at most, under a free name; decided again it begins nothing more", () => {
     let begun = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
-      if (first.verdict !== "Hold") return;
-      const { holdSeconds, message, actions } = first;
-      expect(holdSeconds).toBeGreaterThanOrEqual(0);
-      expect(holdSeconds).toBeLessThanOrEqual(given.patienceSeconds);
-      // One whose taint is gone is denied at once, and waits for nothing.
-      const until = / stays: /.test(message) ? time(0) : /until (\S+) at the longest/.exec(message)?.[1];
-      expect(Date.parse(until ?? "")).toBeGreaterThanOrEqual(given.now.getTime() + holdSeconds * 1000);
+      if (first.verdict !== "Refuse") return;
+      const { retryAfterSeconds, message, actions } = first;
+      // Whoever deletes for a taint that is gone is to stop.
+      if (/ stays: /.test(message)) {
+        expect(retryAfterSeconds).toBeUndefined();
+        return;
+      }
+      const left = (Date.parse(/until (\S+) at the longest/.exec(message)?.[1] ?? "") - given.now.getTime()) / 1000;
+      expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+      expect(retryAfterSeconds).toBeLessThanOrEqual(Math.min(15, Math.ceil(left)));
       const then = after(actions, given);
       expect(given.evacuations.filter(({ name }) => then.begun[0]?.name === name)).toEqual([]);
-      const again = decideDeletion({ ...given, ...then, active: [...given.active, ...then.begun] });
-      expect(again).toMatchObject({ verdict: "Hold", actions: [], story: [], message });
+      expect(decideDeletion({ ...given, ...then })).toMatchObject({
+        verdict: "Refuse",
+        actions: [],
+        story: [],
+        message,
+      });
       begun += then.begun.length;
     });
     expect(begun).toBeGreaterThan(100);
@@ -140,11 +130,11 @@ describe("a deletion", () => {
     let kept = 0;
     always(anyDeletion, (given) => {
       const first = decideDeletion(given);
-      const { begun, ...then } = after(first.verdict === "Hold" ? first.actions : [], given);
+      const { begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
       const disruptionTarget = { active: false, since: deadline };
-      const later = { ...given, ...then, neighbours: [], pod: { ...given.pod, disruptionTarget } };
+      const later = { ...given, ...then, pod: { ...given.pod, disruptionTarget } };
       expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({ reason: "DeadlinePassed" });
       expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(3_600_000);
       kept += 1;
@@ -163,7 +153,7 @@ describe("a deletion", () => {
     });
   });
 
-  test("for a cause whose gate is off is never held", () => {
+  test("for a cause whose gate is off is never refused", () => {
     always(anyDeletion, (given) => {
       const off = { ...given.settings, featureGates: [] };
       expect(decideDeletion({ ...given, settings: off }).verdict).toBe("Release");

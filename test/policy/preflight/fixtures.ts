@@ -28,6 +28,7 @@ const ASKED = {
   claims: [],
   requests: { cpu: 1000, memory: 2 * GIB },
   localStorage: true,
+  finalizers: [],
   unchecked: [],
 } as const;
 
@@ -86,6 +87,7 @@ export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
     migrations: [],
     migratingElsewhere: [],
     budgets: [],
+    quotas: [],
     flags: { force: false, deleteEmptyDirData: false },
     unread: [],
     ...tweak,

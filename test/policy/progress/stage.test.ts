@@ -9,6 +9,8 @@ type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {
   readonly vmi?: Tweak;
   readonly migration?: Parameters<typeof migration>[0];
+  /** Of its Evacuation. */
+  readonly reason?: string;
   readonly isStopping?: boolean;
 }
 
@@ -30,6 +32,9 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
   ["… to which it is not ready yet",      { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "PreparingTarget" } }, "moving", "its target pod starts on node02"],
   ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
+  ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
+  ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
+  ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits for virt-controller, which does not answer"],
   ["in a phase of a later KubeVirt",      { vmi: MARKED, migration: { phase: "Teleporting" } },                    "moving",  "is about to move"],
   ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
   ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
@@ -38,10 +43,15 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["it is being stopped",                 { vmi: PINNED, isStopping: true },                                       "moving",  "is being stopped"],
 ];
 
-test.each(ROWS)("%s", (_, { vmi, migration: its, isStopping = false }, mood, words) => {
+test.each(ROWS)("%s", (_, { vmi, migration: its, reason = "Pending", isStopping = false }, mood, words) => {
   const migrations = its === undefined ? [] : [migration(its)];
   const [subject] = subjectsOf(
-    facts({ pods: [launcher("web")], vmis: [vmiOf("web", vmi)], migrations, evacuations: [evacuation()] }),
+    facts({
+      pods: [launcher("web")],
+      vmis: [vmiOf("web", vmi)],
+      migrations,
+      evacuations: [evacuation({ status: { reason } })],
+    }),
   );
   expect(subject && rowOf(subject, isStopping)).toMatchObject({ key: "VM apps/web", isVm: true, mood, words });
 });

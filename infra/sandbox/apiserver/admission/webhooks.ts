@@ -51,14 +51,14 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/** After the policies, all at the same time, because none can change anything. The first denial decides. */
+/** After the policies, all at the same time, because none can change anything. The denial that comes first decides. */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");
   if (webhooks.length === 0) return;
-  const outcomes = await Promise.allSettled(webhooks.map((webhook) => ask(ctx, webhook, subject)));
-  const refused = outcomes.find((outcome) => outcome.status === "rejected");
-  if (refused !== undefined) throw refused.reason;
+  const denials: unknown[] = [];
+  await Promise.all(webhooks.map((webhook) => ask(ctx, webhook, subject).catch((why: unknown) => denials.push(why))));
+  if (denials.length > 0) throw denials[0];
 }
 
 /** Webhooks do not review the server's admission configuration; otherwise one could prevent its own removal. */

@@ -38,7 +38,7 @@ export interface Queue {
 
 export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const { world, created, now } = queue;
-  const backoff = backoffOf(migration, queue) - now.getTime();
+  const backoff = skipsBackoff(migration) ? 0 : backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const launchers = world.podsOf(vmi);
   // No retry by time: only a change of the VMI or its pods can end this wait.
@@ -111,6 +111,11 @@ function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const failedAt = phaseTransitionTimestamps.find(({ phase }) => phase === "Failed")?.phaseTransitionTimestamp;
   if (failedAt === undefined || failures.length === 0) return 0;
   return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
+}
+
+/** It counts all the same if it fails. */
+function skipsBackoff({ metadata: { annotations = {} } }: Migration): boolean {
+  return kubevirt.ANNOTATION.ignoreMigrationBackoff in annotations;
 }
 
 function isAutomatic({ metadata }: Migration): boolean {

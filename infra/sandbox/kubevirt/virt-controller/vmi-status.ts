@@ -13,20 +13,27 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
+/** By which virt-controller knows that it has seen a VMI. */
+const OBSERVED = {
+  "kubevirt.io/latest-observed-api-version": "v1",
+  "kubevirt.io/storage-observed-api-version": "v1",
+};
+
 /** The VMI with the status that follows from its pods. */
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
-  const active = launchers.filter(isActive);
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
-    activePods: Object.fromEntries(active.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
+    // Launchers that have completed are listed, too, until they are deleted.
+    activePods: Object.fromEntries(launchers.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
     conditions: withEvictionRequested(conditions, vmi, now),
   };
+  const annotations = { ...metadata.annotations, ...OBSERVED };
   const node = next.phase === "Scheduled" && status.phase !== "Scheduled" ? pod?.spec?.nodeName : undefined;
-  if (node === undefined) return { ...vmi, status: next };
+  if (node === undefined) return { ...vmi, metadata: { ...metadata, annotations }, status: next };
   const labels = { ...metadata.labels, [kubevirt.LABEL.nodeName]: node };
-  return { ...vmi, metadata: { ...metadata, labels }, status: { ...next, nodeName: node } };
+  return { ...vmi, metadata: { ...metadata, annotations, labels }, status: { ...next, nodeName: node } };
 }
 
 export function isWaiting({ status }: Vmi): boolean {

@@ -12,6 +12,7 @@ import { withCondition } from "../conditions.ts";
 import { liveMigratable } from "../live-migratable.ts";
 import type { Attempt, MigrationPlan } from "../migration-plan.ts";
 import * as kubevirt from "../resources.ts";
+import { asHandlerOn } from "./identity.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type State = kubevirt.MigrationState;
@@ -23,6 +24,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
+  const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
   /** How many migrations of a VMI began to move memory, by VMI uid. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
@@ -47,7 +49,6 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
       ...state,
       targetNodeAddress: podAddress(state.targetNode ?? ""),
       targetDirectMigrationNodePorts: { "49152": 0, "49153": 49152 },
-      targetNodeDomainDetected: false,
     });
   };
 
@@ -76,7 +77,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
     const { evacuationNodeName: _mark, ...status } = vmi.status ?? {};
     const nodeName = state.targetNode ?? "";
-    await client.update(kubevirt.virtualMachineInstances, {
+    await handlerOf(vmi).update(kubevirt.virtualMachineInstances, {
       ...vmi,
       metadata: {
         ...vmi.metadata,
@@ -110,11 +111,14 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     if (empty !== undefined && !isHere && runtime.isRunning(empty)) runtime.exit(empty, 0);
     const { [kubevirt.LABEL.migrationTargetNodeName]: target, ...labels } = vmi.metadata.labels ?? {};
     if (target === undefined) return undefined;
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels } });
+    await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, metadata: { ...vmi.metadata, labels } });
   };
 
   const write = async (vmi: Vmi, migrationState: State): Promise<Result> => {
-    await client.update(kubevirt.virtualMachineInstances, { ...vmi, status: { ...vmi.status, migrationState } });
+    await handlerOf(vmi).update(kubevirt.virtualMachineInstances, {
+      ...vmi,
+      status: { ...vmi.status, migrationState },
+    });
   };
 
   /** Timestamps in the status are whole seconds, and a migration may be shorter. */

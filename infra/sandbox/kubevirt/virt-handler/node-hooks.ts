@@ -7,6 +7,7 @@ import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";
 import { keyOf } from "../../actors/resources.ts";
 import { Language, wordsOf } from "../../apiserver/cel/language.ts";
+import { PLUGINS_GATE } from "../webhooks/plugins.ts";
 import type * as kubevirt from "../resources.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -24,14 +25,15 @@ export class HookError extends Error {}
 
 /** How long virt-handler waits for a socket that does not exist. */
 const DIAL_MS = 2_000;
-const GATE = "Plugins";
 
 /** Throws where virt-handler returns an error. */
 export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
 
 export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHooksOptions): CallNodeHooks {
   const isOn = () =>
-    [...kubeVirts.list()].some(({ spec }) => spec.configuration?.developerConfiguration?.featureGates?.includes(GATE));
+    [...kubeVirts.list()].some(({ spec }) =>
+      spec.configuration?.developerConfiguration?.featureGates?.includes(PLUGINS_GATE),
+    );
 
   return async (point, vmi) => {
     if (!isOn()) return;

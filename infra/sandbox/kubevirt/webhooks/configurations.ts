@@ -12,6 +12,7 @@ export const PATHS = {
   admitVmiUpdate: "/virtualmachineinstances-validate-update",
   admitMigrationCreate: "/migration-validate-create",
   admitMigrationUpdate: "/migration-validate-update",
+  admitPlugin: "/plugin-validate",
   admitEviction: "/pod-eviction-validate",
 } as const;
 

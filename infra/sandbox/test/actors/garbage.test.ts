@@ -97,8 +97,17 @@ test("a deleted namespace goes with everything in it", async () => {
   expect(await client.get(configMaps, { namespace: "doomed", name: "content" })).toBeUndefined();
 });
 
+const whoIs = (token: string) =>
+  world.sandbox.client.raw({
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    headers: { authorization: `Bearer ${token}` },
+    body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+  });
+
 describe("token Secrets", () => {
   const type = "kubernetes.io/service-account-token";
+  const LAST_USED = "kubernetes.io/legacy-token-last-used";
   const createSecret = (name: string, account: string) =>
     world.sandbox.client.create(secrets, {
       metadata: { ...keyOf(name), annotations: { "kubernetes.io/service-account.name": account } },
@@ -113,18 +122,29 @@ describe("token Secrets", () => {
     expect(secret.metadata.annotations).toMatchObject({ "kubernetes.io/service-account.uid": account.metadata.uid });
     expect(decode(secret.data?.["ca.crt"])).toBe(caPem);
     expect(decode(secret.data?.["namespace"])).toBe(NAMESPACE);
-    const headers = { authorization: `Bearer ${decode(secret.data?.["token"])}` };
-    const body = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
-    const answer = await client.raw({
-      method: "POST",
-      path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-      headers,
-      body,
-    });
-    expect(answer).toMatchObject({
+    expect(secret.metadata.labels?.[LAST_USED]).toBeUndefined();
+    expect(await whoIs(decode(secret.data?.["token"]))).toMatchObject({
       code: 201,
       body: { status: { userInfo: { username: `system:serviceaccount:${NAMESPACE}:robot` } } },
     });
+    const used = await client.get(secrets, keyOf("robot-token"));
+    expect(used?.metadata.labels?.[LAST_USED]).toMatch(/^\d{4}-\d\d-\d\d$/);
+  });
+
+  test("made anew under its name, a Secret has the same token, which works again; under another name, another one", async () => {
+    const { client } = world.sandbox;
+    const made = async (name: string) => {
+      await createSecret(name, "maker");
+      const { data } = await world.until(secrets, keyOf(name), (one) => one.data?.["token"] !== undefined);
+      return decode(data?.["token"]);
+    };
+    await client.create(serviceAccounts, { metadata: keyOf("maker") });
+    const [first, other] = [await made("first"), await made("other")];
+    expect(other).not.toBe(first);
+    await client.delete(secrets, keyOf("first"));
+    expect(await whoIs(first)).toMatchObject({ code: 401 });
+    expect(await made("first")).toBe(first);
+    expect(await whoIs(first)).toMatchObject({ code: 201 });
   });
 
   test("go when their account goes, and at once if there is none", async () => {

@@ -78,6 +78,11 @@ contract("a service account", ({ asks, given, checks, namespace }) => {
       `gadgets.contract.example.com "g" is forbidden: User "${me}" cannot get resource "gadgets" in API group "contract.example.com"`,
     ),
   );
+  asks(
+    "what is below a subresource",
+    mine(get("pods/p/proxy/metrics")),
+    forbidden(`pods "p" is forbidden: User "${me}" cannot get resource "pods/proxy" in API group ""`),
+  );
   asks("a path", mine(get("/metrics")), {
     code: 403,
     reason: "Forbidden",

@@ -23,6 +23,8 @@ export interface Row {
   readonly request: Request;
   readonly answer: Answer;
   readonly warnings?: readonly string[];
+  /** The header Retry-After; missing: there is none. */
+  readonly retryAfter?: string;
   readonly called?: boolean;
 }
 
@@ -40,6 +42,7 @@ export function asksWebhook(hook: Hook, scenario: Scenario, title: string, row: 
     compare(response, row.answer);
     // Node joins repeated headers.
     expect(response.headers.warning).toBe(row.warnings?.map((text) => `299 - "${text}"`).join(", "));
+    expect(response.headers["retry-after"]).toBe(row.retryAfter);
     expect(hook.calls.length > 0).toBe(row.called ?? true);
   });
 }

@@ -80,7 +80,7 @@ describe("leaves nothing of a start that fails", () => {
     await writePrograms(assets(), journal(), { "kube-apiserver": { start: "NeverReady", end: "Never" } });
     const patience = new AbortController();
     const starting = startKubeApiServer(assets(), { start: patience.signal, endMs: 1 });
-    const failed = expect(starting).rejects.toThrow("kube-apiserver did not become ready");
+    const failed = expect(starting).rejects.toThrow("it took too long until kube-apiserver was ready");
     await expect.poll(() => entries("asked"), PATIENCE).toEqual(["kube-apiserver"]);
     patience.abort();
     await failed;

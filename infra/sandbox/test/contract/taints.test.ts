@@ -5,7 +5,17 @@ import { del, get, patch, post } from "./requests.ts";
 contract("taints", ({ asks, given, namespace }) => {
   const node = `/api/v1/nodes/${namespace}`;
   const taints = [{ key: "k", value: "v", effect: "NoSchedule" }];
-  given("a node", post("/api/v1/nodes", { metadata: { name: namespace } }));
+  const unseen = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+  asks("a new node takes no pods yet", post("/api/v1/nodes", { metadata: { name: namespace } }), {
+    code: 201,
+    "spec.taints": [unseen],
+  });
+  const stained = { metadata: { name: `${namespace}-y` }, spec: { taints: [...taints, unseen] } };
+  asks("nor one that says so itself, once", post("/api/v1/nodes", stained), {
+    code: 201,
+    "spec.taints": [...taints, unseen],
+  });
+  given("it goes", del(`${node}-y`));
   const unselected = `/api/v1/nodes?fieldSelector=spec.unschedulable%3Dfalse,metadata.name%3D${namespace}`;
   asks("a node that was never cordoned is selectable", get(unselected), {
     code: 200,

@@ -1,6 +1,6 @@
 /** Admission webhooks: the effect of every sort of answer (or none), and which requests they review at all. */
 import { expect } from "vitest";
-import { contract } from "./contract.ts";
+import { type Answer, contract } from "./contract.ts";
 import { type Row, asksWebhook, evict, useHook } from "./hook.ts";
 import { del, pod, post } from "./requests.ts";
 import { DELETIONS, NAME, NEVER, Raw, type Respond } from "./webhook.ts";
@@ -36,6 +36,26 @@ contract("answers of a webhook", (scenario) => {
     request: evict,
     answer: { code: 400, status: "Failure", message: `${DENIED}: fine` },
   });
+  // prettier-ignore
+  const waits: readonly (readonly [what: string, status: object, answer: Answer, retryAfter?: string])[] = [
+    ["denies until later",            { code: 429, message: "no", details: { retryAfterSeconds: 5 } }, { code: 429, message: `${DENIED}: no`, "details.retryAfterSeconds": 5 }, "5"],
+    ["… with another code",           { code: 403, details: { retryAfterSeconds: 15 } },               { code: 403, "details.retryAfterSeconds": 15 }, "15"],
+    ["… without a code",              { details: { retryAfterSeconds: 5 } },                           { code: 400, "details.retryAfterSeconds": 5 }, "5"],
+    ["… in no time",                  { code: 429, details: { retryAfterSeconds: 0 } },                { code: 429 }],
+    ["denies too many requests",      { code: 429, message: "no" },                                    { code: 429, message: `${DENIED}: no`, "details.retryAfterSeconds": undefined }],
+  ];
+  for (const [what, status, answer, retryAfter] of waits)
+    for (const [verb, rule, request] of [
+      ["an eviction", undefined, evict],
+      ["a deletion", DELETIONS, del("pods/p?dryRun=All")],
+    ] as const)
+      row(`${what}: ${verb}`, {
+        respond: says(status),
+        request,
+        answer,
+        ...(rule && { webhook: { rule } }),
+        ...(retryAfter && { retryAfter }),
+      });
   row("warns in vain", {
     respond: (uid) => ({ uid, allowed: true, warnings: ["", "two\nlines", "kept", "kept"] }),
     request: evict,

@@ -4,7 +4,7 @@ import { contract } from "./contract.ts";
 import { asksWebhook, evict, seen, useHook } from "./hook.ts";
 import { configMap, del, patch, pod, post } from "./requests.ts";
 import { valueAt } from "./value-at.ts";
-import { CONFIG_MAPS, DELETIONS, SERVING, allow, configuration } from "./webhook.ts";
+import { CONFIG_MAPS, DELETIONS, SERVING, allow, configuration, NAME, NEVER } from "./webhook.ts";
 
 const hook = useHook();
 
@@ -46,6 +46,13 @@ contract("questions to a webhook", (scenario) => {
     });
     expect(valueAt(call?.request, "object.metadata.name")).toBe("p");
   });
+  asksWebhook(hook, scenario, "of two that refuse, the first to answer is heard", {
+    webhook: { beside: ["quick"] },
+    respond: (uid, url) => (url.startsWith("/quick?") ? { uid, allowed: false, status: { message: "no" } } : NEVER),
+    request: evict,
+    answer: { code: 400, message: `admission webhook "quick.${NAME}" denied the request: no` },
+  });
+  asksWebhook(hook, scenario, "an eviction that is asked about again", { request: evict, answer: { code: 201 } });
   checks("a dry run in the options of the eviction is not one of the request", async (send) => {
     const options = { deleteOptions: { dryRun: ["All"] } };
     await send(

@@ -13,7 +13,7 @@ export interface Call {
 }
 
 /** A review's response, a text to send as it is, or one of the ways not to answer. */
-export type Respond = (uid: string) => object | string | typeof NEVER | typeof CLOSED | Raw;
+export type Respond = (uid: string, url: string) => object | string | typeof NEVER | typeof CLOSED | Raw;
 
 export const NEVER = Symbol("no answer");
 export const CLOSED = Symbol("the connection is closed");
@@ -56,7 +56,7 @@ export class Hook {
         const review: { request: Record<string, unknown> } = JSON.parse(Buffer.concat(chunks).toString());
         this.calls.push({ url: incoming.url ?? "", request: review.request });
         const respond = incoming.url?.startsWith("/marker/") ? allow : this.respond;
-        answer(outgoing, respond(String(review.request.uid)));
+        answer(outgoing, respond(String(review.request.uid), incoming.url ?? ""));
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -109,13 +109,15 @@ export interface Configured {
   readonly kind: "Validating" | "Mutating";
   readonly namespace: string;
   readonly rule?: Rule;
+  /** Names of further webhooks like it, each at a path of its name. */
+  readonly beside?: readonly string[];
   /** Any other field of the webhook's configuration. */
   readonly [field: string]: unknown;
 }
 
 export function configuration(
   hook: Hook,
-  { kind, namespace, rule = EVICTIONS, ...rest }: Configured,
+  { kind, namespace, rule = EVICTIONS, beside = [], ...rest }: Configured,
 ): Record<string, unknown> {
   const caBundle = Buffer.from(hook.authority?.caPem ?? "").toString("base64");
   const common = {
@@ -125,18 +127,20 @@ export function configuration(
     timeoutSeconds: 1,
   };
   const marker = { url: `${hook.url}/marker/${++hook.configurations}`, caBundle };
+  const webhook = (name: string, path: string) => ({
+    ...common,
+    name,
+    clientConfig: { url: `${hook.url}/${path}`, caBundle },
+    rules: rulesOf(rule),
+    ...rest,
+  });
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: `${kind}WebhookConfiguration`,
     metadata: { name: namespace },
     webhooks: [
-      {
-        ...common,
-        name: NAME,
-        clientConfig: { url: `${hook.url}/review`, caBundle },
-        rules: rulesOf(rule),
-        ...rest,
-      },
+      webhook(NAME, "review"),
+      ...beside.map((name) => webhook(`${name}.${NAME}`, name)),
       { ...common, name: `marker.${NAME}`, clientConfig: marker, rules: rulesOf(CONFIG_MAPS), failurePolicy: "Ignore" },
     ],
   };

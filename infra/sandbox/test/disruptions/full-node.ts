@@ -54,7 +54,7 @@ export function useFullNode(): Stage {
     started().release("allow");
     const names = () => client.list(pods, namespace).then(({ items }) => items.map(({ metadata }) => metadata.name));
     for (const name of await names()) await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    await world.pass(async () => (await names()).length === 0);
+    await world.pass(async () => (await names()).length === 0 && started().postponed() === 0);
     started().forget();
   });
 
@@ -73,6 +73,7 @@ export function useFullNode(): Stage {
       for (const [name, priorityClassName] of victims) {
         await place("full", { name, priorityClassName, memory });
         await until(name, isRunning);
+        world.clock.advance(1_000);
       }
     },
     place,

@@ -8,9 +8,15 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Condition } from "../../actors/conditions.ts";
 import type { Pod, Resource, KubeObject } from "../../actors/resources.ts";
-import type { World } from "../with-sandbox.ts";
+import type { SteppedClock } from "../../actors/clock.ts";
+import { USERS } from "../../identities.ts";
+import { eventually, type World } from "../with-sandbox.ts";
 
-export type Verdict = "allow" | "deny" | "hold";
+/** "later": denied, with the time to ask again. */
+export type Verdict = "allow" | "deny" | "later" | "hold";
+
+/** No timer of an actor is as long. */
+export const RETRY_AFTER_SECONDS = 6;
 
 export interface Asked {
   readonly user: string;
@@ -29,8 +35,14 @@ export interface Gate {
   asked(podName?: string): readonly Asked[];
   /** How many wait for an answer; a caller that has hung up does not count. */
   held(): number;
-  /** Answers all reviews on hold. */
-  release(verdict: "allow" | "deny"): void;
+  /** How many callers wait, after "later", until they ask again. */
+  postponed(): number;
+  /** Waits until this many callers are postponed. */
+  settle(callers: number): Promise<void>;
+  /** The same, then their time passes; their next requests are under way. */
+  pass(callers: number): Promise<void>;
+  /** Answers the reviews on hold of pods of this name (by default, all). */
+  release(verdict: "allow" | "deny", podName?: string): void;
   forget(): void;
   /** How long the API server waits for an answer, in real time. */
   setTimeout(seconds: number): Promise<void>;
@@ -38,6 +50,7 @@ export interface Gate {
 }
 
 const NAME = "gate.test.dev";
+const COMPONENTS = [USERS.scheduler, USERS.nodeController, USERS.karpenter].map(({ user }) => user);
 const webhookConfigurations: Resource<KubeObject & { webhooks: readonly object[] }> = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingWebhookConfiguration",
@@ -57,7 +70,9 @@ interface Review {
 export async function startGate({ sandbox, clock }: World): Promise<Gate> {
   let answer: Verdict | ((podName: string) => Verdict) = "allow";
   let asked: Asked[] = [];
-  let waiting: { readonly uid: string; readonly response: ServerResponse }[] = [];
+  let waiting: { readonly uid: string; readonly name: string; readonly response: ServerResponse }[] = [];
+  const postponed = countTimers(clock, RETRY_AFTER_SECONDS * 1_000);
+  const settle = (callers: number) => eventually(postponed).toBe(callers);
 
   const { certPem, keyPem } = await sandbox.authority.issue(["127.0.0.1"]);
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => void receive(request, response));
@@ -70,7 +85,7 @@ export async function startGate({ sandbox, clock }: World): Promise<Gate> {
     asked.push({ user: userInfo.username, name, object, oldObject, options, at: clock.now() });
     const verdict = typeof answer === "string" ? answer : answer(name);
     if (verdict !== "hold") return send(response, uid, verdict);
-    waiting.push({ uid, response });
+    waiting.push({ uid, name, response });
     response.once("close", () => (waiting = waiting.filter((other) => other.response !== response)));
   };
 
@@ -85,7 +100,7 @@ export async function startGate({ sandbox, clock }: World): Promise<Gate> {
         matchConditions: [
           {
             name: "components",
-            expression: `request.userInfo.username in ["system:kube-scheduler", "system:serviceaccount:kube-system:node-controller"]`,
+            expression: `request.userInfo.username in ${JSON.stringify(COMPONENTS)}`,
           },
         ],
         failurePolicy: "Ignore",
@@ -100,9 +115,16 @@ export async function startGate({ sandbox, clock }: World): Promise<Gate> {
     answer: (verdict) => void (answer = verdict),
     asked: (podName) => asked.filter(({ name }) => podName === undefined || name === podName),
     held: () => waiting.length,
-    release(verdict) {
-      for (const { uid, response } of waiting) send(response, uid, verdict);
-      waiting = [];
+    postponed,
+    settle,
+    async pass(callers) {
+      await settle(callers);
+      clock.advance(RETRY_AFTER_SECONDS * 1_000);
+    },
+    release(verdict, podName) {
+      for (const { uid, name, response } of waiting)
+        if (podName === undefined || name === podName) send(response, uid, verdict);
+      waiting = waiting.filter(({ name }) => podName !== undefined && name !== podName);
     },
     forget: () => void (asked = []),
     async setTimeout(timeoutSeconds) {
@@ -118,10 +140,31 @@ export async function startGate({ sandbox, clock }: World): Promise<Gate> {
   };
 }
 
-function send(response: ServerResponse, uid: string, verdict: "allow" | "deny"): void {
-  const denied = verdict === "deny" && { status: { code: 429, message: "not now" } };
+function send(response: ServerResponse, uid: string, verdict: "allow" | "deny" | "later"): void {
+  const details = verdict === "later" && { details: { retryAfterSeconds: RETRY_AFTER_SECONDS } };
+  const denied = verdict !== "allow" && { status: { code: 429, message: "not now", ...details } };
   const answer = { uid, allowed: verdict === "allow", ...denied };
   response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
+}
+
+/** Counts the clock's timers of this length that neither ran nor were cancelled. */
+function countTimers(clock: SteppedClock, length: number): () => number {
+  const pending = new Set<object>();
+  const setTimer = clock.setTimer.bind(clock);
+  clock.setTimer = (ms, fn) => {
+    if (ms !== length) return setTimer(ms, fn);
+    const timer = {};
+    pending.add(timer);
+    const cancel = setTimer(ms, () => {
+      pending.delete(timer);
+      fn();
+    });
+    return () => {
+      pending.delete(timer);
+      cancel();
+    };
+  };
+  return () => pending.size;
 }
 
 export function disruptionTarget(pod: Pod | undefined): Condition | undefined {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createTransport } from "../../actors/transport.ts";
 import { isRunning, MESSAGE, namespace, useFullNode } from "./full-node.ts";
-import { disruptionTarget } from "./gate.ts";
+import { disruptionTarget, RETRY_AFTER_SECONDS } from "./gate.ts";
 
 const stage = useFullNode();
 
@@ -40,6 +40,87 @@ describe("a denied deletion", () => {
     await stage.place("roomy", { name: "later", memory: "1Gi" });
     await stage.until("later", isRunning);
     expect(tries()).toBeLessThanOrEqual(before + 1);
+  });
+});
+
+const times = (count: number, start = 0) => Array.from({ length: count }, (_, n) => start + n * RETRY_AFTER_SECONDS);
+/** In seconds since the first request for any pod. */
+const timesOf = (name: string) => {
+  const [first] = stage.gate.asked();
+  return stage.gate.asked(name).map(({ at }) => (at.getTime() - (first?.at.getTime() ?? 0)) / 1_000);
+};
+/** Afterwards this many callers are postponed again. */
+const pass = async (rounds: number, callers: number) => {
+  for (let n = 0; n < rounds; n++) await stage.gate.pass(callers);
+  await stage.gate.settle(callers);
+};
+
+describe("a deletion denied until later", () => {
+  const important = { name: "important", priorityClassName: "high" };
+
+  test("is asked for eleven times; then the round starts anew at once, without limit", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("later");
+    await stage.place("full", { ...important, memory: "8Gi" });
+    await pass(20, 1);
+    expect(timesOf("victim")).toEqual([...times(11), ...times(11, 60), 120]);
+    expect((await stage.get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
+    stage.gate.answer("allow");
+    await stage.gate.pass(1);
+    await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    expect(timesOf("victim")).toHaveLength(24);
+  });
+
+  test("of several victims: all but the last keep step, the last comes when they are gone", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
+    stage.gate.answer("later");
+    await stage.place("full", { ...important, memory: "12Gi" });
+    await pass(3, 2);
+    stage.gate.answer((name) => (name === "a" ? "allow" : "later"));
+    await stage.gate.pass(2);
+    await stage.until("a", ({ metadata }) => metadata.deletionTimestamp !== undefined);
+    await pass(2, 1);
+    stage.gate.answer((name) => (name === "b" ? "allow" : "later"));
+    await pass(2, 1);
+    // prettier-ignore
+    expect({ a: timesOf("a"), b: timesOf("b"), c: timesOf("c") }).toEqual({
+      a: [0, 6, 12, 18, 24],
+      b: [0, 6, 12, 18, 24, 30, 36, 42],
+      c: [                              42, 48],
+    });
+  });
+
+  test("another victim's error cancels its retries, and the round starts anew", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
+    stage.gate.answer("later");
+    await stage.place("full", { ...important, memory: "12Gi" });
+    await pass(1, 2);
+    stage.gate.answer((name) => (name === "b" ? "hold" : "later"));
+    await stage.gate.pass(2);
+    await stage.gate.settle(1);
+    await expect.poll(() => stage.gate.held()).toBe(1);
+    stage.gate.answer("later");
+    stage.gate.release("deny");
+    await pass(1, 2);
+    const both = [0, 6, 12, 12, 18];
+    expect({ a: timesOf("a"), b: timesOf("b"), c: timesOf("c") }).toEqual({ a: both, b: both, c: [] });
+  });
+
+  test("is asked for to the end of the round although the preempting pod is gone", async () => {
+    await stage.occupy(["victim", "low"]);
+    stage.gate.answer("later");
+    await stage.place("full", { ...important, memory: "8Gi" });
+    await pass(1, 1);
+    await stage.world.sandbox.client.delete(pods, { namespace, name: "important" });
+    await expect.poll(() => stage.get("important")).toBeUndefined();
+    await pass(8, 1);
+    await stage.gate.pass(1);
+    await stage.gate.settle(0);
+    await expect.poll(() => timesOf("victim")).toEqual(times(11));
+    stage.world.clock.advance(60_000);
+    await stage.place("roomy", { name: "later", memory: "1Gi" });
+    await stage.until("later", isRunning);
+    expect(timesOf("victim")).toEqual(times(11));
   });
 });
 

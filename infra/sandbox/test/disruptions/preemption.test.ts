@@ -5,6 +5,7 @@ import { GRACE, isRunning, MESSAGE, namespace, saying, useFullNode } from "./ful
 import { disruptionTarget } from "./gate.ts";
 
 const stage = useFullNode();
+const askedFor = () => stage.gate.asked().map(({ name }) => name);
 
 describe("a pod that fits nowhere", () => {
   test("is nominated, its victim told why, deleted and waited for", async () => {
@@ -87,14 +88,29 @@ test("a more important pod takes over what was nominated to another", async () =
 });
 
 describe("several victims", () => {
-  test("go one after another, the most important first, and one denial spares the rest", async () => {
+  test("go all at once but the last, the least important, which goes after the others", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
-    stage.gate.answer((name) => (name === "a" ? "allow" : "deny"));
+    stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
-    await expect.poll(() => stage.gate.asked().map(({ name }) => name)).toEqual(["a", "b"]);
-    await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
-    expect(stage.gate.asked().map(({ name }) => name)).toEqual(["a", "b"]);
+    await expect.poll(() => stage.gate.held()).toBe(2);
+    expect(askedFor().toSorted()).toEqual(["a", "b"]);
     expect(disruptionTarget(await stage.get("c"))).toBeUndefined();
-    expect((await stage.get("b"))?.metadata.deletionTimestamp).toBeUndefined();
+    stage.gate.release("allow");
+    await expect.poll(askedFor).toContain("c");
+    expect(askedFor()).toHaveLength(3);
+    stage.gate.release("allow");
+    await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
+  });
+
+  test("one denial cancels the requests for the others, and spares the last", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
+    stage.gate.answer("hold");
+    await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
+    await expect.poll(() => stage.gate.held()).toBe(2);
+    stage.gate.release("deny", "b");
+    // The round starts anew at once. The earlier request for `a` has been cancelled.
+    await expect.poll(() => askedFor().toSorted()).toEqual(["a", "a", "b", "b"]);
+    await expect.poll(() => stage.gate.held()).toBe(2);
+    expect((await stage.get("a"))?.metadata.deletionTimestamp).toBeUndefined();
   });
 });

@@ -5,6 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { eventually } from "../with-sandbox.ts";
+import { RETRY_AFTER_SECONDS } from "./gate.ts";
 import { begun, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, useTaintedNode } from "./tainted-node.ts";
 
 const stage = useTaintedNode();
@@ -67,6 +68,49 @@ describe("a refused deletion", () => {
     world.clock.advance(600_000);
     await settle();
     expect(stage.gate.asked("victim")).toHaveLength(5);
+  });
+});
+
+describe("a deletion denied until later", () => {
+  test("is tried five times, of eleven requests each, then never again", async () => {
+    await run("victim");
+    stage.gate.answer("later");
+    await taint(MAINTENANCE);
+    for (const tries of [0, 1, 2, 3, 4]) {
+      await untilAsked(tries * 11 + 1);
+      for (let retry = 1; retry <= 10; retry++) await stage.gate.pass(1);
+    }
+    await exhaust(55);
+    const [first, last] = [stage.gate.asked("victim")[0], stage.gate.asked("victim")[54]];
+    const elapsed = (last?.at.getTime() ?? Infinity) - (first?.at.getTime() ?? 0);
+    expect(elapsed - 50 * RETRY_AFTER_SECONDS * 1_000).toBeGreaterThanOrEqual(4 * 10);
+    expect(elapsed - 50 * RETRY_AFTER_SECONDS * 1_000).toBeLessThanOrEqual(100);
+    expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
+  });
+
+  test("of several pods of a node is asked for in parallel", async () => {
+    const names = Array.from({ length: 8 }, (_, n) => `victim-${n}`);
+    await Promise.all(names.map((name) => run(name)));
+    stage.gate.answer("later");
+    await taint(MAINTENANCE);
+    for (let retry = 1; retry <= 3; retry++) await stage.gate.pass(names.length);
+    await eventually(() => names.map((name) => stage.gate.asked(name).length)).toEqual(names.map(() => 4));
+  });
+
+  test("is asked for again although the taint is gone; a denial without a time ends that within 100 ms", async () => {
+    await run("victim");
+    stage.gate.answer("later");
+    await taint(MAINTENANCE);
+    await stage.gate.pass(1);
+    await taint([]);
+    await stage.gate.pass(1);
+    await stage.gate.settle(1);
+    expect(stage.gate.asked("victim")).toHaveLength(3);
+    stage.gate.answer("deny");
+    await stage.gate.pass(1);
+    // One request ends the first try, and each of the four others.
+    await exhaust(3 + 5);
+    expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 });
 

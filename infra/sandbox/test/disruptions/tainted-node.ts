@@ -69,7 +69,7 @@ export function useTaintedNode(): Stage {
     await taint([]);
     const names = () => client.list(pods, namespace).then(({ items }) => items.map(({ metadata }) => metadata.name));
     for (const name of await names()) await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    await world.pass(async () => (await names()).length === 0);
+    await world.pass(async () => (await names()).length === 0 && started().postponed() === 0);
     started().forget();
   });
 

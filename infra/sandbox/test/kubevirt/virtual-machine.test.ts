@@ -1,22 +1,26 @@
 /**
- * VirtualMachines: what their run strategies do, and what `start` and `stop` answer.
+ * VirtualMachines: what their run strategies do, and what `start`, `stop`, `restart` and `evacuate/cancel` answer.
  * The answers are those of pkg/virt-api/rest/lifecycle.go, the rest is syncRunStrategy of virt-controller.
  */
-import { expect, test } from "vitest";
-import { pods } from "../../actors/resources.ts";
+import { describe, expect, test } from "vitest";
+import { grant } from "../../actors/rbac.ts";
+import { nodes, pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachine } from "../../fleet.ts";
+import { applyManifests } from "../../manifests.ts";
 import * as kubevirt from "../../kubevirt/resources.ts";
 import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const world = useSandbox({ terminationSeconds: 0 });
 const namespace = "default";
 
-const change = async (verb: "start" | "stop", name: string) => {
-  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachines/${name}/${verb}`;
-  const { code, body } = await world.sandbox.client.raw({ method: "PUT", path, body: {} });
+const ask = async (resource: string, more: object = {}, client = world.sandbox.client) => {
+  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${resource}`;
+  const { code, body } = await client.raw({ method: "PUT", path, body: more });
   const { message } = body as { readonly message?: string };
   return `${code} ${message ?? ""}`.trim();
 };
+const change = (verb: "start" | "stop" | "restart", name: string, options = {}) =>
+  ask(`virtualmachines/${name}/${verb}`, options);
 const vmOf = (name: string) => world.sandbox.client.get(kubevirt.virtualMachines, { namespace, name });
 const vmiOf = (name: string) => world.sandbox.client.get(kubevirt.virtualMachineInstances, { namespace, name });
 const strategyOf = async (name: string) => (await vmOf(name))?.spec.runStrategy;
@@ -73,4 +77,91 @@ test("a guest that ends is started again by Always, not by Manual", async () => 
   });
   await world.pass(async () => kubevirt.isFinal((await vmiOf("manual"))?.status));
   expect((await vmOf("manual"))?.status?.stateChangeRequests).toEqual([]);
+});
+
+// prettier-ignore
+test.each([
+  ["Always",         "202"],
+  ["Manual",         "202"],
+  ["RerunOnFailure", "202"],
+  ["Once",           "409 Operation cannot be fulfilled on virtualmachine.kubevirt.io \"again-once\": RunStategy Once does not support manual restart requests"],
+])("%s: restart is answered %s, and changes no run strategy", async (runStrategy, answer) => {
+  const name = `again-${runStrategy.toLowerCase()}`;
+  await createVirtualMachine(world.sandbox.client, runStrategy, { namespace, name });
+  const before = (await vmiOf(name))?.metadata.uid;
+  expect(await change("restart", name)).toBe(answer);
+  const isAnother = async () => {
+    const vmi = await vmiOf(name);
+    return vmi?.status?.phase === "Running" && vmi.metadata.uid !== before;
+  };
+  if (answer === "202") await world.pass(isAnother);
+  else expect(await isAnother()).toBe(false);
+  expect(await strategyOf(name)).toBe(runStrategy);
+});
+
+test("restart of one that does not run, and with a grace period", async () => {
+  expect(await change("restart", "none")).toBe('404 virtualmachine.kubevirt.io "none" not found');
+  expect(await change("stop", "manual")).toBe(refusal("manual", "VM is not running"));
+  expect(await change("restart", "again-manual", { gracePeriodSeconds: 5 })).toBe(
+    "400 For force restart, only gracePeriod=0 is supported for now",
+  );
+});
+
+const taint = (taints: readonly object[]) =>
+  world.sandbox.client.patch(nodes, { name: "node-1" }, { type: "merge", body: { spec: { taints } } });
+
+describe("evacuate/cancel", () => {
+  const name = "again-always";
+  const path = `virtualmachineinstances/${name}/evacuate/cancel`;
+  const markOf = async () => (await vmiOf(name))?.status?.evacuationNodeName;
+  const mark = async () => {
+    const virtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
+    const body = [{ op: "add", path: "/status/evacuationNodeName", value: "node-1" }];
+    await virtApi.patch(kubevirt.virtualMachineInstances, { namespace, name }, { type: "json", body });
+  };
+  const INTERNAL = "500 Internal error occurred: ";
+
+  test("takes back the mark for the node that is named, and is no error where there is none", async () => {
+    expect(await ask(path)).toBe("200");
+    await mark();
+    expect(await ask(path)).toContain(INTERNAL);
+    expect(await ask(path, { evacuationNodeName: "node-2" })).toContain(INTERNAL);
+    expect(await markOf()).toBe("node-1");
+    expect(await ask(path, { evacuationNodeName: "node-1" })).toBe("200");
+    expect(await markOf()).toBeUndefined();
+  });
+
+  test("of the VirtualMachine is the same", async () => {
+    await mark();
+    expect(await ask(`virtualmachines/${name}/evacuate/cancel`, { evacuationNodeName: "node-1" })).toBe("200");
+    expect(await markOf()).toBeUndefined();
+    expect(await ask("virtualmachines/none/evacuate/cancel")).toBe('404 virtualmachine.kubevirt.io "none" not found');
+    const none = '404 virtualmachineinstance.kubevirt.io "none" not found';
+    expect(await ask("virtualmachineinstances/none/evacuate/cancel")).toBe(none);
+  });
+
+  test("is refused while the node has the drain taint", async () => {
+    await taint([{ key: "kubevirt.io/drain", effect: "NoSchedule" }]);
+    expect(await ask(path)).toBe('400 Node "node-1" has NodeDrainTaintKey "kubevirt.io/drain:NoSchedule"');
+    await taint([]);
+  });
+
+  test("asks for a permission twice: the API server for its first part, virt-api for all of it", async () => {
+    const { client } = world.sandbox;
+    const someone = client.as("someone", ["system:authenticated"]);
+    const grantTo = async (subresource: string) => {
+      const rule = {
+        apiGroups: ["subresources.kubevirt.io"],
+        resources: [`virtualmachineinstances/${subresource}`],
+        verbs: ["update"],
+      };
+      const name = `may-${subresource.replace("/", "-")}`;
+      await applyManifests(client, [...grant(name, { kind: "User", name: "someone" }, [rule])]);
+    };
+    expect(await ask(path, {}, someone)).toMatch(/^403 /);
+    await grantTo("evacuate");
+    expect(await ask(path, {}, someone)).toMatch(/^401/);
+    await grantTo("evacuate/cancel");
+    expect(await ask(path, {}, someone)).toBe("200");
+  });
 });

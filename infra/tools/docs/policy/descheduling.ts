@@ -80,7 +80,7 @@ for a pod in one of two forms (KEP-1397):
   that goes.
 
 What is in progress counts from the start of a cycle, is nominated first, and is not requested again. The target of a migration is
-never nominated. A VM that moved less than ${DEFAULT_SETTINGS.evacuation.cooldownSeconds} s ago (\`evacuation.cooldownSeconds\`), and one whose last evacuation ended without
+never nominated, nor is a launcher pod that has ended. A VM that moved less than ${DEFAULT_SETTINGS.evacuation.cooldownSeconds} s ago (\`evacuation.cooldownSeconds\`), and one whose last evacuation ended without
 a move and backs off, is skipped.
 
 ${limitTable()}

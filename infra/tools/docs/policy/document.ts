@@ -62,6 +62,9 @@ While its migration runs it takes one of its node's places under node pressure.
 - After an evacuation that was abandoned or withdrawn: 429 saying so, until its back-off is over, and no new one begins. Beside
   KubeVirt's own webhook that request may mark the VM all the same; then the answer is that of a marked VM, and says so.
 - Dry run: the same answer, and nothing is written.
+- Warnings go with the answer, refused or not. They say that the last evacuation was abandoned or cancelled, or until when this one backs off.
+  They name what blocks the VM, and who can change that. KubeVirt's webhook refuses the same request, and the API server shows only one
+  refusal. It passes on the warnings of all webhooks, and kubectl prints each once.
 
 ### While something else is under way
 
@@ -114,16 +117,20 @@ ${tables.phaseTable(END_PHASES)}
 - KubeVirt's own migration of a marked VM is adopted: it is annotated with the cause and shown in the status. Lifeboat creates one where
   none has appeared within ${evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`; 0 where KubeVirt's evacuation controller is off). KubeVirt gives those the lowest
   priority, and lets them wait for backups.
-- An attempt fails when its migration fails or cannot begin: a quota refuses its target pod, the scheduler finds no node for it, or a
-  backup or a utility volume is in its way for ${evacuation.stuckSeconds} s (\`evacuation.stuckSeconds\`).
+- An attempt fails when its migration fails or cannot begin: a quota refuses its target pod; or for ${evacuation.stuckSeconds} s
+  (\`evacuation.stuckSeconds\`) the scheduler has found no node for it, or a backup or a utility volume has been in its way. Until then a cluster autoscaler can add a node; the Evacuation says what is missing (reason \`NoRoom\`).
 - Waiting in KubeVirt's queue is not a failure. A migration has failed to begin if KubeVirt's back-off is over and its limits were not
-  reached, in every look for ${evacuation.stuckSeconds} s (condition \`Stalled\`). One that failed to begin is deleted.
+  reached, in every look for ${evacuation.stuckSeconds} s (condition \`Stalled\`). One that failed to begin is deleted; if a person created it, the Evacuation is Blocked (\`PersonsMigration\`).
 - With strategy External the migrations are the owner's: they are shown, never counted or deleted.
 - After a failed attempt: ${tables.backoffSteps()}. After ${evacuation.maxAttempts} the evacuation is abandoned and the VM unmarked. One that begins before
   the last back-off is over, because KubeVirt's webhook has marked the VM again, inherits who asked, the attempts and the back-off;
   the first failure of its own ends it.
 - One that a person asks for (cause \`Operator\`) inherits nothing. Where another one of the pod is backing off, it ends as its duplicate,
   and the back-off ends with it: the next attempt begins at once. \`lifeboat retry\` creates such a one.
+- KubeVirt replaces a failed migration of a marked VM at once. It delays the new one by a back-off of its own: 20 s after the failure, doubled for
+  each further one. The Evacuation then says BackingOff (\`KubeVirtBackoff\`) and until when; \`evacuation.backoffSeconds\` does not change it.
+  Where a person asks for an attempt now, Lifeboat annotates KubeVirt's delayed migration, and KubeVirt starts it at once.
+- virt-controller has not looked at a migration that has no phase after 10 s. The Evacuation says so (\`KubeVirtNotAnswering\`).
 
 ### A migration that does not converge
 
@@ -135,13 +142,12 @@ Only a marked VM gets it, and only if there is another attempt. Lifeboat removes
 
 ### To cancel one
 
-- Set \`spec.intent: Withdrawn\`, or remove the mark. KubeVirt's migration for the mark, and Lifeboat's own, is deleted
-  unless it runs; then it is left to finish.
+- Set \`spec.intent: Withdrawn\`, or remove the mark. KubeVirt's migration for the mark, and Lifeboat's own, is deleted unless it runs; then it is left to finish, and the Evacuation names it.
+- An end has two steps: Lifeboat writes the final status, then takes back mark and migrations, unless another Evacuation of the VM goes on. The condition \`Released\` is False in between; the next tick completes what a function that died has left.
 - Stop the drain first: KubeVirt's webhook marks the VM again with the drain's next request, and that begins another Evacuation.
 - While the node carries KubeVirt's drain taint another one begins when the back-off is over.
 - One for a taint ends by itself when the taint is gone.
-- With \`evacuation.withdrawOnUncordon\` (off by default) uncordoning a node withdraws evacuations with the cause ApiEviction or DrainTaint whose
-  migration does not run yet, unless the node carries the drain taint or the VM has to leave for another cause besides. A look must have
+- With \`evacuation.withdrawOnUncordon\` (off by default) uncordoning a node withdraws evacuations with the cause ApiEviction or DrainTaint whose migration does not run yet, unless the node carries the drain taint or the VM has to leave for another cause besides. A look must have
   found the node cordoned before (condition \`Cordoned\`): not every eviction is a drain's. A drain that still runs asks again.
 
 ${preflight.section()}
@@ -149,14 +155,14 @@ ${annotations.section()}
 ## Deletions that do not ask
 
 The scheduler preempts a pod, or the taint manager removes it from its node: both write the condition \`DisruptionTarget\` and
-delete it. Karpenter deletes the pods of a node whose termination time is near. With the gate on, the deletion is held at
-admission while the VM moves.
+delete it. Karpenter deletes the pods of a node whose termination time is near. With the gate on, the deletion is refused at
+admission, with the time of the next try, while the VM moves.
 
 ${guard.disruptionTable()}
 
 ${guard.guardTable()}
 
-A hotplug pod follows its VM. The target of a migration is held like the pod that the guest runs in, for the guest may come over before
+A hotplug pod follows its VM. The target of a migration is refused like the pod that the guest runs in, for the guest may come over before
 the target has ended; nothing is marked until the VM is there.
 
 ### Let go at once
@@ -166,19 +172,20 @@ ${guard.releaseTable()}
 ### A taint that is gone
 
 The taint manager goes on deleting when the taint has been removed. At every look, at the deadline too, the node is read again:
-if it lives and carries no \`NoExecute\` taint any more that the pod does not tolerate, the deletion is denied at once, and the
-evacuation ends as withdrawn. A migration that runs by then is left to finish.
+if it lives and carries no \`NoExecute\` taint any more that the pod does not tolerate, the deletion is refused without a time for
+another try, so that the taint manager stops, and the evacuation ends as withdrawn. A migration that runs by then is left to finish.
 
 ### The deadline
 
-- It counts from the condition, and stands in \`spec.deadline\` of the Evacuation that begins with the hold; the earlier one counts. A
+- It counts from the condition, and stands in \`spec.deadline\` of the Evacuation that begins with the first refusal; the earlier one counts. A
   time in the future does not extend it.
 - The first sighting needs the condition to be True. From then on the Evacuation counts: kube-controller-manager resets the
   condition after 120 s.
 - Where the VM is being evacuated already, that goes on. The Evacuation of the disruption ends as its Duplicate, and its deadline
   counts.
-- Pods that are preempted on one node share the earliest deadline, so that the preemptor does not wait for the sum. \`NoExecute\`
-  taints are each pod's own.
+- Each pod has its own, also among the victims of one preemption.
+- A VM that waits for its migration when a preemption's deadline is past, and whose pod nobody deletes any more, stays: the scheduler has
+  found other victims, and the evacuation ends as withdrawn.
 - The deadline stays if the evacuation ends without a move. A new evacuation begins with the next deletion after the back-off, if
   there is time left.
 - The taint manager tries five times and never again. If the taint is still there and untolerated, Lifeboat deletes the pod at
@@ -186,7 +193,7 @@ evacuation ends as withdrawn. A migration that runs by then is left to finish.
 
 ### A node that is about to end
 
-Every deletion of a VM's pod by a user in \`guard.nodeTerminators\`, for whatever reason, is held until the VM has moved or the node ends.
+Every deletion of a VM's pod by a user in \`guard.nodeTerminators\`, for whatever reason, is refused until the VM has moved or the node ends.
 
 ${guard.nodeEndTable()}
 
@@ -195,14 +202,9 @@ ${guard.nodeEndTable()}
 - A pod that is terminating already is let go: the deletion only shortens its time.
 - Nothing withdraws it but a person: a node that is being deleted does not come back.
 
-### How long a deletion is held at a time
+${guard.retrySection()}
 
-- Until 5 s before the API server would give up waiting, and never past the deadline. Then it is denied, and asked for again.
-- \`guard.mode\`: Hold (the default) holds, Deny denies at once, Off does neither.
-- When ${defaults.maxHolds} (\`guard.maxHolds\`) are held already, further ones are held for 1 s, and no further VM of that
-  preemption is marked. What a taint drives away is marked however many there are.
-
-### Not held, but seen
+### Not refused, but seen
 
 The VM of a launcher pod that is terminating with such a condition is marked if it is not: SIGTERM is on its way, so this is best
 effort. A plain deletion of a pod is no request to migrate.
@@ -211,7 +213,7 @@ effort. A plain deletion of a pod is no request to migrate.
 
 With the gate \`NodePressureEvictionLiveMigration\`. The kubelet does not ask, and SIGTERM cannot be taken back from outside.
 
-While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, counting those that
+While a node has MemoryPressure, DiskPressure or PIDPressure, VMs leave it: at most ${limits.parallelOutboundMigrationsPerNode} at a time, unless the KubeVirt CR says otherwise, counting those that
 already do; those that can migrate, by lowest priority, then by most memory beyond what they requested; and only if another
 node (Ready, not cordoned, not tainted, not under pressure) has the memory free that they request. A VM whose
 last evacuation ended without a move stays until its back-off ends. One that moved less than ${evacuation.cooldownSeconds} s ago

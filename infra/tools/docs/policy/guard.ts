@@ -1,6 +1,6 @@
 /**
  * The guard and node pressure as tables for administrators, rendered as Markdown.
- * Owns: the words for what is held, let go and saved. Does not own: the cells and lists; they are read from the policy.
+ * Owns: the words for what is refused, let go and saved. Does not own: the cells and lists; they are read from the policy.
  */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/policy/guard/guarded.ts";
 import type { ReleaseReason } from "../../../../shared/policy/guard/deletion.ts";
@@ -10,11 +10,15 @@ import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
 import { CAN_MIGRATE, CELLS, code, renderTable, sample } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 
-const HELD = "held until it has moved, up to the deadline";
+const REFUSED = "refused until it has moved, up to the deadline";
 
 export function guardTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
-    return [strategy, CAN_MIGRATE[mobility], isToMove(sample(strategy, mobility), DEFAULT_SETTINGS) ? HELD : "let go"];
+    return [
+      strategy,
+      CAN_MIGRATE[mobility],
+      isToMove(sample(strategy, mobility), DEFAULT_SETTINGS) ? REFUSED : "let go",
+    ];
   });
   return renderTable([["strategy", "can migrate", "the deletion is"], ...rows]);
 }
@@ -31,7 +35,7 @@ export function disruptionTable(): string {
 /** What is known of the time, the first that applies. */
 export function nodeEndTable(): string {
   return renderTable([
-    ["known of that time", "the deletion is held until"],
+    ["known of that time", "the deletion is refused until"],
     ["the node's annotation `karpenter.sh/nodeclaim-termination-timestamp`", "that time"],
     [
       "none, or no time; the grace period of the deletion",
@@ -46,13 +50,56 @@ export function nodeEndTable(): string {
   ]);
 }
 
-const { mode, requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;
+/** Upstream: kube-scheduler's preemption executor, the taint eviction controller, Karpenter's terminator; client-go's retries. */
+export function retrySection(): string {
+  const table = renderTable([
+    ["who", "which pods", "how long", "then"],
+    [
+      "kube-scheduler",
+      "all victims of a preemption but the last at a time, in parts where they are more than 16, and the last one after them",
+      "eleven requests for each",
+      "the first error ends the round; the next one begins at once, with victims chosen anew, without limit",
+    ],
+    [
+      "taint-eviction-controller",
+      "each pod on its own",
+      "five times eleven requests",
+      "never again. Lifeboat finishes the deletion",
+    ],
+    [
+      "Karpenter, up to 1.14",
+      "the pods of a node one after another",
+      "eleven requests for the first one that is refused",
+      "the pods behind it wait, ordinary ones too; the next round begins after 0.1 s to 10 s, without limit",
+    ],
+    [
+      "pod garbage collector, node controller, device-taint-eviction-controller",
+      "",
+      "",
+      "not asked about: [what it cannot do](../../README.md#what-it-cannot-do)",
+    ],
+  ]);
+  return `### Who asks again, and when
+
+Every refusal is 429, at once, with a time for the next try: after 10 s the first time, then 15 s while the migration waits in KubeVirt's
+queue, and 5 s while it runs; never past the deadline. The API server passes it on as \`Retry-After\`, which client-go follows ten
+times.
+
+The VM is marked even if its Evacuation is refused (a quota, a policy, a namespace that ends) or takes too long. A list of Evacuations
+that is forbidden, too large or too slow counts as empty.
+
+${table}
+
+So a preemption of up to 16 victims takes up to two deadlines; of 17 up to three, of 40 up to four. A victim that comes later is marked later.
+Behind VMs that Karpenter deletes, the other pods of the node lose grace.`;
+}
+
+const { requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;
 
 export const RELEASE_WORDS = {
   OtherRequester: `the requester is none of ${[...requesters, ...nodeTerminators].map(code).join(", ")}`,
   NotADisruption:
     "no such condition that is True and no Evacuation because of one, or its gate is off; at a node's end: the pod ends already",
-  GuardOff: `\`guard.mode\` is Off (default: ${mode})`,
   PodCompleted: "the pod has ended, or is another one by now",
   NotAVirtualMachine: "the pod runs no VM",
   VmiGone: "the VM is gone, made anew, being deleted or final",
@@ -70,7 +117,7 @@ const TOLD: readonly ReleaseReason[] = ["NotMigratable", "UnknownStrategy", "Dea
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {
-    return [reason, because, TOLD.some((told) => told === reason) ? "DisruptionNotHeld" : ""];
+    return [reason, because, TOLD.some((told) => told === reason) ? "DeletionAllowed" : ""];
   });
   return renderTable([["reason", "because", "Event"], ...rows]);
 }

@@ -8,7 +8,7 @@ import { code, renderTable } from "./tables.ts";
 
 const VERDICT_WORDS = {
   Blocks: "some pod is refused until a person changes something",
-  NoRoom: "some VM that is to move fits on no other node",
+  NoRoom: "some VM that is to move, or a replacement that a budget waits for, fits on no other node",
   Unknown: "something could not be read, or a VM asks for what is not judged",
   DrainsWithShutdowns: "every pod goes; some VM is shut down",
   Drains: "every pod goes, every VM moves",
@@ -36,10 +36,19 @@ what the API server's budgets say.
 ${nodeVerdictTable()}
 
 - Blocked: a VM that is refused (first table), one with strategy External (its owner is to move it), a pod behind a budget of another
-  party that allows no disruption, or behind two budgets, and what \`kubectl drain\` refuses: pods without a controller (\`--force\`), and
+  party that allows no disruption, or behind two budgets, a VM whose target pod exceeds a ResourceQuota, a launcher pod without its
+  VMI (KubeVirt's webhook refuses its eviction), a pod that finalizers or a dead kubelet keep in Terminating, and what \`kubectl drain\` refuses: pods without a controller (\`--force\`), and
   with an emptyDir (\`--delete-emptydir-data\`; a VM's own pods have scratch space only). Who can change it is told with each.
 - Room: each VM that moves is placed on another node, the largest first, with those before it placed and its own pod still where
   it is. Asked in this order, and the node that fails the latest one comes closest: ${constraints()}.
+- CPU: a VM that has room only on nodes with other CPU labels than its own (vendor, models, host model and its features) makes the verdict
+  \`Unknown\`.
+- Budgets of which more pods are on the node than they allow to go: each replacement is placed, and gives a disruption back. Where one has no room,
+  the pods that wait for it have none.
+- Quotas: one more pod like the VM's has to fit beside it, hotplug pods included. What cannot be judged makes the verdict \`Unknown\`: other
+  scopes than the four plain ones, limits that the pod does not say, VMs of the namespace that move now.
+- A pod that is Terminating for a minute longer than its grace period, for no reason that can be seen, or a node that is not ready:
+  \`Unknown\`.
 - A volume is judged by the node affinity of the PersistentVolume, also of a hotplugged one; topology spread by \`DoNotSchedule\` alone, with the
   VM's own pod counted where it is.
 - A node that is cordoned, not ready or under pressure counts as tainted so, as the node lifecycle controller will do.

@@ -117,7 +117,8 @@ export function budgetTable(): string {
 
 export const PHASE_WORDS = {
   Pending: "the VM is marked, or about to be; its migration has not begun",
-  Migrating: "a migration of the VM is unfinished; `reason` says whether it waits in KubeVirt's queue or runs",
+  Migrating:
+    "a migration of the VM is unfinished; `reason` says whether it waits in KubeVirt's queue, waits for virt-controller, or runs",
   BackingOff: "an attempt has failed; the next one begins at `nextAttemptTime`",
   WaitingForOwner: "the eviction strategy is External: the VM is marked, and its owner moves it",
   Blocked: "the VM cannot be migrated; `reason` is KubeVirt's",
@@ -161,6 +162,11 @@ const BLIND_WORDS = {
     "eviction of a pod that has just been read: a launcher pod that has not ended, or a hotplug pod",
     WHEN_BLIND.evictionOfLivePod,
     "a guest runs in it, and only what else matters could not be learnt",
+  ],
+  evictionOfLivePodForGood: [
+    "the same, and what else matters cannot be learnt at all: Lifeboat lacks a permission (403), or the API server serves no such kind (404)",
+    WHEN_BLIND.evictionOfLivePodForGood,
+    "tried again it would be refused for ever, also a pod that may go",
   ],
   evictionOfOtherPod: [
     "eviction of a pod that has just been read, and that has ended or is none of KubeVirt's",

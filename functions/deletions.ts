@@ -1,0 +1,129 @@
+/**
+ * The guard's door: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again.
+ * Owns: parsing, the time budget, the answer, the log. Does not own: the decision (shared/policy/guard/deletion.ts).
+ */
+import type { Context } from "hono";
+import type { Held } from "../shared/cluster/budget.ts";
+import { BUSY } from "../shared/cluster/failure.ts";
+import { parseConfig } from "../shared/config/problem.ts";
+import { type DeletionRequest, type DeletionReview, reviewDeletion, ruleOnDeletion } from "../shared/pass/deletion.ts";
+import { blindMessage } from "../shared/policy/blind.ts";
+import { decideUndecided, type DeletionDecision } from "../shared/policy/guard/deletion.ts";
+import { RETRY_SECONDS } from "../shared/policy/guard/refuse.ts";
+import { deleteByOf } from "../shared/policy/guard/node-termination.ts";
+import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/policy/settings.ts";
+import * as review from "./admission-review.ts";
+import { carryOn, tell } from "./carry-on.ts";
+import type { Platform } from "./env.ts";
+import { describeDefect, describeFailure } from "./rejection.ts";
+import type { Target } from "./target.ts";
+
+export async function reviewDeletionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
+  const { arrived, held } = received;
+  return await answerDeletion(c, received, async (asked, dryRun) => {
+    const ruled = await rule(target, asked, { dryRun, held, answerBy: review.patienceOf(c, arrived).answerBy });
+    if (!dryRun) followUp(c, target, asked, ruled);
+    return ruled.decision;
+  });
+}
+
+/**
+ * No cluster can be asked, because of its configuration or of a defect of ours: refused until the deadline that the request itself
+ * shows. Any 5xx would let the pod go: the API server takes it for a webhook that fails.
+ */
+export async function answerUnreviewed(
+  c: Context,
+  platform: Platform,
+  received: Unreviewed,
+  error: unknown,
+): Promise<Response> {
+  return await answerDeletion(c, received, (asked) =>
+    Promise.resolve(undecided(asked, describeDefect(error, platform), undefined, platform.now())),
+  );
+}
+
+/** There is no room for it, and nothing has been read of it. */
+export function refuseUnread(uid: string): review.AdmissionReview {
+  return review.refusal(uid, blindMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
+}
+
+type Unreviewed = Pick<review.Received, "arrived" | "body">;
+
+type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDecision>;
+
+/** Anything that is not the review of a deletion is refused: the webhook as shipped does not send it. */
+async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
+  const { uid, request } = review.envelopeOf(body);
+  const parsed = parseConfig(review.DeletionRequestSchema, request, "request");
+  if (!parsed.ok) return c.json(review.refuseOther(uid, "pods DELETE", parsed));
+  const { oldObject: pod, userInfo, options } = parsed.value;
+  const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
+  const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
+  const decision = await decide(asked, review.isDryRunDeletion(parsed.value));
+  if (decision.verdict === "Release") return c.json(review.permission(uid));
+  return c.json(review.refusal(uid, decision.message, { retryAfterSeconds: decision.retryAfterSeconds }));
+}
+
+/** For what a mark does not depend on; of the time that is left no more than this share, for it is spent up to three times. */
+const BESIDES_SECONDS = 2;
+const BESIDES_SHARE = 0.25;
+
+interface Ruled {
+  readonly decision: DeletionDecision;
+  /** Absent where they could not be learnt. */
+  readonly facts?: DeletionReview["facts"];
+}
+
+async function rule(
+  target: Target,
+  asked: DeletionRequest,
+  { dryRun, held, answerBy }: { readonly dryRun: boolean; readonly held: Held; readonly answerBy: number },
+): Promise<Ruled> {
+  const { platform, name, state } = target;
+  try {
+    const secondsLeft = () => (answerBy - platform.now().getTime()) / 1000;
+    const cluster = target.connect(secondsLeft(), held);
+    const besides = () => target.connect(Math.min(BESIDES_SECONDS, secondsLeft() * BESIDES_SHARE), held);
+    const { settings } = await target.settings(cluster);
+    const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
+    const deps = { cluster, besides, settings, now: platform.now(), onFailure };
+    const ruled = dryRun ? await reviewDeletion(asked, deps) : await ruleOnDeletion(asked, deps);
+    return ruled ?? { decision: undecided(asked, "its VMI keeps changing", settings, platform.now()) };
+  } catch (error) {
+    target.logFailure("reviewing a deletion", error);
+    return { decision: undecided(asked, describeFailure(error), state.settings.last(name), platform.now()) };
+  }
+}
+
+/** Before the settings have been read once: an administrator who has installed the guard's webhook wants it to guard. */
+const UNREAD_SETTINGS = { ...DEFAULT_SETTINGS, featureGates: FEATURE_GATES };
+
+/** From the request alone, and the settings if they have ever been read. */
+function undecided(
+  asked: DeletionRequest,
+  why: string,
+  settings: Settings = UNREAD_SETTINGS,
+  now: Date,
+): DeletionDecision {
+  const { namespace, name } = asked.pod;
+  return decideUndecided(asked, blindMessage("deletion", `pod "${namespace}/${name}"`, why), { settings, now });
+}
+
+/** Tells the story, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */
+function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
+  const { vmi, evacuations = [] } = facts ?? {};
+  if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
+  if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
+    c.executionCtx.waitUntil(carryOn(target, vmi));
+  }
+  target.platform.log({
+    door: "admission/deletions",
+    cluster: target.name,
+    pod: `${pod.namespace}/${pod.name}`,
+    requestedBy: requester,
+    verdict: decision.verdict,
+    ...(decision.verdict === "Release"
+      ? { reason: decision.reason }
+      : { retryAfterSeconds: decision.retryAfterSeconds }),
+  });
+}

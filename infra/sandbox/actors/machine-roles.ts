@@ -1,0 +1,9 @@
+/** The roles in machine-roles.yaml, for either control plane. */
+import { readFileSync } from "node:fs";
+import { loadAll } from "js-yaml";
+import type { Manifest } from "./rbac.ts";
+
+/** A copy for each caller. */
+export function machineRoles(): readonly Manifest[] {
+  return loadAll(readFileSync(new URL("machine-roles.yaml", import.meta.url), "utf8")) as unknown as Manifest[];
+}

@@ -1,0 +1,46 @@
+/**
+ * Repeats a refused request when the answer says when, as every client of client-go does: components of Kubernetes, and
+ * Karpenter.
+ * Owns: which answers count, the pauses, the number of retries. Does not own: what a component does with the last error.
+ * Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go` (`maxRetries`).
+ */
+import type { IncomingMessage } from "node:http";
+import { pause, type Clock } from "./clock.ts";
+import type { RawRequest, Transport } from "./transport.ts";
+
+export interface RetryOptions {
+  readonly clock: Clock;
+  /** Aborts requests and pauses, which then throw. */
+  readonly signal: AbortSignal;
+  /** Before each request, also a repeated one: the client's rate limit. */
+  readonly before?: () => Promise<void>;
+}
+
+export const RETRIES = 10;
+
+/** A watch is not repeated: its informer lists again. */
+export function withRetryAfter(transport: Transport, { clock, signal, before }: RetryOptions): Transport {
+  const attempt = async (request: RawRequest): Promise<IncomingMessage> => {
+    await before?.();
+    signal.throwIfAborted();
+    return transport.send({ ...request, signal });
+  };
+  const send = async (request: RawRequest): Promise<IncomingMessage> => {
+    for (let retries = 0; ; retries++) {
+      const response = await attempt(request);
+      const seconds = retryAfterSeconds(response);
+      if (seconds === undefined || retries === RETRIES) return response;
+      response.resume();
+      await pause(clock, seconds * 1000, signal);
+    }
+  };
+  return {
+    send: (request, stream) => (stream === undefined ? send(request) : transport.send(request, stream)),
+    close: () => undefined,
+  };
+}
+
+function retryAfterSeconds({ statusCode = 0, headers }: IncomingMessage): number | undefined {
+  const seconds = /^\d+$/.exec(headers["retry-after"] ?? "")?.[0];
+  return (statusCode === 429 || statusCode >= 500) && seconds !== undefined ? Number(seconds) : undefined;
+}

@@ -1,0 +1,16 @@
+/**
+ * The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has looked at it.
+ * Owns: that taint. Does not own: taking it away (../../actors/node-lifecycle.ts).
+ */
+import type { ResourceContext } from "../context.ts";
+import { childOf, type KubeObject, recordsAt } from "../objects.ts";
+
+const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+export function admitNodeTaint({ kind }: ResourceContext, object: KubeObject): KubeObject {
+  if (kind.kind !== "Node") return object;
+  const taints = recordsAt(object, "spec.taints");
+  if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect)) return object;
+  childOf(object, "spec")["taints"] = [...taints, NOT_READY];
+  return object;
+}

@@ -1,0 +1,80 @@
+/**
+ * Tokens of Secrets. They have no end: each is valid as long as the Secret that it names holds it.
+ * Owns: their text, and who presents one. Does not own: the Secrets (actors/service-account-tokens.ts), tokens with an end
+ * (service-account-tokens.ts).
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import { type ServerState, timestamp } from "./context.ts";
+import { recordAt, viewAs } from "./objects.ts";
+import { type Collection, parse, parsedOnce, type StoredObject } from "./store.ts";
+
+export interface SecretTokenOf {
+  readonly namespace: string;
+  readonly secret: string;
+  readonly account: string;
+  /** Of the account. */
+  readonly uid: string;
+}
+
+const HEADER = encode({ alg: "HS256" });
+const CLAIM = "kubernetes.io/serviceaccount/";
+const LAST_USED = "kubernetes.io/legacy-token-last-used";
+
+/** A token is a function of the names and the account, as with kube-controller-manager's RSA key: there is nothing else in it. */
+export class SecretTokenIssuer {
+  readonly #key = randomBytes(32);
+
+  issue({ namespace, secret, account, uid }: SecretTokenOf): string {
+    const claims = {
+      iss: "kubernetes/serviceaccount",
+      [`${CLAIM}namespace`]: namespace,
+      [`${CLAIM}secret.name`]: secret,
+      [`${CLAIM}service-account.name`]: account,
+      [`${CLAIM}service-account.uid`]: uid,
+      sub: `system:serviceaccount:${namespace}:${account}`,
+    };
+    return this.#signed(encode(claims));
+  }
+
+  #signed(claims: string): string {
+    const payload = `${HEADER}.${claims}`;
+    return `${payload}.${createHmac("sha256", this.#key).update(payload).digest("base64url")}`;
+  }
+
+  /** undefined: not a token of this server. */
+  read(token: string): SecretTokenOf | undefined {
+    const [, payload = ""] = token.split(".");
+    if (this.#signed(payload) !== token) return undefined;
+    const claims = viewAs<Record<string, string>>(JSON.parse(Buffer.from(payload, "base64url").toString()));
+    const claim = (name: string) => claims[`${CLAIM}${name}`] ?? "";
+    const [secret, account, uid] = [claim("secret.name"), claim("service-account.name"), claim("service-account.uid")];
+    return { namespace: claim("namespace"), secret, account, uid };
+  }
+}
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+/** Marks the Secret with the day, as the API server does. undefined: forged, or its Secret or its account is gone. */
+export function accountOfSecretToken(state: ServerState, token: string): SecretTokenOf | undefined {
+  const found = state.secretTokens.read(token);
+  if (found === undefined) return undefined;
+  const { namespace, secret, account, uid } = found;
+  const secrets = state.store.collection("secrets");
+  const stored = secrets.get({ namespace, name: secret });
+  const owner = state.store.collection("serviceaccounts").get({ namespace, name: account });
+  if (stored === undefined || owner === undefined || parsedOnce(owner).metadata.uid !== uid) return undefined;
+  const { token: held } = recordAt(parsedOnce(stored), "data");
+  if (held !== Buffer.from(token).toString("base64")) return undefined;
+  markUsed(secrets, stored, state.now());
+  return found;
+}
+
+function markUsed(secrets: Collection, stored: StoredObject, now: Date): void {
+  const [day = ""] = timestamp(now).split("T");
+  if (stored.labels[LAST_USED] === day) return;
+  const object = parse(stored);
+  object.metadata.labels = { ...object.metadata.labels, [LAST_USED]: day };
+  secrets.replace(stored, object);
+}

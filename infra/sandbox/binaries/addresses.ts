@@ -1,0 +1,68 @@
+/**
+ * Loopback addresses for one control plane: several run at a time, and none meets another.
+ * Owns: which range a plane has, for as long as this process lives. Does not own: who listens where (control-plane.ts).
+ */
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+
+export interface Addresses {
+  /** Of Services. A process of this machine that listens on one of them is reached through that Service. */
+  readonly serviceRange: string;
+  service(host: number): string;
+  /** Of the programs: on an address of their own their usual ports are free. */
+  readonly programs: string;
+  release(): Promise<void>;
+}
+
+/** Of 127.N.0.0/24. 0 is this machine's own. */
+const FIRST = 1;
+const LAST = 254;
+/** Held on an address that no Service gets; free again when this process ends. */
+const CLAIM_PORT = 61_443;
+
+export async function claimAddresses(): Promise<Addresses> {
+  const begin = FIRST + Math.floor(Math.random() * LAST);
+  for (let i = 0; i < LAST; i += 1) {
+    const n = FIRST + ((begin - FIRST + i) % LAST);
+    const claim = await listening(`127.${n}.1.2`, CLAIM_PORT);
+    if (claim === undefined) continue;
+    claim.unref();
+    return {
+      serviceRange: `127.${n}.0.0/24`,
+      service: (host) => `127.${n}.0.${host}`,
+      programs: `127.${n}.1.1`,
+      release: () => closed(claim),
+    };
+  }
+  throw new Error("all ranges 127.N.0.0/24 are in use by other control planes");
+}
+
+/** Services have port 443, and the API server asks for no other way. */
+export async function demandPort443(host: string): Promise<void> {
+  const server = createServer().listen(443, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const isForbidden = error instanceof Error && "code" in error && error.code === "EACCES";
+    if (!isForbidden) throw error;
+    throw new Error(`port 443 of ${host} needs root, or sysctl net.ipv4.ip_unprivileged_port_start=443`, {
+      cause: error,
+    });
+  }
+  await closed(server);
+}
+
+async function listening(host: string, port: number): Promise<Server | undefined> {
+  const server = createServer((socket) => socket.destroy()).listen({ port, host, exclusive: true });
+  try {
+    await once(server, "listening");
+    return server;
+  } catch {
+    return undefined;
+  }
+}
+
+async function closed(server: Server): Promise<void> {
+  server.ref().close();
+  await once(server, "close");
+}

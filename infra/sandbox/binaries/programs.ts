@@ -1,0 +1,203 @@
+/**
+ * Programs of this machine that live no longer than this process, in a temporary folder with a log for each.
+ * Owns: starting and ending them, the folder. Does not own: which programs (the files beside).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { access, constants, cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { startWatchdog } from "./watchdog.ts";
+
+export interface Program {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** When it ends by itself it is started again, as a kubelet does. */
+  readonly comesBack?: boolean;
+}
+
+export interface RunningProgram {
+  readonly name: string;
+  readonly isRunning: boolean;
+  /** Settles when it has ended, or could not be started, with the reason. */
+  readonly ended: Promise<string>;
+  /** Sends SIGTERM, and kills it if it has not ended in time. It does not come back by itself. */
+  end(patienceMs: number): Promise<void>;
+  /** After its end. */
+  startAgain(): void;
+}
+
+export interface Programs {
+  readonly folder: string;
+  /** Of the logs: NAME.log. */
+  readonly logs: string;
+  start(program: Program): RunningProgram;
+  /** Resolves once it is so; throws if a program ends before, or the time is over. */
+  until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
+  /** Copies what they have until now, for `stop` deletes the folder. Where. */
+  keepLogs(): Promise<string>;
+  /** The program that was started last ends first. */
+  stop(patienceMs?: number): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 90_000;
+const LOOK_MS = 50;
+const RESTART_MS = 1_000;
+const LAST_WORDS = 5;
+/** They live for a minute or two: memory is cheaper than the time of a collection. */
+const GOGC = "300";
+
+export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
+  const folder = await mkdtemp(join(tmpdir(), prefix));
+  const logs = join(folder, "log");
+  mkdirSync(logs);
+  const watchdog = startWatchdog(folder);
+  const all: Supervised[] = [];
+
+  const spawnLogged = ({ name, command, args, env = {} }: Program) => {
+    const log = openSync(join(logs, `${name}.log`), "a");
+    const child = spawn(command, [...args], {
+      detached: true,
+      env: { GOGC, ...process.env, ...env },
+      stdio: ["ignore", log, log],
+    });
+    closeSync(log);
+    // It does not keep this process; the watchdog ends it.
+    child.unref();
+    watchdog.watch(child);
+    return child;
+  };
+
+  return {
+    folder,
+    logs,
+    start(program) {
+      const running = new Supervised(program, () => spawnLogged(program));
+      all.push(running);
+      return running;
+    },
+    async until(what, isSo, signal = AbortSignal.timeout(START_TIMEOUT_MS)) {
+      const over = new AbortController();
+      const tooLate = aborted(signal, over.signal).then(() => fail(`it took too long until ${what}`));
+      const wanted = all.filter(({ isWanted }) => isWanted);
+      const deaths = wanted.map(async ({ name, ended }) => {
+        const why = `${await ended} before ${what}`;
+        return fail([why, ...(await lastWordsOf(join(logs, `${name}.log`)))].join("\n"));
+      });
+      try {
+        await Promise.race([lookUntil(isSo, over.signal), tooLate, ...deaths]);
+      } finally {
+        over.abort();
+      }
+    },
+    async keepLogs() {
+      const kept = await mkdtemp(`${folder}-logs-`);
+      await cp(logs, kept, { recursive: true });
+      return kept;
+    },
+    async stop(patienceMs = 0) {
+      for (const program of all.toReversed()) await program.end(patienceMs);
+      await watchdog.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+class Supervised implements RunningProgram {
+  readonly #program: Program;
+  readonly #spawn: () => ChildProcess;
+  #child: ChildProcess;
+  isWanted = true;
+  isRunning = true;
+  ended: Promise<string>;
+
+  constructor(program: Program, spawnChild: () => ChildProcess) {
+    this.#program = program;
+    this.#spawn = spawnChild;
+    this.#child = spawnChild();
+    this.ended = this.#follow();
+  }
+
+  get name(): string {
+    return this.#program.name;
+  }
+
+  startAgain(): void {
+    this.isWanted = true;
+    if (this.isRunning) return;
+    this.#child = this.#spawn();
+    this.isRunning = true;
+    this.ended = this.#follow();
+  }
+
+  async end(patienceMs: number): Promise<void> {
+    this.isWanted = false;
+    if (!this.isRunning) return;
+    this.#child.ref();
+    this.#child.kill(patienceMs === 0 ? "SIGKILL" : "SIGTERM");
+    const outOfPatience = setTimeout(() => this.#child.kill("SIGKILL"), patienceMs);
+    await this.ended;
+    clearTimeout(outOfPatience);
+  }
+
+  #follow(): Promise<string> {
+    const child = this.#child;
+    return new Promise((resolve) => {
+      const end = (why: string) => {
+        this.isRunning = false;
+        resolve(why);
+        if (this.#program.comesBack === true) void this.#comeBack();
+      };
+      child.once("error", ({ message }) => end(message));
+      child.once("exit", (code, signal) => end(`${basename(this.#program.command)} ended with ${signal ?? code}`));
+    });
+  }
+
+  async #comeBack(): Promise<void> {
+    await delay(RESTART_MS, undefined, { ref: false });
+    if (this.isWanted) this.startAgain();
+  }
+}
+
+async function lookUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (await isSo().catch(() => false)) return;
+    await delay(LOOK_MS);
+  }
+}
+
+/** Never, if the other one is aborted first. */
+function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true, signal: instead });
+  });
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+async function lastWordsOf(log: string): Promise<readonly string[]> {
+  const text = await readFile(log, "utf8").catch(() => "");
+  return text.trim() === "" ? [] : text.trimEnd().split("\n").slice(-LAST_WORDS);
+}
+
+/** Throws an error that names the first one that is not there. */
+export async function demandFiles(
+  folder: string,
+  files: readonly string[],
+  programs: readonly string[],
+): Promise<void> {
+  const isThere = async (name: string, mode: number, what: string) => {
+    const path = join(folder, name);
+    await access(path, mode).catch((cause: unknown) => {
+      throw new Error(`${path}: ${what}`, { cause });
+    });
+  };
+  for (const name of programs) await isThere(name, constants.X_OK, "no such program");
+  for (const name of files) await isThere(name, constants.R_OK, "no such file");
+}

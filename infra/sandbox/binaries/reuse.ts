@@ -1,0 +1,22 @@
+/**
+ * Control planes that are used again: starting one takes seconds of all cores.
+ * Owns: which of this process's are idle. Does not own: taking back what was done to one (control-plane.ts).
+ */
+import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
+
+const idle = new Map<string, RealControlPlane[]>();
+
+export async function borrowControlPlane(options: ControlPlaneOptions): Promise<RealControlPlane> {
+  const key = `${options.directory} ${options.port}`;
+  const plane = idle.get(key)?.pop() ?? (await startRealControlPlane(options));
+  return { ...plane, stop: () => giveBack(key, plane) };
+}
+
+/** It ends with this process. One that is not whole any more ends now. */
+async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
+  const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));
+  if (isClear) idle.set(key, [...(idle.get(key) ?? []), plane]);
+  else await plane.stop();
+}
+
+const TRUE_OR_FALSE = [() => true, () => false] as const;

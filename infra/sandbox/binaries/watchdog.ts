@@ -1,0 +1,50 @@
+/**
+ * Ends child processes when this process ends, however it does: by a signal that cannot be caught, too.
+ * Owns: that. Does not own: ending them in order (programs.ts).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface Watchdog {
+  watch(child: ChildProcess): void;
+  /** Kills what is left, and deletes the folder. */
+  stop(): Promise<void>;
+}
+
+/** Reads process IDs until its input ends: "+ ID" has begun, "- ID" has ended. */
+const SCRIPT = `
+all=" "
+while read -r sign id; do
+  case $sign in
+    +) all=" $id$all" ;;
+    -) all="\${all%% $id *} \${all#* $id }" ;;
+  esac
+done
+for id in $all; do kill -9 "$id" 2>/dev/null; done
+rm -rf "$1"
+`;
+
+export function startWatchdog(folder: string): Watchdog {
+  const shell = spawn("/bin/sh", ["-c", SCRIPT, "watchdog", folder], {
+    // Ctrl-C in a terminal does not meet it.
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  shell.unref();
+  shell.stdin.on("error", () => undefined);
+  return {
+    watch(child) {
+      const { pid } = child;
+      if (pid === undefined) return;
+      shell.stdin.write(`+ ${pid}\n`);
+      child.once("exit", () => shell.stdin.write(`- ${pid}\n`));
+    },
+    async stop() {
+      if (shell.exitCode !== null || shell.signalCode !== null) return;
+      const gone = once(shell, "close");
+      shell.ref();
+      shell.stdin.end();
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * What virt-api answers requests for subresources.
+ * Owns: the form of an answer, and of each refusal. Does not own: when it is which (subresources.ts, evacuate-cancel.ts).
+ */
+export interface Key {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** 202 and 200 have no body; 401 has a text. */
+export interface SubresourceAnswer {
+  readonly code: number;
+  readonly status?: object;
+  readonly text?: string;
+}
+
+export function optionsIn(body: string): Readonly<Record<string, unknown>> {
+  return body === "" ? {} : (JSON.parse(body) as Readonly<Record<string, unknown>>);
+}
+
+export function internal(why: string): SubresourceAnswer {
+  return refusal(500, "InternalError", `Internal error occurred: ${why}`);
+}
+
+export function conflict({ name }: Key, why: string): SubresourceAnswer {
+  return refusal(409, "Conflict", `Operation cannot be fulfilled on virtualmachine.kubevirt.io "${name}": ${why}`);
+}
+
+export function notFound(kind: string, { name }: Key): SubresourceAnswer {
+  return refusal(404, "NotFound", `${kind}.kubevirt.io "${name}" not found`);
+}
+
+export function refusal(code: number, reason: string, message: string): SubresourceAnswer {
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
+  return { code, status };
+}

@@ -1,0 +1,13 @@
+/**
+ * Who virt-handler is on a node: its account, with a token that is bound to that node.
+ * Owns: that identity. Does not own: what virt-api admits from it (webhooks/vmi.ts).
+ */
+import type { KubeClient } from "../../actors/client.ts";
+import { USERS } from "../../identities.ts";
+
+export const NODE_NAME = "authentication.kubernetes.io/node-name";
+
+export function asHandlerOn(client: KubeClient, node = ""): KubeClient {
+  // A service account has its groups without being told.
+  return client.as(USERS.virtHandler.user, [], { [NODE_NAME]: node });
+}

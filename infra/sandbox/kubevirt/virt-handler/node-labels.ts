@@ -1,0 +1,13 @@
+/**
+ * What virt-handler's node labeller says of a node's virtualization: all nodes are alike.
+ * Owns: those labels. Does not own: whether the node takes VMs (virt-handler.ts), its devices (../actors/node-heartbeat.ts).
+ */
+const MODEL = "Cascadelake-Server";
+
+export const NODE_LABELS = {
+  [`cpu-model.node.kubevirt.io/${MODEL}`]: "true",
+  [`cpu-model-migration.node.kubevirt.io/${MODEL}`]: "true",
+  [`host-model-cpu.node.kubevirt.io/${MODEL}`]: "true",
+  "cpu-vendor.node.kubevirt.io/Intel": "true",
+  "machine-type.node.kubevirt.io/q35": "true",
+} as const;

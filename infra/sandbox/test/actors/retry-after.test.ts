@@ -1,0 +1,102 @@
+/** Which answers a component's client repeats by itself, how often, and for how long. */
+import type { IncomingMessage } from "node:http";
+import { describe, expect, test } from "vitest";
+import type { Clock } from "../../actors/clock.ts";
+import { withRetryAfter, type RetryOptions } from "../../actors/retry-after.ts";
+import type { Transport } from "../../actors/transport.ts";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+const DELETE = { method: "DELETE", path: "/" } as const;
+
+/** Time passes only for those who wait for it. */
+function createWaitingClock(): Clock {
+  let time = START;
+  return {
+    now: () => new Date(time),
+    setTimer(ms, fn) {
+      queueMicrotask(() => {
+        time += ms;
+        fn();
+      });
+      return () => undefined;
+    },
+  };
+}
+
+function client(
+  answers: (request: number) => Pick<IncomingMessage, "statusCode" | "headers">,
+  more: Partial<RetryOptions> = {},
+) {
+  const clock = createWaitingClock();
+  let requests = 0;
+  const transport: Transport = {
+    send: async () => ({ resume: () => undefined, ...answers(++requests) }) as unknown as IncomingMessage,
+    close: () => undefined,
+  };
+  const { signal } = new AbortController();
+  return {
+    ...withRetryAfter(transport, { clock, signal, ...more }),
+    requests: () => requests,
+    seconds: () => (clock.now().getTime() - START) / 1_000,
+  };
+}
+
+// prettier-ignore
+test.each<[what: string, code: number, retryAfter: string | undefined, requests: number, seconds: number]>([
+  ["too many requests, and when to ask again", 429, "5",                             11, 50],
+  ["… at once",                                429, "0",                             11,  0],
+  ["… at a date",                              429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
+  ["too many requests",                        429, undefined,                        1,  0],
+  ["unavailable, and when to ask again",       503, "1",                             11, 10],
+  ["unavailable",                              503, undefined,                        1,  0],
+  ["forbidden, and when to ask again",         403, "5",                              1,  0],
+  ["done",                                     200, "5",                              1,  0],
+])("%s: %i, Retry-After %s: %i requests in %i s", async (_, statusCode, retryAfter, ...expected) => {
+  const asked = client(() => ({ statusCode, headers: { "retry-after": retryAfter } }));
+  expect((await asked.send(DELETE)).statusCode).toBe(statusCode);
+  expect([asked.requests(), asked.seconds()]).toEqual(expected);
+});
+
+const LATER = { statusCode: 429, headers: { "retry-after": "5" } };
+
+test("each answer says anew how long the next pause is", async () => {
+  const pauses = ["15", "5", "1"];
+  const asked = client((n) =>
+    n > 3 ? { statusCode: 200, headers: {} } : { ...LATER, headers: { "retry-after": pauses[n - 1] } },
+  );
+  expect((await asked.send(DELETE)).statusCode).toBe(200);
+  expect([asked.requests(), asked.seconds()]).toEqual([4, 21]);
+});
+
+test("each request counts against the client's rate limit", async () => {
+  let counted = 0;
+  const asked = client(() => LATER, { before: async () => void counted++ });
+  await asked.send(DELETE);
+  expect(counted).toBe(11);
+});
+
+describe("a caller that gives up", () => {
+  test("asks no more", async () => {
+    const caller = new AbortController();
+    const asked = client((n) => (n === 3 && caller.abort(), LATER), { signal: caller.signal });
+    await expect(asked.send(DELETE)).rejects.toThrow("aborted");
+    expect([asked.requests(), asked.seconds()]).toEqual([3, 10]);
+  });
+
+  test("ends the request that is under way", async () => {
+    const { signal } = new AbortController();
+    let given: AbortSignal | undefined;
+    const transport: Transport = {
+      send: async (request) => ((given = request.signal), { statusCode: 200, headers: {} } as IncomingMessage),
+      close: () => undefined,
+    };
+    await withRetryAfter(transport, { clock: createWaitingClock(), signal }).send(DELETE);
+    expect(given).toBe(signal);
+  });
+});
+
+test("a watch is not repeated", async () => {
+  const asked = client(() => LATER);
+  await asked.send({ method: "GET", path: "/" }, new AbortController().signal);
+  expect(asked.requests()).toBe(1);
+});

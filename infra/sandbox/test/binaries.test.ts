@@ -1,0 +1,122 @@
+/** Programs of this machine as a control plane: they end with this process, and what is missing is named. */
+import { once } from "node:events";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimAddresses } from "../binaries/addresses.ts";
+import { PROGRAM_NAMES } from "../binaries/control-plane.ts";
+import { PRINTED } from "../binaries/kubevirt.ts";
+import { createPrograms } from "../binaries/programs.ts";
+import { startSandbox } from "../sandbox.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "binaries-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function install({ without }: { readonly without?: string } = {}): Promise<void> {
+  for (const part of ["bin", "gen"]) await mkdir(join(folder, part));
+  const names = [...PROGRAM_NAMES.map((name) => `bin/${name}`), ...PRINTED.map((name) => `gen/${name}`)];
+  for (const name of names.filter((one) => one !== without)) {
+    await writeFile(join(folder, name), "#!/bin/sh\necho I am $0; exit 7\n");
+    await chmod(join(folder, name), 0o755);
+  }
+}
+
+const start = () => startSandbox({ controlPlane: { binaries: folder } });
+
+describe("a folder of programs", () => {
+  // prettier-ignore
+  test.each([
+    ["bin/virt-api",      "no such program"],
+    ["bin/etcd",          "no such program"],
+    ["gen/apiservices.yaml", "no such file"],
+  ])("without %s: that is said", async (without, what) => {
+    await install({ without });
+    await expect(start()).rejects.toThrow(`${join(folder, without)}: ${what}`);
+  });
+
+  test("with programs that are others: the first that ends is named, with its last words, and its log is kept", async () => {
+    await install();
+    const message = await start().then(
+      () => "it has started",
+      (error: unknown) => String(error),
+    );
+    expect(message).toMatch(/(etcd|kube-apiserver) ended with 7 before kube-apiserver is ready\nI am .*\1\n/);
+    const [, logs = ""] = /The logs are in (.*)\.$/.exec(message) ?? [];
+    expect(existsSync(join(logs, "etcd.log"))).toBe(true);
+    await rm(logs, { recursive: true });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test("a process that is killed leaves neither its programs nor their folder", async () => {
+  const module = fileURLToPath(new URL("../binaries/programs.ts", import.meta.url));
+  const script = `
+    const { createPrograms } = await import(${JSON.stringify(module)});
+    const programs = await createPrograms();
+    for (const name of ["one", "two"])
+      programs.start({ name, command: "/bin/sh", args: ["-c", "echo $$; exec sleep 1000"], comesBack: true });
+    console.log(programs.folder);
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [chunk] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+  const started = chunk.trim();
+  const pidOf = async (name: string) => Number(await readFile(join(started, "log", `${name}.log`), "utf8"));
+  await expect.poll(async () => [await pidOf("one"), await pidOf("two")].every((pid) => pid > 0)).toBe(true);
+  const pids = [await pidOf("one"), await pidOf("two")];
+  expect(pids.map(isAlive)).toEqual([true, true]);
+  child.kill("SIGKILL");
+  await expect.poll(() => [...pids.map(isAlive), existsSync(started)]).toEqual([false, false, false]);
+});
+
+test("what ends by itself comes back, what is ended does not", async () => {
+  const programs = await createPrograms();
+  const program = programs.start({ name: "short", command: "/bin/true", args: [], comesBack: true });
+  const first = program.ended;
+  expect(await first).toBe("true ended with 0");
+  await expect.poll(() => program.ended !== first).toBe(true);
+  await program.end(0);
+  const last = program.ended;
+  await last;
+  await programs.stop();
+  expect(program.isRunning).toBe(false);
+  expect(existsSync(programs.folder)).toBe(false);
+});
+
+test("two control planes have addresses of their own", async () => {
+  const [one, other] = await Promise.all([claimAddresses(), claimAddresses()]);
+  expect(one.serviceRange).not.toBe(other.serviceRange);
+  expect(one.service(10)).toMatch(/^127\.\d+\.0\.10$/);
+  await Promise.all([one.release(), other.release()]);
+});
+
+/** Never called: what only one control plane has is a type error with the other. */
+export async function types(): Promise<void> {
+  const simulated = await startSandbox({ empty: true });
+  const real = await startSandbox({ controlPlane: { binaries: folder } });
+  simulated.apiServer.faults.clear();
+  await real.programs.kill("virt-controller");
+  // @ts-expect-error: faults are the simulated API server's
+  real.apiServer.faults.clear();
+  // @ts-expect-error: there are no programs
+  await simulated.programs.kill("virt-controller");
+  // @ts-expect-error: its back-off is KubeVirt's own
+  real.migrations.configure({ backoffSeconds: 1 });
+  // @ts-expect-error: it has this machine's clock
+  await startSandbox({ controlPlane: { binaries: folder }, clock: undefined, faultSeed: 1 });
+}
