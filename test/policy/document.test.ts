@@ -1,8 +1,15 @@
-/** POLICY.md is the policy: rendered from the tables. */
+/** The tables of POLICY.md are those of the policy. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { renderPolicy } from "../../infra/tools/docs/policy/document.ts";
+import { TABLES, withTables } from "../../infra/tools/docs/policy/document.ts";
 
-test("shared/policy/POLICY.md is rendered from the code", async () => {
-  const how = "the policy has changed: `npx vitest run test/policy -u` renders POLICY.md anew";
-  await expect(renderPolicy(), how).toMatchFileSnapshot("../../shared/policy/POLICY.md");
+const POLICY = readFileSync(new URL("../../shared/policy/POLICY.md", import.meta.url), "utf8");
+
+test("each table of shared/policy/POLICY.md is rendered from the code", async () => {
+  const how = "the policy has changed: `npx vitest run test/policy -u` renders the tables of POLICY.md anew";
+  await expect(withTables(POLICY), how).toMatchFileSnapshot("../../shared/policy/POLICY.md");
+});
+
+test.each(Object.keys(TABLES))("the table %s is in POLICY.md", (name) => {
+  expect(POLICY).toContain(`<!-- table: ${name} -->`);
 });

@@ -2,9 +2,8 @@
  * The event types as documentation: EVENTS.md is rendered from the schemas.
  * Owns: when each is sent, an example of each. Does not own: the schemas. Nothing that runs imports this.
  */
-import * as z from "zod/mini";
 import { BATCH_CONTENT_TYPE, LARGEST_BATCH, LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";
-import { EVENT_DATA, type EventData, type EventType } from "../../../shared/events/event-types.ts";
+import { type EventData, type EventType } from "../../../shared/events/event-types.ts";
 
 interface Documented<T extends EventType> {
   readonly sender: "relay" | "node agent";
@@ -90,20 +89,7 @@ function section([type, { sender, when, example }]: readonly [string, Documented
 Sent by the ${sender}. ${when}
 
 \`\`\`json
-${JSON.stringify(event, null, 2)}
-\`\`\`
-
-Schema of \`data\`:
-
-\`\`\`json
-${JSON.stringify(schemaOf(type), null, 2)}
+${JSON.stringify(event)}
 \`\`\`
 `;
-}
-
-function schemaOf(type: string): object {
-  const schema = new Map<string, z.ZodMiniType>(Object.entries(EVENT_DATA)).get(type);
-  if (schema === undefined) throw new Error(`no schema for ${type}`);
-  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: "input" });
-  return described;
 }

@@ -2,8 +2,6 @@
  * The descheduler annotations as a table for administrators.
  * Owns: the words around the cells. Does not own: the cells (descheduler-annotations.ts).
  */
-import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
-import { MOST_PATCHES } from "../../../../shared/policy/annotations/descheduler-annotations.ts";
 import {
   EVICTION_IN_PROGRESS,
   type MarkState,
@@ -33,7 +31,7 @@ function shortName(annotation: string): string {
   return code(annotation.replace(/^.*\//, ""));
 }
 
-function annotationTable(): string {
+export function annotationTable(): string {
   const only = shortName(REQUEST_EVICT_ONLY_ANNOTATION);
   const inProgress = shortName(EVICTION_IN_PROGRESS_ANNOTATION);
   const head = ["launcher pod", only, `${inProgress}, VM marked`, "marked for a node it has left", "not marked"];
@@ -42,20 +40,4 @@ function annotationTable(): string {
     return [ROLE_WORDS[role], ...[REQUEST_EVICT_ONLY[role], Marked, Stale, Unmarked].map((cell) => CELL_WORDS[cell])];
   });
   return renderTable([head, ...rows]);
-}
-
-/** The section of POLICY.md. */
-export function section(): string {
-  return `## Descheduler annotations
-
-With the gate \`DeschedulerSupport\`, on launcher pods, beginning with \`descheduler.alpha.kubernetes.io/\`:
-
-${annotationTable()}
-
-- A failed attempt changes nothing: what counts is the mark, so that the descheduler waits while there is another one. The drain
-  taint alone is no mark.
-- \`reconcilers.annotations\`: Enabled adds at once; Auto (the default) leaves KubeVirt ${DEFAULT_SETTINGS.evacuation.adoptSeconds} s (\`evacuation.adoptSeconds\`), from the
-  pod's creation or the Evacuation's, and adds what is missing then. KubeVirt removes by the same rules.
-- At most ${MOST_PATCHES} pods are patched at a time, those of evacuations first.
-`;
 }

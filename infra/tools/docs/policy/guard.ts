@@ -51,8 +51,8 @@ export function nodeEndTable(): string {
 }
 
 /** Upstream: kube-scheduler's preemption executor, the taint eviction controller, Karpenter's terminator; client-go's retries. */
-export function retrySection(): string {
-  const table = renderTable([
+export function retryTable(): string {
+  return renderTable([
     ["who", "which pods", "how long", "then"],
     [
       "kube-scheduler",
@@ -79,19 +79,6 @@ export function retrySection(): string {
       "not asked about: [what it cannot do](../../README.md#what-it-cannot-do)",
     ],
   ]);
-  return `### Who asks again, and when
-
-Every refusal is 429, at once, with a time for the next try: after 10 s the first time, then 15 s while the migration waits in KubeVirt's
-queue, and 5 s while it runs; never past the deadline. The API server passes it on as \`Retry-After\`, which client-go follows ten
-times.
-
-The VM is marked even if its Evacuation is refused (a quota, a policy, a namespace that ends) or takes too long. A list of Evacuations
-that is forbidden, too large or too slow counts as empty.
-
-${table}
-
-So a preemption of up to 16 victims takes up to two deadlines; of 17 up to three, of 40 up to four. A victim that comes later is marked later.
-Behind VMs that Karpenter deletes, the other pods of the node lose grace.`;
 }
 
 const { requesters, nodeTerminators } = DEFAULT_SETTINGS.guard;

@@ -1,10 +1,9 @@
 /**
  * The policy as a document for administrators: its tables, rendered as Markdown.
  * Owns: the words around the cells, and what each cell means. Does not own: the cells; they are read from the tables, or
- * from the functions that decide. POLICY.md is this text: `npx vitest run test/policy -u` writes it.
+ * from the functions that decide.
  */
 import { STORY } from "../../../../shared/policy/action.ts";
-import { backoffSeconds } from "../../../../shared/policy/evacuation/attempt.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { strongerUrgency } from "../../../../shared/policy/evacuation/convergence.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
@@ -25,11 +24,10 @@ import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 
 type Table = readonly (readonly string[])[];
 
-/** First row: the head. Columns are padded, so that the text reads as well as the page. */
+/** First row: the head. */
 export function renderTable([head = [], ...rows]: Table): string {
-  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => (row[i] ?? "").length)));
-  const line = (row: readonly string[]) => `| ${widths.map((w, i) => (row[i] ?? "").padEnd(w)).join(" | ")} |`;
-  return [line(head), `| ${widths.map((w) => "-".repeat(w)).join(" | ")} |`, ...rows.map(line)].join("\n");
+  const line = (row: readonly string[]) => `| ${head.map((_, at) => row[at] ?? "").join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 const MOBILITIES = ["migratable", "pinned"] as const satisfies readonly Mobility[];
@@ -200,12 +198,6 @@ export function blindTable(): string {
 
 export function eventTable(): string {
   return renderTable([["reason", "type"], ...Object.entries(STORY)]);
-}
-
-/** "20 s, 40 s, …": what is waited after each failed attempt. */
-export function backoffSteps(): string {
-  const { maxAttempts } = DEFAULT_SETTINGS.evacuation;
-  return Array.from({ length: maxAttempts }, (_, i) => `${backoffSeconds(i + 1, DEFAULT_SETTINGS)} s`).join(", ");
 }
 
 const SAID = [undefined, "firm", "urgent"] as const;
