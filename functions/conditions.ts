@@ -14,8 +14,8 @@ import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
 import { type Compared, tellOfWebhooks } from "../shared/policy/webhooks/story.ts";
 import { tell } from "./carry-on.ts";
 import { credentialOf, logCredential } from "./credentials.ts";
+import { tryPermissions } from "./permissions.ts";
 import type { Target } from "./target.ts";
-import { tryPermissions } from "./readyz.ts";
 import { logWebhooks, lookAtWebhooks } from "./webhooks.ts";
 
 const REPORT_SECONDS = 10;

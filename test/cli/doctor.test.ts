@@ -72,7 +72,7 @@ test("in order: every check is said, exit code 0", async () => {
 });
 
 test("it changes nothing: neither the VM, nor its evacuations", async () => {
-  const world = async () => JSON.stringify([await stage.client.list(kubeVirts), await stage.ask("GET", "/readyz")]);
+  const world = async () => JSON.stringify(await stage.client.list(kubeVirts));
   const vm = () => stage.client.read("/apis/kubevirt.io/v1/namespaces/vms/virtualmachineinstances/web");
   const [before, web] = [await world(), await vm()];
   await doctor();

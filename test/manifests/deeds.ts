@@ -10,7 +10,7 @@ import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
-import { ask, NODE, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
+import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
 const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
@@ -24,7 +24,7 @@ const SHIELDING = {
 };
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
-const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${VMI.namespace}/${VMI.name}`);
+const cancel = (trial: Trial) => visit(trial, "POST", `/vms/${VMI.namespace}/${VMI.name}/cancel`);
 
 /** A drain, and what it sets going. */
 async function evict({ doors }: Trial): Promise<Answer> {
@@ -63,7 +63,7 @@ export const DEEDS = steps({
   "look before a drain": {
     configuration: OFF,
     given: situations.storing,
-    done: (trial) => ask(trial, "GET", `/explain/nodes/${NODE.name}`),
+    done: (trial) => visit(trial, "GET", `/nodes/${NODE.name}`),
   },
   "join an evacuation": {
     configuration: OFF,

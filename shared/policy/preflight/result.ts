@@ -1,6 +1,6 @@
 /**
  * What a preflight says: one answer for the node, one for each pod on it.
- * Owns: the shape; it is the JSON of `explain/nodes` too (REFERENCE.md). Does not own: how it comes about (preflight.ts).
+ * Owns: the shape; it is the JSON of `lifeboat explain node` too (REFERENCE.md). Does not own: how it comes about (preflight.ts).
  */
 
 /** The first that applies, from the top. */
