@@ -24,7 +24,6 @@ import { COOKIE, openCookie } from "./session.ts";
 import { show } from "./show.ts";
 import { signingIn } from "./sign-in.ts";
 import { clusterPage } from "./views/cluster.ts";
-import { configurationPage } from "./views/configuration.ts";
 import { answerError } from "./views/error.ts";
 import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
@@ -111,7 +110,6 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster/nodes/:node",
     live((visit, c) => nodePage(visit, c.req.param("node") ?? "", forecasts), new RecentReads(MOST_NODES)),
   );
-  app.get("/fleet/:cluster/configuration", live(configurationPage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));

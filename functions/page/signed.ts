@@ -1,19 +1,19 @@
 /**
  * Values that this Lifeboat has signed, as text.
- * Owns: `BASE64URL(json).BASE64URL(mac)`, and the key. Does not own: what is signed (session.ts, sign-in-code.ts).
+ * Owns: `BASE64URL(json).BASE64URL(mac)`, and the key. Does not own: what is signed (session.ts).
  *
- * The key is one of a secret that is there already, mostly the cluster's own operator token: there is no further secret to keep, and once
- * that is replaced, nothing that was signed with it counts any more.
+ * The key is made of secrets that are there already, mostly the cluster's own two tokens: there is no further secret to keep, and once one
+ * of them is replaced, nothing that was signed with it counts any more. Neither of those who hold one of them can sign.
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 
 /** Signed for one of them, a text counts for no other. */
-export type Purpose = "session" | "sign-in-code" | "cookie";
+export type Purpose = "session" | "cookie";
 
 export async function sign(purpose: Purpose, value: unknown, entry: Doors): Promise<string> {
   const text = unpadded(bytes(JSON.stringify(value)).buffer);
-  return `${text}.${await macOf(purpose, text, operatorTokens(entry))}`;
+  return `${text}.${await macOf(purpose, text, secretsOf(entry))}`;
 }
 
 /** With the first of the secrets. */
@@ -40,7 +40,7 @@ export function readUnchecked(signed: string): unknown {
 
 export async function isSigned(purpose: Purpose, signed: string, entry: Doors): Promise<boolean> {
   const [text = "", mac = ""] = signed.split(".");
-  return await isMacOf(purpose, text, mac, operatorTokens(entry));
+  return await isMacOf(purpose, text, mac, secretsOf(entry));
 }
 
 /** With any of the secrets. */
@@ -61,8 +61,10 @@ export async function isMacOf(
 
 export type Doors = Pick<ClusterEntry, "webhookToken" | "operatorToken">;
 
-function operatorTokens({ webhookToken, operatorToken = webhookToken }: Doors): readonly string[] {
-  return [operatorToken].flat();
+/** While tokens are rotated, each pair of them. */
+function secretsOf({ webhookToken, operatorToken = webhookToken }: Doors): readonly string[] {
+  const others = [webhookToken].flat();
+  return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));
 }
 
 function keyOf(purpose: Purpose, secret: string) {

@@ -55,6 +55,9 @@ export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.c
 export const notJoined: Consequence = ({ doors }) =>
   Promise.resolve(doors.log.some(({ doing }) => doing === "creating an Evacuation"));
 
+/** To the page. */
+export const notSignedIn: Consequence = ({ answer }) => Promise.resolve(answer?.code === 401);
+
 /** Of a drain: whether it would end. */
 export const untellable: Consequence = ({ answer }) =>
   Promise.resolve(answer?.text.includes("Lifeboat cannot read from this cluster") === true);

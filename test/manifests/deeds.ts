@@ -3,6 +3,7 @@
  * Owns: the list, and setting each going. Does not own: when one is due (situations.ts), how it shows that it was not done
  * (consequences.ts), permissions (least-privilege.ts).
  */
+import * as z from "zod/mini";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { SHIELD_LABEL } from "../../shared/policy/names.ts";
@@ -47,6 +48,22 @@ async function preempt({ cluster, doors }: Trial): Promise<Answer> {
   const answer = await doors.request(path, { method: "POST", headers: asWebhook, body });
   await doors.settle();
   return answer;
+}
+
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+/** Lifeboat's own account may look. */
+async function signIn(trial: Trial): Promise<Answer> {
+  const account = { namespace: "lifeboat-system", name: "lifeboat" };
+  const spec = { audiences: ["lifeboat"] };
+  const { status } = TokenRequest.parse(
+    await trial.cluster.client.post(core.serviceAccounts, account, "token", { spec }),
+  );
+  return await trial.doors.request("/signin", {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
+    body: new URLSearchParams({ token: status.token }).toString(),
+  });
 }
 
 /** One that looks at what is under way only. */
@@ -184,6 +201,7 @@ export const DEEDS = steps({
     given: situations.createdVm,
     done: reconcile,
   },
+  "sign in": { done: signIn },
   "report on the configuration": { configuration: OFF, done: reconcile },
   deschedule: {
     ...deschedule,

@@ -31,7 +31,7 @@ export interface RelaysNeed extends Permitted {
 
 /** Of the server in the cluster, besides what it watches as the relay does. */
 export interface ServersNeed extends Permitted {
-  readonly deed: "keep certificate and webhooks" | "hold the Lease" | "review a visitor";
+  readonly deed: "keep certificate and webhooks" | "hold the Lease";
 }
 
 type Row = readonly [permission: string, without: string, shown: shown.Consequence, deed: Deed, refused: string];
@@ -106,6 +106,8 @@ export const NEEDS: readonly Need[] = [
     ["list resourcequotas",                                                                 "a drain is judged without quotas, and is `Unknown`",                             shown.quotasUnknown,    "look before a drain",          "GET /api/v1/resourcequotas"],
     ["list policy/poddisruptionbudgets",                                                    "a drain is judged without budgets, and is `Unknown`",                            shown.budgetsUnknown,   "look before a drain",          "GET /apis/policy/v1/poddisruptionbudgets"],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                   "a drain is judged without migrations, and is `Unknown`",                         shown.migrationsUnknown,"look before a drain",          `GET ${MIGRATIONS}`],
+    ["create authentication.k8s.io/tokenreviews",                                           "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authentication.k8s.io/v1/tokenreviews"],
+    ["create authorization.k8s.io/subjectaccessreviews",                                    "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"],
   ]),
   ...of("kubernetes/impersonation.yaml", [
     ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
@@ -188,9 +190,5 @@ export const SERVERS_NEEDS: readonly ServersNeed[] = [
   ...ofServer("hold the Lease", [
     ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
     ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
-  ]),
-  ...ofServer("review a visitor", [
-    ["create authentication.k8s.io/tokenreviews",        "no user of the cluster can sign in to the page"],
-    ["create authorization.k8s.io/subjectaccessreviews", "no user of the cluster can sign in to the page"],
   ]),
 ];

@@ -12,7 +12,6 @@ import { problemList } from "../parts/problem-list.ts";
 import { visible } from "../parts/text.ts";
 import { lasting } from "../parts/time.ts";
 import { type Sorted, sortEvacuations } from "../parts/under-way.ts";
-import { configurationPath } from "../paths.ts";
 import type { RecentReads } from "../recent.ts";
 import type { Html, LivePage, Seen, Visit } from "../visit.ts";
 
@@ -65,7 +64,6 @@ function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
     </section>
     <section>
       <h2>Lifeboat in this cluster</h2>
-      <p><a href="${configurationPath(cluster)}">Configuration as in force</a></p>
       ${commandLine("lifeboat doctor")}
     </section>`;
 }
