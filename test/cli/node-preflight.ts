@@ -19,7 +19,7 @@ const PodPreflight = z.strictObject({
       otherCpu: z.optional(z.boolean()),
       nodes: z.int(),
       fitsAlone: z.optional(z.boolean()),
-      closest: z.optional(z.strictObject({ node: z.string(), constraint: z.string(), message: z.string() })),
+      message: z.optional(z.string()),
     }),
   ),
 });

@@ -1,9 +1,11 @@
 /** Routes and the format of every answer that is not the one asked for. */
 import { describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
+import { COOKIE, signGrant } from "../../functions/page/session.ts";
 import { renderRejection, unavailable } from "../../functions/rejection.ts";
+import { notFound } from "./support/canned-cluster.ts";
 import { openCanned } from "./support/canned-doors.ts";
-import { asOperator, asWebhook, entry, openDoors } from "./support/doors.ts";
+import { asOperator, asWebhook, entry, NOW, openDoors } from "./support/doors.ts";
 import * as stub from "./support/stub-server.ts";
 
 describe("unknown routes", () => {
@@ -35,6 +37,25 @@ describe("unknown routes", () => {
 
 test("/healthz tells that the Worker runs, and nothing else", async () => {
   expect(await openDoors({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
+});
+
+describe("objects that do not exist", () => {
+  // prettier-ignore
+  test.each([
+    ["a VM",                                      "vms/apps/web"],
+    ["a VM of a name that no object can have",    "vms/apps/Web"],
+    ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
+    ["a name with a slash",                       "vms/apps/a%2Fb"],
+    ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
+  ])("are not looked for under names that no object can have: %s", async (_, path) => {
+    const [server, doors] = await openCanned({ vmi: notFound });
+    const grant = { cluster: "prod", name: "jane", mayAct: true, until: NOW.getTime() / 1000 + 60 };
+    const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
+    const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
+    expect(code).toBe(404);
+    const asked = server.requests.map((one) => `${one.path}?${one.query.toString()}`);
+    expect(asked.filter((one) => /\.\.|Web|a(?:\/|%2F)b|nodeName/.test(one))).toEqual([]);
+  });
 });
 
 const request = "GET /api/v1/pods";

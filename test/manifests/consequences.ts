@@ -66,7 +66,7 @@ export const untellable: Consequence = ({ answer }) =>
 const unknownBut =
   (what: string): Consequence =>
   ({ answer }) =>
-    Promise.resolve(answer?.text.includes(`Could not be read, or is not looked at: ${what}`) === true);
+    Promise.resolve(answer?.text.includes(`Could not be read, or is not looked at: <bdi>${what}`) === true);
 
 export const volumesUnknown = unknownBut("persistent volumes");
 export const quotasUnknown = unknownBut("resource quotas");

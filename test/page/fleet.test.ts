@@ -131,7 +131,7 @@ test("no more than six requests wait at a time, however many clusters there are"
 
 test("a token that ends soon is said beforehand", async () => {
   const soon = { ...BAD_WEBHOOK, type: "CredentialsValid", status: "True", reason: "ExpiresSoon", message: "in a day" };
-  expect(words(await fleet([visitTo(configured([soon]))]))).toContain("Lifeboat's token ends soon. in a day");
+  expect(words(await fleet([visitTo(configured([soon]))]))).toContain("Lifeboat's token ends soon.");
 });
 
 test("what does not work is said before what is not known", async () => {

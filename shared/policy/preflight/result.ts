@@ -34,14 +34,8 @@ export interface RoomFound {
   readonly nodes: number;
   /** There is room for it, but not with the other VMs of the node. */
   readonly fitsAlone?: boolean;
-  readonly closest?: ClosestNode;
-}
-
-/** The node that lacks least, and what it lacks. */
-export interface ClosestNode {
-  readonly node: string;
-  readonly constraint: string;
-  readonly message: string;
+  /** Where it has none: what keeps it from the other nodes. */
+  readonly message?: string;
 }
 
 export interface PodVerdict {

@@ -30,7 +30,7 @@ function constraints(): string {
 export function section(): string {
   return `## Before a drain
 
-\`explain/nodes\` says what a drain of a node would meet, from the same rules: an eviction of each pod gets what is said above, and then
+\`lifeboat explain node\` says what a drain of a node would meet, from the same rules: an eviction of each pod gets what is said above, and then
 what the API server's budgets say.
 
 ${nodeVerdictTable()}
@@ -40,7 +40,7 @@ ${nodeVerdictTable()}
   VMI (KubeVirt's webhook refuses its eviction), a pod that finalizers or a dead kubelet keep in Terminating, and what \`kubectl drain\` refuses: pods without a controller (\`--force\`), and
   with an emptyDir (\`--delete-emptydir-data\`; a VM's own pods have scratch space only). Who can change it is told with each.
 - Room: each VM that moves is placed on another node, the largest first, with those before it placed and its own pod still where
-  it is. Asked in this order, and the node that fails the latest one comes closest: ${constraints()}.
+  it is. Asked in this order: ${constraints()}.
 - CPU: a VM that has room only on nodes with other CPU labels than its own (vendor, models, host model and its features) makes the verdict
   \`Unknown\`.
 - Budgets of which more pods are on the node than they allow to go: each replacement is placed, and gives a disruption back. Where one has no room,
