@@ -17,7 +17,7 @@ import { type Asset, ASSETS } from "./assets/assets.ts";
 import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import type { Forecast } from "./node-reads.ts";
-import { openClusters, visitTo } from "./open-clusters.ts";
+import { openClusters, type Presented, visitTo } from "./open-clusters.ts";
 import { ACTS, clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
 import { COOKIE, openCookie } from "./session.ts";
@@ -29,7 +29,6 @@ import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
 import { vmPage } from "./views/vm.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
-import type { Presented } from "./visitors.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
 const CONTENT_SECURITY_POLICY = {

@@ -4,7 +4,7 @@
  */
 import { ICON } from "./icon.ts";
 import { SCRIPT } from "./script.ts";
-import { STYLE } from "./style/style.ts";
+import { STYLE } from "./style.ts";
 
 export interface Asset {
   readonly path: string;

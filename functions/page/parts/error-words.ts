@@ -2,7 +2,7 @@
  * What a visitor is told instead of the page that they asked for: what has happened, and what to do.
  * Owns: the words. Does not own: codes and reasons (functions/rejection.ts), the document (views/error.ts).
  */
-import { sentence } from "./sentence.ts";
+import { sentence } from "./text.ts";
 import type { Reason, RenderedError } from "../../rejection.ts";
 
 export interface ErrorWords {

@@ -6,9 +6,8 @@ import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import { nodePath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
 import { CAUSE_WORDS } from "./phase-words.ts";
-import { phaseBadge } from "./phase.ts";
-import { told, visible } from "./text.ts";
-import { ago, lasting } from "./time.ts";
+import { phaseBadge } from "./components.ts";
+import { ago, lasting, told, visible } from "./text.ts";
 
 export interface EvacuationRows {
   readonly cluster: string;

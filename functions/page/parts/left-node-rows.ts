@@ -3,13 +3,11 @@ import { html } from "hono/html";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import type { ClusterView, LeftNodeView } from "../cluster-reads.ts";
 import type { Html, Seen } from "../visit.ts";
-import { commandLine } from "./command.ts";
+import { badge, commandLine } from "./components.ts";
 import { nodeLink } from "./evacuation-rows.ts";
 import { counted } from "./fleet-words.ts";
-import { badge } from "./phase.ts";
 import { CAUSE_WORDS } from "./phase-words.ts";
-import { shellLine, told, visible } from "./text.ts";
-import { ago } from "./time.ts";
+import { ago, shellLine, told, visible } from "./text.ts";
 
 type Place = Pick<Seen, "cluster" | "now">;
 

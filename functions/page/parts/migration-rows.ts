@@ -3,9 +3,8 @@ import { html } from "hono/html";
 import { isFinal, type MigrationFacts } from "../../../shared/policy/facts.ts";
 import type { Html } from "../visit.ts";
 import { move } from "./evacuation-rows.ts";
-import { badge, type Mood } from "./phase.ts";
-import { told, visible } from "./text.ts";
-import { ago } from "./time.ts";
+import { badge, type Mood } from "./components.ts";
+import { ago, told, visible } from "./text.ts";
 
 const MOST_MIGRATIONS = 50;
 

@@ -8,7 +8,7 @@ import { nodePath } from "../paths.ts";
 import type { Html } from "../visit.ts";
 import { nodeLink } from "./evacuation-rows.ts";
 import { visible } from "./text.ts";
-import { badge, type Mood } from "./phase.ts";
+import { badge, type Mood } from "./components.ts";
 
 const MOST_NODES = 300;
 

@@ -4,7 +4,7 @@ import type { Platform } from "../../env.ts";
 import { RejectionError, renderRejection, unavailable } from "../../rejection.ts";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
 import { layout } from "../layout.ts";
-import { commandLine } from "../parts/command.ts";
+import { commandLine } from "../parts/components.ts";
 import { errorWords } from "../parts/error-words.ts";
 import { fleetPath, signInPath } from "../paths.ts";
 import type { Html, PageContext } from "../visit.ts";

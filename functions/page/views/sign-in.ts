@@ -1,8 +1,7 @@
 /** Where a visitor says who they are. */
 import { html } from "hono/html";
 import { layout } from "../layout.ts";
-import { commandLine } from "../parts/command.ts";
-import { notice } from "../parts/notice.ts";
+import { commandLine, notice } from "../parts/components.ts";
 import { visible } from "../parts/text.ts";
 import { fleetPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
