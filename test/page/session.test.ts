@@ -1,7 +1,14 @@
 /** What a cookie opens: grants of a cluster, signed with its tokens, and nothing else. */
 import { describe, expect, test } from "vitest";
-import { clustersIn, findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../functions/page/session.ts";
-import { sign } from "../../functions/page/signed.ts";
+import {
+  clustersIn,
+  findGrant,
+  type Grant,
+  isTooLong,
+  sign,
+  signGrant,
+  withGrant,
+} from "../../functions/page/session.ts";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { NOW } from "../functions/support/doors.ts";
 
