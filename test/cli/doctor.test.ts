@@ -165,7 +165,7 @@ describe("broken", () => {
     const { code, out } = await doctor();
     expect(trouble(out)).toEqual([
       "  × Lifeboat lacks 3 permissions of rbac.yaml",
-      expect.stringMatching(/^ {6}get nodes: Lifeboat's own route cannot cancel an evacuation; /),
+      expect.stringMatching(/^ {6}get nodes: the page cannot cancel an evacuation; /),
       expect.stringMatching(/^ {6}list nodes: no full scan: a drain taint is not seen; /),
       "      create events: no Event tells of an evacuation",
       "      kubectl apply -f infra/kubernetes/rbac.yaml",
