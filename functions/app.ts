@@ -19,8 +19,6 @@ import { descheduleNow } from "./descheduling.ts";
 import type { Env, Platform } from "./env.ts";
 import { receiveEvents, signedPayload } from "./events.ts";
 import { clusterMetrics } from "./metrics.ts";
-import { explainNode } from "./explain-node.ts";
-import { cancelOne, explainPod, listEvacuations } from "./operator.ts";
 import { clusterReadyz } from "./readyz.ts";
 import { readReview } from "./review-body.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
@@ -71,13 +69,6 @@ export function createApp(
     await targets.authenticate(entry, caller, targets.bearerOf(c.req.header("authorization")) ?? inPath);
     return await door(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
   };
-  const named = (
-    door: (c: AppContext, target: targets.Target, key: { namespace: string; name: string }) => Promise<Response>,
-  ) =>
-    guarded("operator", (c, target) =>
-      door(c, target, { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" }),
-    );
-
   const limitEvents = limitTo(LARGEST_BATCH_BYTES);
   /** A stranger cannot make Lifeboat hold more. */
   const limited = async (c: AppContext, limit: typeof limitEvents, open: () => Promise<Response>) => {
@@ -129,10 +120,6 @@ export function createApp(
   if (takesEvents) app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
   app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
   app.post("/clusters/:cluster/deschedule", guarded("webhook", descheduleNow));
-  app.get("/clusters/:cluster/explain/pods/:namespace/:name", named(explainPod));
-  app.get("/clusters/:cluster/explain/nodes/:node", guarded("operator", explainNode));
-  app.get("/clusters/:cluster/evacuations", guarded("operator", listEvacuations));
-  app.delete("/clusters/:cluster/evacuations/:namespace/:name", named(cancelOne));
   app.get("/clusters/:cluster/readyz", guarded("operator", clusterReadyz));
   app.get("/clusters/:cluster/metrics", guarded("operator", clusterMetrics));
   app.get("/healthz", (c) => c.json({ healthy: true }));

@@ -1,6 +1,5 @@
 /**
- * What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, Events about the webhooks,
- * and the log.
+ * What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, and the log.
  * Owns: gathering the findings. Does not own: the conditions (shared/policy/configuration-status.ts).
  */
 import type { Cluster } from "../shared/cluster/cluster.ts";
@@ -11,11 +10,10 @@ import { notesOn } from "../shared/config/settings.ts";
 import { reportConditions } from "../shared/policy/configuration-status.ts";
 import { type CredentialVerdict, judgeCredential } from "../shared/policy/credential.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
-import { type Compared, tellOfWebhooks } from "../shared/policy/webhooks/story.ts";
-import { tell } from "./carry-on.ts";
+import type { Comparison } from "../shared/policy/webhooks/compare.ts";
 import { credentialOf, logCredential } from "./credentials.ts";
+import { tryPermissions } from "./permissions.ts";
 import type { Target } from "./target.ts";
-import { tryPermissions } from "./readyz.ts";
 import { logWebhooks, lookAtWebhooks } from "./webhooks.ts";
 
 const REPORT_SECONDS = 10;
@@ -33,8 +31,7 @@ export async function keepConditions(target: Target): Promise<void> {
     const webhooks = await lookAtWebhooks(target, cluster, settings);
     logWebhooks(webhooks, target);
     // It has to be called once more before that counts.
-    if (webhooks.some(({ comparison }) => comparison.problems.length > 0)) target.state.called.delete(target.name);
-    await tell(target, tellOfWebhooks(webhooks, observed?.conditions ?? []));
+    if (webhooks.some(({ problems }) => problems.length > 0)) target.state.called.delete(target.name);
     if (observed === undefined) return;
     const verdict = judgeCredential(credential, target.platform.now());
     await report(observed, { target, cluster, settings, webhooks, credential: verdict });
@@ -48,7 +45,7 @@ interface Found {
   readonly cluster: Cluster;
   readonly settings: Settings;
   readonly credential: CredentialVerdict;
-  readonly webhooks: readonly Compared[];
+  readonly webhooks: readonly Comparison[];
 }
 
 async function report(observed: ConfigurationFacts, found: Found): Promise<void> {
@@ -59,7 +56,7 @@ async function report(observed: ConfigurationFacts, found: Found): Promise<void>
     notes: notesOn(settings),
     trials: await tryPermissions(cluster, settings),
     credential,
-    webhooks: found.webhooks.map(({ comparison }) => comparison),
+    webhooks: found.webhooks,
     called: target.state.called.has(target.name),
   };
   for (const action of reportConditions(observed, findings, target.platform.now())) await cluster.act(action, settings);

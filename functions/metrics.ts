@@ -42,10 +42,9 @@ async function readAll(target: Target, cluster: Cluster): Promise<SeenMetrics> {
     cluster.listEvacuations("Active"),
     lookAtWebhooks(target, cluster, settings),
   ]);
-  const compared = webhooks.map(({ comparison }) => comparison);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const requests = isDescheduling ? { requests: requestCountsOf(data) } : {};
-  return { counters: countsOf(data), evacuations, webhooks: compared, ...requests };
+  return { counters: countsOf(data), evacuations, webhooks, ...requests };
 }
 
 function isRefused(error: unknown, code: number): boolean {

@@ -7,7 +7,7 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import type { Platform } from "./env.ts";
 
-export type ErrorCode = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 502 | 503 | 504;
+export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 
 interface Known {
   readonly code: ErrorCode;
@@ -28,11 +28,8 @@ const REJECTIONS = {
   BadRequest: { code: 400, field: "body", message: "invalid" },
   PayloadTooLarge: { code: 413, field: "body", message: "expected a smaller body" },
   UnsupportedMediaType: { code: 415, field: "content-type", message: "expected another content type" },
-  PodNotFound: { code: 404, field: "name", message: "no such pod in the cluster" },
   NodeNotFound: { code: 404, field: "node", message: "no such node in the cluster" },
   VmNotFound: { code: 404, field: "name", message: "no such VMI in the cluster, nor anything left of one" },
-  NotEvacuating: { code: 404, field: "name", message: "no evacuation of this VMI is under way" },
-  DrainTaint: { code: 409, message: "the node carries the drain taint: remove that first" },
   ClusterUnavailable: { code: 502, message: "the API server cannot be asked" },
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
   Busy: { code: 503, message: "as much is being reviewed as can be at a time" },

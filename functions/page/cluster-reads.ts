@@ -6,9 +6,6 @@
  */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import { expiryOf } from "../../shared/config/token-expiry.ts";
-import { judgeCredential } from "../../shared/policy/credential.ts";
-import type { ConfigProblem } from "../../shared/config/problem.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import { isHeldFast } from "../../shared/policy/eviction/eviction-table.ts";
 import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type VmiFacts } from "../../shared/policy/facts.ts";
@@ -55,13 +52,12 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   const cluster = target.connect(READ_SECONDS);
   const key = target.name;
   const census = { key, maxAgeMs: CENSUS_MAX_AGE_MS, read: () => takeCensus(cluster) };
-  const [evacuations, loaded, configuration, { facts }] = await Promise.all([
+  const [evacuations, { settings }, configuration, { facts }] = await Promise.all([
     cluster.listEvacuations("All"),
     target.settings(cluster),
     cluster.getConfiguration().catch(unlessItIsNoAnswer),
     recent.get(census, target.platform),
   ]);
-  const { settings } = loaded;
   const closed = new Set(facts.nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name));
   const left = withClosed(
     leftNodes(evacuations, (node) => closed.has(node)),
@@ -72,15 +68,11 @@ export async function readCluster(target: Target, recent: RecentReads<Census>): 
   const looked = await Promise.all(
     left.map(async (node, i) => lookAt(node, i < MOST_LEFT_NODES ? await vmisOn(node.name, cluster) : undefined, seen)),
   );
-  const credential = judgeCredential(
-    { expiresAt: expiryOf(target.entry.token), rejected: false },
-    target.platform.now(),
-  );
   return {
     evacuations,
     census: { ...facts, vmsOn: facts.vmsOn && counted(facts.vmsOn, looked) },
     leftNodes: looked.filter(({ since, staying = 0 }) => since !== undefined || staying > 0),
-    problems: problemsOf(clusterProblems(configuration?.conditions ?? [], credential), loaded.problems),
+    problems: clusterProblems(configuration?.conditions ?? []),
     settings,
   };
 }
@@ -152,14 +144,4 @@ function lookAt(node: LeftNode, vmis: readonly VmiFacts[] | undefined, seen: See
 /** What cannot be read does not keep the rest from being shown. */
 function unlessItIsNoAnswer(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
-}
-
-/** What the last full scan has said already is not said twice. */
-function problemsOf(known: readonly ClusterProblem[], found: readonly ConfigProblem[]): readonly ClusterProblem[] {
-  const isKnown = (field: string) => known.some(({ message }) => message.includes(field));
-  return [...known, ...found.filter(({ field }) => !isKnown(field)).map(settingsProblem)];
-}
-
-function settingsProblem({ field, message }: ConfigProblem): ClusterProblem {
-  return { mood: "warn", title: `${field} is not in force as written`, message, command: "lifeboat doctor" };
 }

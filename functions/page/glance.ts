@@ -5,8 +5,6 @@
  */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import { expiryOf } from "../../shared/config/token-expiry.ts";
-import { judgeCredential } from "../../shared/policy/credential.ts";
 import type { MinorVersions } from "../../shared/policy/versions.ts";
 import type { Target } from "../target.ts";
 import { type ClusterProblem, clusterProblems } from "./parts/cluster-problems.ts";
@@ -90,9 +88,7 @@ export class Glances {
       const evacuations = await cluster.listEvacuations("Active");
       const configuration = await orUndefined(cluster.getConfiguration());
       const others = await this.#slow.get(slow, target.platform);
-      const facts = { expiresAt: expiryOf(target.entry.token), rejected: false };
-      const credential = judgeCredential(facts, target.platform.now());
-      const problems = clusterProblems(configuration?.conditions ?? [], credential);
+      const problems = clusterProblems(configuration?.conditions ?? []);
       const summary = { phases: countPhases(evacuations), nodes: leftNodes(evacuations), problems, ...others.facts };
       return { result: "Reached", summary };
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * The frame of every page.
- * Owns: the document around `main`. Does not own: what is in it (views/), how it looks (assets/style/).
+ * Owns: the document around `main`. Does not own: what is in it (views/), how it looks (assets/style.ts).
  */
 import { html, raw } from "hono/html";
 import { durationText } from "../../shared/policy/duration-text.ts";

@@ -1,13 +1,14 @@
 /**
  * The clusters that a visitor may look at.
- * Owns: finding them from what the visitor presents. Does not own: what opens one (visitors.ts), signing in.
+ * Owns: finding them from what the visitor presents, Access first, then the cookie. Does not own: either of them (access.ts, session.ts),
+ * signing in.
  */
+import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
 import { findEntry, type Surroundings, targetOf } from "../target.ts";
-import { clustersIn } from "./session.ts";
-import type { Visit } from "./visit.ts";
-import { type Presented, visitorTo } from "./visitors.ts";
+import { clustersIn, findGrant } from "./session.ts";
+import type { Visit, Visitor } from "./visit.ts";
 
 /** Of a visitor with more, the rest is left out, which the page says. */
 export const MOST_CLUSTERS = 40;
@@ -65,4 +66,21 @@ async function openCluster(
     if (!(error instanceof RejectionError)) throw error;
     return undefined;
   }
+}
+
+/** What a request brings with it. */
+export interface Presented {
+  readonly cookie: string | undefined;
+  /** Whom Access has let in: opens every cluster. */
+  readonly access: Visitor | undefined;
+}
+
+interface Asked {
+  readonly cluster: string;
+  readonly entry: ClusterEntry;
+  readonly now: Date;
+}
+
+async function visitorTo({ cookie, access }: Presented, asked: Asked): Promise<Visitor | undefined> {
+  return access ?? (await findGrant(cookie, asked));
 }

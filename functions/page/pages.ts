@@ -17,20 +17,18 @@ import { type Asset, ASSETS } from "./assets/assets.ts";
 import type { Census } from "./cluster-reads.ts";
 import { type Glance, Glances } from "./glance.ts";
 import type { Forecast } from "./node-reads.ts";
-import { openClusters, visitTo } from "./open-clusters.ts";
+import { openClusters, type Presented, visitTo } from "./open-clusters.ts";
 import { ACTS, clusterPath } from "./paths.ts";
 import { RecentReads } from "./recent.ts";
 import { COOKIE, openCookie } from "./session.ts";
 import { show } from "./show.ts";
 import { signingIn } from "./sign-in.ts";
 import { clusterPage } from "./views/cluster.ts";
-import { configurationPage } from "./views/configuration.ts";
 import { answerError } from "./views/error.ts";
 import { fleetPage } from "./views/fleet.ts";
 import { nodePage } from "./views/node.ts";
 import { vmPage } from "./views/vm.ts";
 import type { LivePage, PageContext, Visit } from "./visit.ts";
-import type { Presented } from "./visitors.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
 const CONTENT_SECURITY_POLICY = {
@@ -111,7 +109,6 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     "/fleet/:cluster/nodes/:node",
     live((visit, c) => nodePage(visit, c.req.param("node") ?? "", forecasts), new RecentReads(MOST_NODES)),
   );
-  app.get("/fleet/:cluster/configuration", live(configurationPage));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));

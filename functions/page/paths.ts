@@ -10,7 +10,6 @@ export const clusterPath = (cluster: string) => join("fleet", cluster);
 export const nodePath = (cluster: string, node: string) => join("fleet", cluster, "nodes", node);
 export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>
   join("fleet", cluster, "vms", namespace, name);
-export const configurationPath = (cluster: string) => join("fleet", cluster, "configuration");
 export const ACTS = ["evacuate", "cancel", "retry"] as const;
 export type Act = (typeof ACTS)[number];
 /** GET asks for confirmation, POST does it. */

@@ -1,18 +1,17 @@
 /**
- * How a visitor proves who they are to one cluster: with its operator token, a sign-in code, or a token of Kubernetes.
- * Owns: what each of them opens, and for how long. Does not own: the form (sign-in.ts), the cookie (session.ts).
+ * How a visitor proves who they are to one cluster: with a token that was made for this page, which the cluster's API server reviews.
+ * Owns: what it opens, and for how long. Does not own: the form (sign-in.ts), the cookie (session.ts).
  */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Right } from "../../shared/cluster/identity-reviews.ts";
-import { expiryOf } from "../../shared/config/token-expiry.ts";
-import { RejectionError } from "../rejection.ts";
-import { authenticate, type Target } from "../target.ts";
+import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
+import type { Target } from "../target.ts";
 import type { Grant } from "./session.ts";
-import { parseCode, type UsedCodes } from "./sign-in-code.ts";
 
-const OPERATOR_SECONDS = 4 * 3600;
+/** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */
+const AUDIENCE = "lifeboat";
 /** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
-const REVIEWED_SECONDS = 3600;
+export const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
 
 const of = (group: string, resource: string) => (verb: string) => ({ verb, group, resource });
@@ -32,49 +31,26 @@ export type Unproven =
   /** A user of the cluster, who may not see there what the pages show. */
   | { readonly result: "MayNotLook"; readonly name: string };
 
-/** Throws a ClusterError where the API server is to say whose token it is, and does not. */
-export async function prove(presented: string, target: Target, used: UsedCodes): Promise<Proof> {
-  const { entry, platform, name: cluster } = target;
-  const now = platform.now();
-  const seconds = Math.floor(now.getTime() / 1000);
-  const operator = { cluster, name: "operator", mayAct: true, until: seconds + OPERATOR_SECONDS };
-  const code = parseCode(presented);
-  if (code !== undefined) {
-    const counts = code.cluster === cluster && (await used.take(code, entry, now));
-    return counts ? { result: "Proven", grant: operator } : { result: "Unknown" };
-  }
-  if (await isOperator(presented, target)) return { result: "Proven", grant: operator };
-  if (!isJwt(presented)) return { result: "Unknown" };
-  const reviewed = await review(presented, target.connect(REVIEW_SECONDS));
+export function isForPage(token: string): boolean {
+  return isOnlyFor(AUDIENCE, token);
+}
+
+/** Of a token that is for the page. Throws a ClusterError where the API server is to say whose it is, and does not. */
+export async function prove(token: string, target: Target): Promise<Proof> {
+  const { name: cluster, platform } = target;
+  const reviewed = await review(token, target.connect(REVIEW_SECONDS));
   if (reviewed.result !== "MayLook") return reviewed;
-  const end = Math.floor((expiryOf(presented)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
   const { name, mayAct } = reviewed;
-  return {
-    result: "Proven",
-    grant: { cluster, name, mayAct, until: Math.min(seconds + REVIEWED_SECONDS, end) },
-  };
-}
-
-async function isOperator(presented: string, { entry }: Target): Promise<boolean> {
-  try {
-    await authenticate(entry, "operator", presented);
-    return true;
-  } catch (error) {
-    if (!(error instanceof RejectionError)) throw error;
-    return false;
-  }
-}
-
-/** Tokens of ServiceAccounts and of OIDC are. What is none costs the API server no request. */
-function isJwt(text: string): boolean {
-  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+  const now = Math.floor(platform.now().getTime() / 1000);
+  const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
+  return { result: "Proven", grant: { cluster, name, mayAct, until: Math.min(now + SESSION_SECONDS, end) } };
 }
 
 type Review = Unproven | { readonly result: "MayLook"; readonly name: string; readonly mayAct: boolean };
 
 /** The API server is the judge of who may what. */
 async function review(token: string, cluster: Cluster): Promise<Review> {
-  const user = await cluster.userOf(token);
+  const user = await cluster.userOf(token, AUDIENCE);
   if (user === undefined) return { result: "Unknown" };
   const mayAll = async (rights: readonly Right[]) =>
     (await Promise.all(rights.map((right) => cluster.isAllowed(user, right)))).every(Boolean);

@@ -3,29 +3,24 @@
  * Owns: which cluster a visitor means, the cookie's attributes, where they go then, what a failure says and to whom. Does not own: what
  * opens a cluster (proof.ts), the page (views/sign-in.ts).
  *
- * A stranger cannot tell a cluster that there is not from one that they have no token of: both are compared, and answered alike.
+ * A stranger is answered alike of a cluster that there is not and of one that they have no token of.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
-import { authenticate, findEntry, type IsolateState, type Surroundings, targetOf } from "../target.ts";
+import { findEntry, type IsolateState, type Surroundings, targetOf } from "../target.ts";
 import type { Platform } from "../env.ts";
 import { readForm } from "./form.ts";
 import { clusterPath, fleetPath } from "./paths.ts";
-import { type Proof, prove } from "./proof.ts";
-import { COOKIE, type Grant, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
-import { parseCode, UsedCodes } from "./sign-in-code.ts";
+import { isForPage, type Proof, prove, SESSION_SECONDS, type Unproven } from "./proof.ts";
+import { COOKIE, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
 import { type Failure, signInPage } from "./views/sign-in.ts";
 import type { PageContext } from "./visit.ts";
 
-/** As long as the longest grant. */
-const COOKIE_SECONDS = 4 * 3600;
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 
 export function signingIn({ platform, state }: { readonly platform: Platform; readonly state: IsolateState }) {
-  const used = new UsedCodes();
   const around = (c: PageContext): Surroundings => ({ env: c.env, platform, state });
 
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
@@ -37,7 +32,7 @@ export function signingIn({ platform, state }: { readonly platform: Platform; re
 
   /** Of a cluster that has been named. */
   const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
-    const { proof, entry } = await tried(cluster, token, used, around(c));
+    const proof = await tried(cluster, token, around(c));
     const isProven = proof.result === "Proven";
     const visitor = isProven ? proof.grant.name : proof.result === "MayNotLook" ? proof.name : "";
     platform.log({ level: isProven ? "info" : "warn", cluster, message: "signing in", result: proof.result, visitor });
@@ -45,9 +40,9 @@ export function signingIn({ platform, state }: { readonly platform: Platform; re
     if (proof.result === "MayNotLook")
       return await page(c, asked, { code: 403, reason: "MayNotLook", name: proof.name });
     const before = await openCookie(getCookie(c, COOKIE), c.env);
-    const cookie = await sealCookie(await cookieWith(proof.grant, entry, before, platform.now()), c.env);
+    const cookie = await sealCookie(withGrant(before, cluster, proof.signed, platform.now()), c.env);
     if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "TooMany" });
-    setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: COOKIE_SECONDS });
+    setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: SESSION_SECONDS });
     return c.redirect(asked.to === fleetPath() ? clusterPath(cluster) : asked.to, 303);
   };
 
@@ -56,8 +51,9 @@ export function signingIn({ platform, state }: { readonly platform: Platform; re
     const token = (form["token"] ?? "").trim();
     const typed = (form["cluster"] ?? "").trim();
     const asked = { cluster: typed, to: pageOf(form["to"]) };
-    const cluster = parseCode(token)?.cluster ?? (typed || (await onlyCluster(around(c))));
+    const cluster = typed || (await onlyCluster(around(c)));
     if (token === "") return await page(c, asked, { code: 400, reason: "NoToken" });
+    if (!isForPage(token)) return await page(c, asked, { code: 401, reason: "NotForPage" });
     if (cluster === undefined) return await page(c, asked, { code: 400, reason: "NoCluster" });
     return await enter(c, asked, { cluster, token });
   };
@@ -86,43 +82,19 @@ async function onlyCluster(surroundings: Surroundings): Promise<string | undefin
   return names.length === 1 ? names[0] : undefined;
 }
 
-/**
- * Random, so that nothing opens it: in the place of a cluster that there is not. Always the same, for what is kept of a cluster's token is
- * kept of its, too. A Worker has no random values before its first request.
- */
-let decoyed: ClusterEntry | undefined;
-function decoy(): ClusterEntry {
-  const webhookToken = crypto.randomUUID();
-  return (decoyed ??= { server: "https://cluster.invalid", token: "none", webhookToken, headers: {} });
-}
+type Tried = (Extract<Proof, { result: "Proven" }> & { readonly signed: string }) | Unproven;
 
-interface Tried {
-  readonly proof: Proof;
-  readonly entry: ClusterEntry;
-}
-
-async function tried(cluster: string, token: string, used: UsedCodes, surroundings: Surroundings): Promise<Tried> {
-  const found = await findEntry(cluster, surroundings).catch(unlessUnexpected);
-  const entry = found ?? decoy();
+async function tried(cluster: string, token: string, surroundings: Surroundings): Promise<Tried> {
   try {
-    if (found === undefined) await authenticate(entry, "operator", token);
-    const target = targetOf(cluster, entry, surroundings);
-    return { proof: await prove(token, target, used), entry };
+    const entry = await findEntry(cluster, surroundings);
+    const proof = await prove(token, targetOf(cluster, entry, surroundings));
+    return proof.result === "Proven" ? { ...proof, signed: await signGrant(proof.grant, entry) } : proof;
   } catch (error) {
-    const isKnown = error instanceof ClusterError || error instanceof RejectionError;
-    if (!isKnown) throw error;
-    const message = found === undefined ? "there is no such cluster" : error.message;
-    surroundings.platform.log({ level: "warn", cluster, doing: "finding out whose token a visitor has", message });
-    return { proof: { result: "Unknown" }, entry };
+    if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
+    const doing = "finding out whose token a visitor has";
+    surroundings.platform.log({ level: "warn", cluster, doing, message: error.message });
+    return { result: "Unknown" };
   }
-}
-
-function unlessUnexpected(error: unknown): undefined {
-  if (!(error instanceof RejectionError)) throw error;
-}
-
-async function cookieWith(grant: Grant, entry: ClusterEntry, before: string | undefined, now: Date): Promise<string> {
-  return withGrant(before, grant.cluster, await signGrant(grant, entry), now);
 }
 
 /** A page of ours: whatever else is asked for becomes the fleet, so that no link leads from here to another site. */

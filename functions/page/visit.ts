@@ -14,7 +14,7 @@ export type PageContext = Context<{ Bindings: Env }>;
 
 /** A person who has signed in to a cluster. */
 export interface Visitor {
-  /** As Kubernetes or Cloudflare Access names them; `operator` for the operator's token. Becomes `requestedBy`. */
+  /** As Kubernetes or Cloudflare Access names them. Becomes `requestedBy`. */
   readonly name: string;
   /** Whether they may evacuate, cancel and retry; else they only look. */
   readonly mayAct: boolean;

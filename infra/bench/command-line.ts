@@ -16,7 +16,6 @@ Parts (all of them, unless some are named):
   startup       start-up CPU and size of the bundle, against bare Hono
   reconcile     a full reconcile, an idle tick and one with evacuations under way, by the number of VMs
   descheduling  a cycle of descheduling, by the number of nodes and pods
-  preflight     whether a drain of one node would end, by the number of nodes and pods
   page          the page of a node with 500 VMs, against the requests it needs
   drain         a drain end to end, against KubeVirt alone
   fleet         ticks of many clusters, some of which hang, fail or are large

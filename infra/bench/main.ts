@@ -14,7 +14,6 @@ import { runEvictions } from "./parts/evictions.ts";
 import { runFleets } from "./parts/fleet.ts";
 import { runInCluster } from "./parts/in-cluster.ts";
 import { runPage } from "./parts/page.ts";
-import { runPreflight } from "./parts/preflight.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runSandbox } from "./parts/sandbox.ts";
 import { runStartup } from "./parts/startup.ts";
@@ -28,7 +27,6 @@ const RUN: Readonly<Record<Part, RunPart>> = {
   startup: runStartup,
   reconcile: runReconcile,
   descheduling: runDescheduling,
-  preflight: runPreflight,
   page: runPage,
   drain: runDrain,
   fleet: runFleets,

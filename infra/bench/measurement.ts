@@ -12,7 +12,6 @@ export const PARTS = [
   "startup",
   "reconcile",
   "descheduling",
-  "preflight",
   "page",
   "drain",
   "fleet",

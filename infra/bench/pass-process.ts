@@ -11,7 +11,7 @@ import type { Platform } from "../../functions/env.ts";
 import { runTick } from "../../functions/ticks.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { argumentOf, say } from "./child.ts";
-import { type Done, Reconciled, readCycle, readPreflight, type Work, WorkSchema } from "./pass-work.ts";
+import { type Done, Reconciled, readCycle, type Work, WorkSchema } from "./pass-work.ts";
 
 const { url, caPem, token, work } = argumentOf(
   z.object({ url: z.string(), caPem: z.string(), token: z.string(), work: WorkSchema }),
@@ -41,8 +41,8 @@ function countObjects(): number {
 /** A tick never throws: that it has failed, only the log says. */
 const failures: unknown[] = [];
 
-const [webhookToken, operatorToken] = ["webhook-token-of-the-benchmark", "operator-token-of-the-benchmark"];
-const env = { CLUSTERS: JSON.stringify({ bench: { server: url, token, webhookToken, operatorToken } }) };
+const webhookToken = "webhook-token-of-the-benchmark";
+const env = { CLUSTERS: JSON.stringify({ bench: { server: url, token, webhookToken } }) };
 const platform: Platform = {
   fetch: countingFetch,
   now: () => new Date(),
@@ -60,24 +60,22 @@ const app = createApp(platform, state);
 async function perform(work: Work): Promise<Done> {
   switch (work.work) {
     case "reconcile":
-      return { done: Reconciled.parse(await ask("POST", "/clusters/bench/reconcile")).done, requested: [] };
+      return { done: Reconciled.parse(await ask("/clusters/bench/reconcile")).done, requested: [] };
     case "tick":
       await runTick(tickTime("bench", "small").getTime(), { env, platform, state });
       return { done: {}, requested: [] };
     case "deschedule":
-      return readCycle(await ask("POST", `/clusters/bench/deschedule?dryRun=${work.dryRun}`));
-    case "preflight":
-      return readPreflight(await ask("GET", `/clusters/bench/explain/nodes/${work.node}?deleteEmptyDirData=true`));
+      return readCycle(await ask(`/clusters/bench/deschedule?dryRun=${work.dryRun}`));
     case "read":
       for (const list of work.lists) await readAll(list);
       return { done: {}, requested: [] };
   }
 }
 
-async function ask(method: "GET" | "POST", path: string): Promise<unknown> {
-  const headers = { authorization: `Bearer ${method === "GET" ? operatorToken : webhookToken}` };
+async function ask(path: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${webhookToken}` };
   const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
-  return await (await app.request(path, { method, headers }, env, context)).json();
+  return await (await app.request(path, { method: "POST", headers }, env, context)).json();
 }
 
 const Page = z.object({ metadata: z.object({ continue: z.string().optional() }) });

@@ -12,8 +12,6 @@ export const WorkSchema = z.discriminatedUnion("work", [
   z.object({ work: z.literal("reconcile") }),
   z.object({ work: z.literal("tick") }),
   z.object({ work: z.literal("deschedule"), dryRun: z.boolean() }),
-  /** Whether a drain of this node would end. */
-  z.object({ work: z.literal("preflight"), node: z.string() }),
   /** The floor. */
   z.object({ work: z.literal("read"), lists: z.array(List) }),
 ]);
@@ -47,16 +45,4 @@ const Cycle = z.object({
 export function readCycle(answer: unknown): Done {
   const { results, requested } = Cycle.parse(answer);
   return { done: results, requested: requested.map(({ pod }) => pod) };
-}
-
-const Preflight = z.object({
-  verdict: z.string(),
-  counts: z.record(z.string(), z.number()),
-  unknown: z.array(z.string()),
-});
-
-/** The answer of a preflight: its verdict, and how many pods have each outcome. */
-export function readPreflight(answer: unknown): Done {
-  const { verdict, counts, unknown } = Preflight.parse(answer);
-  return { done: { ...counts, [verdict]: 1, unknown: unknown.length }, requested: [] };
 }

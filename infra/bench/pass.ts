@@ -34,29 +34,29 @@ export interface InWorkerd {
 }
 
 /**
- * The bundle itself, first cold and then warm: POST to these paths (or GET, as an operator), one after another. A look at the heap takes far more
+ * The bundle itself, first cold and then warm: POST to these paths, one after another. A look at the heap takes far more
  * time than all the rest: it has runs of its own.
  */
 export async function runInWorkerd(
   server: MeasuredApiServer,
   paths: readonly string[],
-  { heap = false, method = "POST" }: { readonly heap?: boolean; readonly method?: "GET" | "POST" } = {},
+  { heap = false }: { readonly heap?: boolean } = {},
 ): Promise<InWorkerd> {
   const { url, caPem, lifeboatToken: token } = server;
-  const [webhookToken, operatorToken] = ["webhook-token-of-the-benchmark", "operator-token-of-the-benchmark"];
-  const clusters = { bench: { server: url, token, webhookToken, operatorToken } };
+  const webhookToken = "webhook-token-of-the-benchmark";
+  const clusters = { bench: { server: url, token, webhookToken } };
   const path = await bundle(heap ? "collecting" : "lifeboat");
   const worker = await startBareWorkerd({ bundle: path, clusters, caPem, traceHeap: heap });
   const cpuMs: number[] = [];
   const answers: unknown[] = [];
   let peakRssMiB = 0;
   try {
-    const headers = { authorization: `Bearer ${method === "GET" ? operatorToken : webhookToken}` };
+    const headers = { authorization: `Bearer ${webhookToken}` };
     for (const path of paths) {
       const before = await worker.cpuMs();
-      const answer = await fetch(`${worker.url}${path}`, { method, headers });
+      const answer = await fetch(`${worker.url}${path}`, { method: "POST", headers });
       const text = await answer.text();
-      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+      if (answer.status !== 200) throw new Error(`POST ${path}: ${answer.status} ${text}`);
       answers.push(JSON.parse(text));
       cpuMs.push((await worker.cpuMs()) - before);
     }

@@ -70,7 +70,6 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
     case "update workload":
     case "back up":
     case "delete":
-    case "cancel":
     case "withdraw":
     case "evacuate":
     case "unmark":
@@ -171,7 +170,6 @@ async function happenToVm({ does, vm }: VmHappening, stage: Stage): Promise<bool
       deleted.add(`${key.namespace}/${vm}`);
       await persist(() => client.delete(virtualMachineInstances, key));
       return true;
-    case "cancel":
     case "withdraw":
     case "evacuate":
     case "unmark":

@@ -33,7 +33,6 @@ export type Happening =
         | "update workload"
         | "back up"
         | "delete"
-        | "cancel"
         | "withdraw"
         | "evacuate"
         | "unmark"

@@ -17,18 +17,14 @@ interface Key {
 
 export type OperatorAct = Extract<
   VmHappening["does"],
-  "cancel" | "withdraw" | "evacuate" | "unmark" | "mark late" | "delete evacuations"
+  "withdraw" | "evacuate" | "unmark" | "mark late" | "delete evacuations"
 >;
 
 const MARK = "/status/evacuationNodeName";
-/** What the door answers if there was an evacuation to cancel. */
-const CANCELLED = 200;
 
 /** Resolves to whether it has changed anything. */
 export async function operate(does: OperatorAct, key: Key, stage: Stage): Promise<boolean> {
   switch (does) {
-    case "cancel":
-      return (await stage.crew.alive[0]?.ask("DELETE", `/evacuations/${key.namespace}/${key.name}`)) === CANCELLED;
     case "withdraw":
       return await withdraw(stage, key);
     case "evacuate": {

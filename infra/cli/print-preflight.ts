@@ -42,7 +42,7 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;
   const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
-  const said = isHomeless ? (room.closest?.message ?? "no other node has room for it") : message;
+  const said = isHomeless ? (room.message ?? "") : message;
   return [
     "",
     `${mark} ${subjectOf(pod)}: ${plain(said)}`,

@@ -26,7 +26,7 @@ export interface Cluster extends Pick<ActorOptions, "client" | "clock">, Pick<Sa
 }
 
 /** Lifeboat as it is seen from outside of its cluster. */
-export interface LifeboatBeside extends Pick<Lifeboat, "url" | "webhookToken" | "operatorToken"> {
+export interface LifeboatBeside extends Pick<Lifeboat, "url" | "webhookToken"> {
   /** Path of a file: the authority of its certificate. */
   readonly caFile: string;
   /** What any scheduler may ask of it: `/reconcile`, `/deschedule`. Resolves to the answer. */

@@ -26,15 +26,14 @@ export async function installInCluster(
 ): Promise<Running<LifeboatBeside>> {
   const { client } = sandbox;
   await applyInCluster(client, optional);
-  const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
-  const data = { webhookToken: base64(webhookToken), operatorToken: base64(operatorToken) };
+  const webhookToken = randomBytes(24).toString("hex");
+  const data = { webhookToken: base64(webhookToken) };
   await client.patch(secrets, SERVER, { type: "merge", body: { data } });
   await configureLifeboat(client, configuration);
   const caFile = join(folder, `ca-${name}.crt`);
   let url = "";
   return {
     webhookToken,
-    operatorToken,
     caFile,
     get url() {
       return url;

@@ -57,7 +57,7 @@ async function perform(story: Story, { inCluster, screen, stayUp, onTold }: Omit
     const others = pods === 0 ? "" : `, beside ${pods} other ${pods === 1 ? "pod" : "pods"}`;
     screen.print(`Lifeboat looks after ${vms} virtual machines on ${nodes} nodes${others}.`);
     screen.print(`Another cluster is just like this one, but without ${story.about}.`);
-    screen.print(...(await pageInvitation(lifeboatOf(stage.withIt), new Date())));
+    screen.print(...(await pageInvitation(stage.withIt.client, lifeboatOf(stage.withIt).url)));
     onTold(await story.tell(stage, screen));
     if (!stayUp) return;
     // A pod of it may have moved: from here on it answers elsewhere.
@@ -80,12 +80,9 @@ async function invitation({ withIt, without }: Stage, story: Story): Promise<rea
     "  kubectl get events --all-namespaces",
     ...story.encore(lifeboat).map((command) => `  ${command}`),
     "",
-    `  curl -s --cacert ${lifeboat.caFile} -H "Authorization: Bearer ${lifeboat.operatorToken}" \\`,
-    `    ${lifeboat.url}/evacuations        # or /readyz, /explain/pods/NAMESPACE/POD`,
-    "",
     `API server           ${withIt.server}`,
     `Lifeboat             ${lifeboat.url}`,
-    ...(await pageInvitation(lifeboat, new Date())),
+    ...(await pageInvitation(withIt.client, lifeboat.url)),
     `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
   ];
 }

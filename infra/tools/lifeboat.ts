@@ -26,20 +26,19 @@ export interface Lifeboat {
   /** Where it answers for this cluster. */
   readonly url: string;
   readonly webhookToken: string;
-  readonly operatorToken: string;
 }
 
 export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions = {}): Promise<Lifeboat> {
   const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
-  const [webhookToken, operatorToken] = [randomBytes(24).toString("hex"), randomBytes(24).toString("hex")];
+  const webhookToken = randomBytes(24).toString("hex");
   // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });
-  const clusters = { [cluster]: { server, token, webhookToken, operatorToken, ...entry } };
+  const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
   const worker = await startWorker({ authority, clusters, port, queue, ...(onLog && { onLog }) });
-  return { worker, url, webhookToken, operatorToken };
+  return { worker, url, webhookToken };
 }
 
 async function freePort(): Promise<number> {

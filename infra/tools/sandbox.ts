@@ -66,8 +66,8 @@ async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubecon
       "  kubectl get nodes,vmi -o wide",
       "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
       "",
-      `Lifeboat answers at ${lifeboat.url} (operator token ${lifeboat.operatorToken})`,
-      ...(await pageInvitation(lifeboat, new Date())),
+      `Lifeboat answers at ${lifeboat.url}`,
+      ...(await pageInvitation(sandbox.client, lifeboat.url)),
     );
   return [...lines, "", "Ctrl-C ends it."].join("\n");
 }

@@ -24,6 +24,8 @@ export interface Held {
   end(): void;
 }
 
+const REFUSED: Held = { take: () => false, end: () => undefined };
+
 interface Lease {
   readonly until: number;
   readonly reviews: number;
@@ -38,7 +40,7 @@ export class Budget {
 
   /** For one review: its body, and what is read before its answer. */
   openReview(now: Date): Held {
-    return this.#open(now, this.#reviews < MOST_REVIEWS ? MOST_BYTES : 0, 1);
+    return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
   /** For what follows an answer: as many as there were reviews. */
@@ -62,13 +64,19 @@ export class Budget {
     return {
       take: (bytes) => {
         if (!this.#leases.has(lease)) return most === Infinity;
-        if (this.#bytes + bytes > most) return false;
+        if (this.#bytes + bytes > most && !this.#isOldestReview(lease)) return false;
         this.#bytes += bytes;
         lease.bytes += bytes;
         return true;
       },
       end: () => this.#end(lease),
     };
+  }
+
+  /** It may always go on: if each of many reviews held its pod, and had no room for its VM, none would ever be answered. */
+  #isOldestReview(lease: Lease): boolean {
+    for (const one of this.#leases) if (one.reviews > 0) return one === lease;
+    return false;
   }
 
   #end(lease: Lease): void {

@@ -15,7 +15,13 @@ const User = z.lazy(() =>
   }),
 );
 const Reviewed = z.lazy(() =>
-  z.object({ status: z.object({ authenticated: z._default(z.boolean(), false), user: z.optional(User) }) }),
+  z.object({
+    status: z.object({
+      authenticated: z._default(z.boolean(), false),
+      audiences: z._default(z.array(z.string()), []),
+      user: z.optional(User),
+    }),
+  }),
 );
 const Access = z.lazy(() => z.object({ status: z.object({ allowed: z.boolean() }) }));
 
@@ -35,12 +41,14 @@ const OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 export function identityReviews(send: Send) {
   return {
-    /** Undefined: of no user. */
-    async userOf(token: string): Promise<ReviewedUser | undefined> {
-      const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };
+    /** Undefined: of no user, or not for this audience. An authenticator that knows no audiences names none. */
+    async userOf(token: string, audience: string): Promise<ReviewedUser | undefined> {
+      const spec = { token, audiences: [audience] };
+      const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec };
       const answer = await send({ method: "POST", path: TOKENS, body });
-      const { authenticated, user } = parseAnswer(Reviewed, answer.body, `POST ${TOKENS}`).status;
-      return authenticated && user !== undefined && user.username !== "" ? user : undefined;
+      const { authenticated, audiences, user } = parseAnswer(Reviewed, answer.body, `POST ${TOKENS}`).status;
+      const isFor = authenticated && audiences.includes(audience);
+      return isFor && user !== undefined && user.username !== "" ? user : undefined;
     },
     async isAllowed({ username: user, ...rest }: ReviewedUser, right: Right): Promise<boolean> {
       const spec = { user, ...rest, resourceAttributes: right };

@@ -1,5 +1,5 @@
 /**
- * Cancelling what evacuates a VMI, as a person asks for it: at the operator's door, or with the command.
+ * Cancelling what evacuates a VMI, as a person asks for it: on the page, or with the command.
  * Owns: what is withdrawn, and when that is refused. Does not own: what follows from an intent (shared/policy/evacuation).
  */
 import type { Cluster } from "../cluster/cluster.ts";

@@ -1,6 +1,6 @@
 /**
  * Why a pod is treated so: what an eviction would get, and the facts that this rests on.
- * Owns: the JSON of `explain/pods` and of `lifeboat explain pod` (REFERENCE.md). Does not own: the decision.
+ * Owns: the JSON of `lifeboat explain pod` (REFERENCE.md). Does not own: the decision.
  */
 import { cooldownReason } from "../policy/evacuation/cooldown.ts";
 import { resolveStrategy } from "../policy/eviction/eviction-table.ts";

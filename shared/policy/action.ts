@@ -121,8 +121,6 @@ export const STORY = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
-  WebhookNotCalled: "Warning",
-  WebhookFixed: "Normal",
 } as const satisfies Record<string, Story["type"]>;
 
 export type StoryReason = keyof typeof STORY;

@@ -1,4 +1,4 @@
-/** Cancelling: by the Evacuation's intent, and through the operator's door. */
+/** Cancelling, by the Evacuation's intent. */
 import { afterEach, describe, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
@@ -14,31 +14,22 @@ async function withdraw(vm: Vm): Promise<void> {
   await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
 }
 
-const ask = ({ name }: Vm) => stage.ask("DELETE", `/evacuations/${NAMESPACE}/${name}`);
-
 test.each([
-  ["spec.intent: Withdrawn", withdraw, {}, 60],
-  ["the operator's door", ask, {}, 60],
-  ["spec.intent: Withdrawn, KubeVirt's controller off", withdraw, ALONE, 0],
-  ["the operator's door, KubeVirt's controller off", ask, ALONE, 0],
-])("by %s: no mark, no pending migration, no Warning", async (_, cancel, options, adoptSeconds) => {
+  ["beside KubeVirt's controller", {}, 60],
+  ["KubeVirt's controller off", ALONE, 0],
+])("%s: no mark, no pending migration, no Warning", async (_, options, adoptSeconds) => {
   stage = await startStage({ configuration: { evacuation: { adoptSeconds, backoffSeconds: 2 } }, ...options });
   const vm = await createVm(stage, "kept");
   await closeQueue(stage.client);
   await vm.evict();
   await expect.poll(vm.migrations).toHaveLength(1);
   await expect.poll(vm.phases).toEqual(["Migrating"]);
-  expect(await stage.ask("GET", "/evacuations")).toMatchObject({
-    code: 200,
-    body: { evacuations: [{ spec: { vmiName: "kept", cause: "ApiEviction" }, status: { phase: "Migrating" } }] },
-  });
-  await cancel(vm);
+  await withdraw(vm);
   await expect.poll(vm.phases).toEqual(["Withdrawn"]);
   await vm.untilUnmarked();
   await expect.poll(async () => (await vm.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
   await expect.poll(vm.story).toContain("Normal EvacuationCancelled");
   expect((await vm.story()).filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
-  expect(await ask(vm)).toMatchObject({ code: 404, body: { error: { reason: "NotEvacuating" } } });
   // KubeVirt may still act on what it has seen: the budget shrinks later.
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
@@ -51,7 +42,7 @@ test("beside KubeVirt's webhook the drain's next request begins a new one, which
   await closeQueue(stage.client);
   await vm.evict();
   await expect.poll(vm.phases).toEqual(["Migrating"]);
-  expect(await ask(vm)).toMatchObject({ code: 200 });
+  await withdraw(vm);
   await vm.untilUnmarked();
   const answers: string[] = [];
   const retry = async () => {
@@ -63,16 +54,6 @@ test("beside KubeVirt's webhook the drain's next request begins a new one, which
     .poll(retry)
     .toMatchObject([{}, { spec: { requestedBy: "kubernetes-admin", inherited: { attempts: 0 } } }]);
   expect(answers.join("\n")).toMatch(/was withdrawn.*KubeVirt/);
-});
-
-test("cancelling is refused while the node carries the drain taint", async () => {
-  stage = await startStage({ nodes: ["node01"] });
-  const vm = await createVm(stage, "tainted");
-  const taint = { key: "kubevirt.io/drain", effect: "NoSchedule" };
-  await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: [taint] } } });
-  await vm.evict();
-  const message = 'node "node01" carries the drain taint kubevirt.io/drain: remove that first';
-  expect(await ask(vm)).toMatchObject({ code: 409, body: { error: { reason: "DrainTaint", message } } });
 });
 
 const cordon = (name: string, unschedulable: boolean) =>

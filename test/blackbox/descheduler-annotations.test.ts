@@ -51,8 +51,6 @@ describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
     const { node } = await createVm(stage, "old");
     expect(await said("old")).toEqual({ [node]: [] });
     await stage.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: "Enabled" } });
-    // Reads the configuration anew.
-    expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 200 });
     await stage.reconcile();
     expect(await said("old")).toEqual({ [node]: QUIET });
     const fresh = await createVm(stage, "new");
@@ -126,7 +124,6 @@ describe("beside KubeVirt's own, with Auto", () => {
     stage = await startStage({ configuration: configurationOf("Auto"), deschedulerAnnotations: true });
     const vm = await createVm(stage, "forbidden");
     const { node } = vm;
-    expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 503 });
     await vm.evict();
     await vm.untilMoved();
     await expect.poll(async () => (await said("forbidden"))[node]).toEqual(GOING);

@@ -71,7 +71,8 @@ test("node pressure, and the kubelet begins to kill: the VM is moved", async () 
 
 test("an uncordoned node: what a drain of it asked for is withdrawn", async () => {
   await stage.configure({ evacuation: { withdrawOnUncordon: true } });
-  await stage.ask("GET", "/readyz");
+  // Reads the configuration anew.
+  await stage.reconcile();
   await closeQueue(stage.client);
   const vm = await createVm(stage, "uncordoned");
   const cordon = (unschedulable: boolean) =>

@@ -32,10 +32,10 @@ beforeEach(async () => {
   await configure(configuration());
 });
 
-/** In force at once: /readyz reads the settings anew. */
+/** In force at once: a full scan reads the settings anew. */
 async function configure(changed: Record<string, unknown>): Promise<void> {
   await stage.configure(changed);
-  await stage.ask("GET", "/readyz");
+  await stage.reconcile();
 }
 
 type Disruptor = keyof typeof REASON;

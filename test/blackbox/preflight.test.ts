@@ -1,13 +1,17 @@
 /** What is said before a node is drained comes true: the VM that moves moves where there is room, the pinned one is refused. */
 import { afterEach, expect, test } from "vitest";
-import { NodePreflight } from "../fuzz/contract.ts";
+import { lifeboat } from "../cli/lifeboat.ts";
+import { NodePreflight } from "../cli/node-preflight.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { createVm, evict, launcherOf } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
 
-const said = async (node: string) => NodePreflight.parse((await stage.ask("GET", `/explain/nodes/${node}`)).body);
+async function said(node: string) {
+  const { out } = await lifeboat(`explain node ${node} -o json`, { kubeconfig: stage.sandbox.kubeconfig });
+  return NodePreflight.parse(JSON.parse(out.join("\n")));
+}
 
 test("a VM that can migrate: it has room, and an eviction moves it", async () => {
   stage = await startStage();

@@ -81,10 +81,9 @@ test(
   },
 );
 
-/** A VM that is not evacuated has no evacuation to cancel and no mark to remove. */
+/** A VM that is not evacuated has no evacuation to withdraw and no mark to remove. */
 const AMONG_OTHERS = (
   [
-    { does: "cancel", vm: "idle" },
     { does: "withdraw", vm: "idle" },
     { does: "unmark", vm: "idle" },
     { does: "migrate", vm: "idle" },
@@ -126,5 +125,5 @@ test("a VM whose launcher is killed is lost, and the run is a bad one", { timeou
   expect(isBad(report)).toBe(true);
   // And what came to nothing is not said to have gone wrong.
   expect(report.faults).toEqual({ migrate: 1, "switch annotations": 1 });
-  expect(report.inVain).toEqual({ cancel: 1, withdraw: 1, unmark: 1, migrate: 1, "switch annotations": 1 });
+  expect(report.inVain).toEqual({ withdraw: 1, unmark: 1, migrate: 1, "switch annotations": 1 });
 });

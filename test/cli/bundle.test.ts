@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { buildCommand } from "../../infra/tools/build-command.ts";
 import { createVm } from "../blackbox/vm.ts";
 import { startStage } from "../blackbox/stage.ts";
-import { NodePreflight } from "../fuzz/contract.ts";
+import { NodePreflight } from "./node-preflight.ts";
 
 test("lifeboat explain node, from a kubeconfig", async () => {
   const stage = await startStage({ ticking: false });

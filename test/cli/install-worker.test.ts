@@ -25,7 +25,7 @@ beforeEach(async () => {
   sandbox = await startSandbox();
   await createNode(sandbox.client, "node01");
   answers = {
-    readyz: () => [200, { ready: true, checks: [] }],
+    readyz: () => [200, { ready: true, message: "accepted" }],
     evictions: () => [400, {}],
     reconcile: () => [200, { done: {}, failures: 0 }],
   };

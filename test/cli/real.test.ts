@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { kubeFetch } from "../../infra/cli/kube-fetch.ts";
 import type { Stage } from "../blackbox/stage.ts";
-import { NodePreflight } from "../fuzz/contract.ts";
+import { NodePreflight } from "./node-preflight.ts";
 import { startHealthyStage } from "./doctor-stage.ts";
 import { lifeboat, type Said } from "./lifeboat.ts";
 

@@ -1,6 +1,6 @@
-/** When a token ends, as it says itself. */
+/** When a token ends, and whom it is for, as it says itself. */
 import { expect, test } from "vitest";
-import { expiryOf } from "../../shared/config/token-expiry.ts";
+import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
 
 const encoded = (text: string) => Buffer.from(text).toString("base64url");
 const jwt = (claims: string) => `${encoded('{"alg":"ES256"}')}.${encoded(claims)}.c2lnbmF0dXJl`;
@@ -34,4 +34,18 @@ test.each<[string, string, number | undefined]>([
   ["nothing",                                "",                                                undefined],
 ])("%s", (_, token, seconds) => {
   expect(expiryOf(token)).toEqual(seconds === undefined ? undefined : new Date(seconds * 1000));
+});
+
+// prettier-ignore
+test.each<[string, string, boolean]>([
+  ["a text",                       jwt('{"aud":"lifeboat"}'),              true],
+  ["a list of one",                jwt('{"aud":["lifeboat"]}'),            true],
+  ["a list with another",          jwt('{"aud":["lifeboat","vault"]}'),    false],
+  ["another",                      jwt('{"aud":"lifeboats"}'),             false],
+  ["an empty list",                jwt('{"aud":[]}'),                      false],
+  ["none: a Secret's token",       jwt('{"sub":"x"}'),                     false],
+  ["what is no text",              jwt('{"aud":[["lifeboat"]]}'),          false],
+  ["what is no token",             "lifeboat",                             false],
+])("an audience that is %s", (_, token, expected) => {
+  expect(isOnlyFor("lifeboat", token)).toBe(expected);
 });

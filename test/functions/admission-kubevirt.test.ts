@@ -7,7 +7,7 @@ import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fl
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { asOperator, entry, openDoors } from "./support/doors.ts";
+import { entry, openDoors } from "./support/doors.ts";
 import { evictionOf, refusal, review } from "./support/reviews.ts";
 import { NAMESPACE, QUIET, trust } from "./support/test-cluster.ts";
 
@@ -78,13 +78,6 @@ describe("as the account of another namespace, where there is a second KubeVirt 
     expect(after?.status).toEqual(before?.status);
     expect(after?.metadata.labels).toEqual(before?.metadata.labels);
     expect(after?.metadata.annotations).toEqual(before?.metadata.annotations);
-  });
-
-  test("the cluster's /readyz says so, for all that a VMI is marked already", async () => {
-    const answer = await open(sandbox.adminToken).request("/clusters/prod/readyz", { headers: asOperator });
-    const message = expect.stringContaining("KubeVirt did not keep the mark on VMI");
-    const marking = expect.objectContaining({ name: "marking", ok: false, message });
-    expect(answer).toMatchObject({ code: 503, body: { ready: false, checks: expect.arrayContaining([marking]) } });
   });
 
   test("without the right to act as it, nor to have KubeVirt's own webhook mark: the permission is named", async () => {

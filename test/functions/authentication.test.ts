@@ -37,10 +37,6 @@ const DOORS = [
   ["POST", "/admission/deletions", "webhook"],
   ["POST", "/reconcile", "webhook"],
   ["POST", "/deschedule", "webhook"],
-  ["GET", "/explain/pods/apps/virt-launcher-web-abcde", "operator"],
-  ["GET", "/explain/nodes/node01", "operator"],
-  ["GET", "/evacuations", "operator"],
-  ["DELETE", "/evacuations/apps/web", "operator"],
   ["GET", "/readyz", "operator"],
   ["GET", "/metrics", "operator"],
 ] as const;
@@ -125,7 +121,7 @@ describe("the token as last segment of the path, for API servers that cannot sen
     async (method, path) => {
       const error = { reason: "NotFound", message: "no such route" };
       const answer = await ask(method, `prod${path}/${TOKENS.operatorToken}`);
-      expect(answer).toMatchObject(path === "/evacuations" ? { code: 404 } : { code: 404, body: { error } });
+      expect(answer).toMatchObject({ code: 404, body: { error } });
     },
   );
 });

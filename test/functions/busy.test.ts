@@ -136,3 +136,12 @@ describe("the budget", () => {
     expect(budget.open(NOW).take(MOST_BYTES)).toBe(true);
   });
 });
+
+test("of reviews that fill the budget together the oldest goes on, and then the next one", () => {
+  const budget = new Budget();
+  const [first, second] = [budget.openReview(NOW), budget.openReview(NOW)];
+  expect([first.take(MOST_BYTES / 2), second.take(MOST_BYTES / 2)]).toEqual([true, true]);
+  expect([second.take(1), first.take(1)]).toEqual([false, true]);
+  first.end();
+  expect(second.take(MOST_BYTES)).toBe(true);
+});

@@ -1,8 +1,8 @@
-/** What annotating launcher pods costs, and how /readyz proves that it is permitted. */
+/** What annotating launcher pods costs, and how it is proven to be permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive } from "../../shared/pass/pass.ts";
-import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
+import type { Before } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { pod, vmi } from "../policy/fixtures.ts";
 import { ONLY } from "../policy/launchers.ts";
@@ -61,22 +61,6 @@ test("a look at what has not ended, where there is nothing, stays at one request
   asked = [];
   await reconciling(target, 1, reconcileActive);
   expect(asked).toEqual(["listEvacuations"]);
-});
-
-describe("/readyz", () => {
-  // prettier-ignore
-  test.each<[string, Before | undefined, number, object]>([
-    ["permitted",  undefined,                                  200, { ok: true }],
-    ["forbidden",  failing(/^proveAnnotating$/, FORBIDDEN),    503, { ok: false, message: expect.stringContaining("403 Forbidden") }],
-  ])("%s", async (_, before, code, expected) => {
-    const checks = expect.arrayContaining([{ name: "annotations", ...expected }]);
-    expect(await open(GATE, before).ready()).toMatchObject({ code, body: { checks } });
-  });
-
-  test.each([{ featureGates: {} }, DISABLED])("no such check with %j", async (keys) => {
-    expect((await open(keys).ready()).text).not.toContain('"annotations"');
-    expect(askedFor("proveAnnotating")).toEqual([]);
-  });
 });
 
 describe("tried by a patch that changes nothing", () => {

@@ -36,7 +36,7 @@ test("equals what an eviction then gets, and changes nothing", async () => {
     fc.asyncProperty(anyWorld, async (w) => {
       const { fake, evicted } = clusterOf(w);
       const { doors, written } = openNoting(fake);
-      const { decision, actions } = Explained.parse((await doors.explain(evicted)).body);
+      const { decision, actions } = Explained.parse(await doors.explain(evicted));
       expect(written).toEqual([]);
       const { allowed, message, reason, warnings } = decision;
       const more = warnings.length > 0 ? { warnings } : {};
@@ -89,7 +89,7 @@ test("a VM that has just moved is said to be, for those who choose one", async (
   const fake = new FakeCluster();
   fake.pods.put(pod());
   fake.vmis.put(vmi({ movedAt: NOW.getTime() - 60_000 }));
-  const { cooldown } = z.object({ cooldown: z.string() }).parse((await openFakeDoors(fake).explain(pod())).body);
+  const { cooldown } = z.object({ cooldown: z.string() }).parse(await openFakeDoors(fake).explain(pod()));
   expect(cooldown).toContain("for 840 s descheduling leaves it alone");
 });
 
@@ -103,6 +103,6 @@ test.each([
   fake.pods.put(pod());
   fake.vmis.put({ ...without(vmi(), "evictionStrategy"), ...(own !== undefined && { evictionStrategy: own }) });
   fake.kubeVirt = { namespace: "kubevirt", featureGates: [], ...(ofCluster !== undefined && { evictionStrategy: ofCluster }) };
-  const { facts } = Explained.parse((await openFakeDoors(fake).explain(pod())).body);
+  const { facts } = Explained.parse(await openFakeDoors(fake).explain(pod()));
   expect(facts.vmi).toEqual({ strategy: shown });
 });

@@ -39,75 +39,6 @@ const Reconciled = z.strictObject({
 
 const PartlyReconciled = z.extend(Reconciled, { left: z.int().check(z.positive()), requeueAfterSeconds: z.number() });
 
-const Explained = z.strictObject({
-  pod: z.string(),
-  decision: z.union([
-    z.strictObject({ allowed: z.literal(true), reason: z.string(), warnings: z.array(z.string()) }),
-    z.strictObject({
-      allowed: z.literal(false),
-      reason: z.string(),
-      code: z.literal(429),
-      message: z.string(),
-      warnings: z.array(z.string()),
-    }),
-  ]),
-  cooldown: z.optional(z.string()),
-  actions: z.array(z.string()),
-  facts: z.looseObject({ pod: z.looseObject({}), settings: z.looseObject({}) }),
-});
-
-const Outcome = z.enum(["Moves", "Follows", "Waits", "ShutsDown", "Evicted", "Stays", "Ended", "Blocked"]);
-
-const PodPreflight = z.strictObject({
-  namespace: z.string(),
-  name: z.string(),
-  vmi: z.optional(z.string()),
-  outcome: Outcome,
-  reason: z.string(),
-  message: z.string(),
-  remedy: z.optional(z.string()),
-  eviction: z.optional(z.strictObject({ allowed: z.boolean(), reason: z.string(), message: z.optional(z.string()) })),
-  room: z.optional(
-    z.strictObject({
-      fits: z.boolean(),
-      node: z.optional(z.string()),
-      otherCpu: z.optional(z.boolean()),
-      nodes: z.int(),
-      fitsAlone: z.optional(z.boolean()),
-      closest: z.optional(z.strictObject({ node: z.string(), constraint: z.string(), message: z.string() })),
-    }),
-  ),
-});
-
-export const NodePreflight = z.strictObject({
-  node: z.string(),
-  verdict: z.enum(["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"]),
-  summary: z.string(),
-  counts: z.partialRecord(Outcome, z.int()),
-  time: z.optional(
-    z.strictObject({
-      moves: z.int(),
-      atOnce: z.int(),
-      waves: z.int(),
-      seconds: z.strictObject({ least: z.number(), most: z.number() }),
-      basis: z.string(),
-    }),
-  ),
-  pods: z.array(PodPreflight),
-  unknown: z.array(z.string()),
-});
-
-const Evacuations = z.strictObject({
-  evacuations: z.array(
-    z.strictObject({ namespace: z.string(), name: z.string(), spec: z.looseObject({}), status: z.looseObject({}) }),
-  ),
-});
-
-const Cancelled = z.strictObject({
-  cancelled: z.strictObject({ namespace: z.string(), name: z.string() }),
-  evacuations: z.array(z.string()),
-});
-
 const Nominated = z.array(
   z.looseObject({ pod: z.string(), node: z.string(), profile: z.string(), plugin: z.string() }),
 );
@@ -125,18 +56,7 @@ const Descheduled = z.strictObject({
   withdrawn: z.array(z.strictObject({ evacuation: z.string(), why: z.enum(["NotWanted", "Expired"]) })),
 });
 
-const Readiness = z.strictObject({
-  ready: z.boolean(),
-  checks: z.array(
-    z.strictObject({
-      name: z.string(),
-      ok: z.boolean(),
-      field: z.optional(z.string()),
-      message: z.optional(z.string()),
-    }),
-  ),
-  notes: z.optional(z.array(z.string())),
-});
+const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });
 
 const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
 
@@ -176,10 +96,6 @@ export const CONTRACT = {
   events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { key: "Signature", writes: "UnlessDryRun" }),
   reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },        { key: "Webhook", writes: "UnlessDryRun" }),
   deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
-  explain:       door("GET",    `${C}\\/explain\\/pods\\/[^/]+\\/[^/]+`, { 200: Explained, ...NO_CLUSTER },                        { key: "Operator", largest: 1024 * KIB }),
-  explainNode:   door("GET",    `${C}\\/explain\\/nodes\\/[^/]+`,  { 200: NodePreflight, 400: Failure, ...NO_CLUSTER },                           { key: "Operator", largest: 1024 * KIB }),
-  evacuations:   door("GET",    `${C}\\/evacuations`,            { 200: Evacuations, ...NO_CLUSTER },                              { key: "Operator", largest: 1024 * KIB }),
-  cancel:        door("DELETE", `${C}\\/evacuations\\/[^/]+\\/[^/]+`, { 200: Cancelled, 409: Failure, ...NO_CLUSTER },             { key: "Operator", writes: "UnlessDryRun" }),
   clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }, { key: "Operator" }),
   metrics:       door("GET",    `${C}\\/metrics`,                { 200: OpenMetrics, ...NO_CLUSTER },                             { key: "Operator", largest: 1024 * KIB }),
   healthz:       door("GET",    `\\/healthz`,                    { 200: z.strictObject({ healthy: z.literal(true) }) }),

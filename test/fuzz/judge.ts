@@ -51,7 +51,7 @@ export function judge(
   const door = doorOf(request.method, decoded(pathOf(request)));
   const problems = [
     ...answerProblems(door, request, answer, circumstances),
-    ...secretProblems(answer, namesIn(door, request)),
+    ...secretProblems(answer),
     ...(keys === undefined ? [] : authenticationProblems(door, request, { ...circumstances, keys, code: answer.code })),
     ...writeProblems(door, request, answer, circumstances),
     ...more,
@@ -108,16 +108,8 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
   return at(bodyOf(request), "request", "uid") === at(parsedJson(text), "response", "uid");
 }
 
-/** Namespace and name of what is asked about. Whoever calls an object by a secret reads nothing but their own words. */
-function namesIn(door: DoorName, request: FuzzedRequest): readonly string[] {
-  if (door !== "explain" && door !== "explainNode" && door !== "cancel") return [];
-  const [namespace = "", name = ""] = decoded(pathOf(request)).split("/").slice(-2);
-  return [namespace, name].filter((one) => one !== "");
-}
-
-function secretProblems({ text, headers }: Answer, own: readonly string[]): readonly string[] {
-  const told = own.reduce((rest, name) => rest.replaceAll(name, ""), text);
-  const canary = canaryIn(told) ?? canaryIn(headers);
+function secretProblems({ text, headers }: Answer): readonly string[] {
+  const canary = canaryIn(text) ?? canaryIn(headers);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
   return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
 }

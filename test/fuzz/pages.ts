@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../functions/page/session.ts";
 import { VMS } from "../generators/clusters.ts";
 import { NAMESPACE } from "../generators/objects.ts";
+import { tokenOf } from "../functions/support/canned-cluster.ts";
 import { often, usually } from "../generators/often.ts";
 import { NODE, NOW } from "../policy/fixtures.ts";
 import { canaryIn, ENTRY, isStackTrace } from "./canaries.ts";
@@ -40,7 +41,6 @@ const ROUTES: readonly Route[] = [
   { name: "cluster", paths: ["/fleet/prod", "/fleet/nowhere"], codes: ANY },
   { name: "node", paths: [`/fleet/prod/nodes/${NODE}`, "/fleet/prod/nodes/none"], codes: ANY },
   { name: "vm", paths: vms(), codes: ANY },
-  { name: "configuration", paths: ["/fleet/prod/configuration"], codes: ANY },
   ...["evacuate", "cancel", "retry"].map((act) => ({
     name: act,
     paths: vms(`/${act}`),
@@ -61,7 +61,7 @@ const request = fc.record({
     "",
     "confirm=yes",
     "token=x&cluster=prod",
-    `token=${ENTRY.operatorToken}&cluster=prod&to=%2F`,
+    `token=${tokenOf()}&cluster=prod&to=%2F`,
     "token=%ZZ&&=&token=a",
   ),
   bend: usually(

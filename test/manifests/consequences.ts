@@ -55,14 +55,18 @@ export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.c
 export const notJoined: Consequence = ({ doors }) =>
   Promise.resolve(doors.log.some(({ doing }) => doing === "creating an Evacuation"));
 
+/** To the page. */
+export const notSignedIn: Consequence = ({ answer }) => Promise.resolve(answer?.code === 401);
+
 /** Of a drain: whether it would end. */
-export const untellable: Consequence = ({ answer }) => Promise.resolve(answer?.code === 502);
+export const untellable: Consequence = ({ answer }) =>
+  Promise.resolve(answer?.text.includes("Lifeboat cannot read from this cluster") === true);
 
 /** What could not be read is named. */
 const unknownBut =
   (what: string): Consequence =>
   ({ answer }) =>
-    Promise.resolve(answer?.code === 200 && answer.text.includes(`"unknown":["${what}`));
+    Promise.resolve(answer?.text.includes(`Could not be read, or is not looked at: <bdi>${what}`) === true);
 
 export const volumesUnknown = unknownBut("persistent volumes");
 export const quotasUnknown = unknownBut("resource quotas");

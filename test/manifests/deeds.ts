@@ -3,6 +3,7 @@
  * Owns: the list, and setting each going. Does not own: when one is due (situations.ts), how it shows that it was not done
  * (consequences.ts), permissions (least-privilege.ts).
  */
+import * as z from "zod/mini";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { SHIELD_LABEL } from "../../shared/policy/names.ts";
@@ -10,7 +11,7 @@ import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
-import { ask, NODE, POD, SECOND, type Steps, type Trial, VMI } from "./trial.ts";
+import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
 const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
@@ -24,7 +25,7 @@ const SHIELDING = {
 };
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
-const cancel = (trial: Trial) => ask(trial, "DELETE", `/evacuations/${VMI.namespace}/${VMI.name}`);
+const cancel = (trial: Trial) => visit(trial, "POST", `/vms/${VMI.namespace}/${VMI.name}/cancel`);
 
 /** A drain, and what it sets going. */
 async function evict({ doors }: Trial): Promise<Answer> {
@@ -49,6 +50,22 @@ async function preempt({ cluster, doors }: Trial): Promise<Answer> {
   return answer;
 }
 
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+/** Lifeboat's own account may look. */
+async function signIn(trial: Trial): Promise<Answer> {
+  const account = { namespace: "lifeboat-system", name: "lifeboat" };
+  const spec = { audiences: ["lifeboat"] };
+  const { status } = TokenRequest.parse(
+    await trial.cluster.client.post(core.serviceAccounts, account, "token", { spec }),
+  );
+  return await trial.doors.request("/signin", {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
+    body: new URLSearchParams({ token: status.token }).toString(),
+  });
+}
+
 /** One that looks at what is under way only. */
 async function tick({ doors }: Trial): Promise<undefined> {
   await doors.tick(tickTime("prod", "small", NOW));
@@ -63,7 +80,7 @@ export const DEEDS = steps({
   "look before a drain": {
     configuration: OFF,
     given: situations.storing,
-    done: (trial) => ask(trial, "GET", `/explain/nodes/${NODE.name}`),
+    done: (trial) => visit(trial, "GET", `/nodes/${NODE.name}`),
   },
   "join an evacuation": {
     configuration: OFF,
@@ -184,6 +201,7 @@ export const DEEDS = steps({
     given: situations.createdVm,
     done: reconcile,
   },
+  "sign in": { done: signIn },
   "report on the configuration": { configuration: OFF, done: reconcile },
   deschedule: {
     ...deschedule,

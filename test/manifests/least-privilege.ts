@@ -31,7 +31,7 @@ export interface RelaysNeed extends Permitted {
 
 /** Of the server in the cluster, besides what it watches as the relay does. */
 export interface ServersNeed extends Permitted {
-  readonly deed: "keep certificate and webhooks" | "hold the Lease" | "review a visitor";
+  readonly deed: "keep certificate and webhooks" | "hold the Lease";
 }
 
 type Row = readonly [permission: string, without: string, shown: shown.Consequence, deed: Deed, refused: string];
@@ -63,7 +63,7 @@ export const NEEDS: readonly Need[] = [
     ["get pods",                                                                            "no eviction can be decided: the webhook's `failurePolicy` decides",            shown.unanswered,       "evict",                        `GET ${POD}`],
     ["list pods",                                                                           "node pressure is not relieved",                                                shown.notMarked,        "relieve a node",               "GET /api/v1/pods"],
     ["list pods",                                                                           "a pod that the taint manager gave up on stays past its deadline",              shown.podStays,         "finish a deletion",            `GET ${PODS}`],
-    ["get nodes",                                                                           "Lifeboat's own route cannot cancel an evacuation",                             shown.stillMarked,      "cancel",                       `GET ${NODE}`],
+    ["get nodes",                                                                           "the page cannot cancel an evacuation",                                         shown.stillMarked,      "cancel",                       `GET ${NODE}`],
     ["get nodes",                                                                           "an evacuation goes on after the drain taint is gone",                          shown.notEnded,         "notice that a taint has gone", `GET ${NODE}`],
     ["get nodes",                                                                           "a pod that the taint manager gave up on stays past its deadline",              shown.podStays,         "finish a deletion",            `GET ${NODE}`],
     ["list nodes",                                                                          "no full scan: a drain taint is not seen",                                      shown.noEvacuation,     "empty a tainted node",         "GET /api/v1/nodes"],
@@ -74,7 +74,7 @@ export const NEEDS: readonly Need[] = [
     ["get lifeboat.dev/evacuations",                                                        "of two functions that begin the same evacuation, one cannot name the other's", shown.notJoined,        "join an evacuation",           `GET ${EVACUATIONS}/NAME`],
     ["list lifeboat.dev/evacuations",                                                       "no eviction can be decided: the webhook's `failurePolicy` decides",                               shown.unanswered,        "evict",                        `GET ${EVACUATIONS}`],
     ["create lifeboat.dev/evacuations",                                                     "no object says why a VM is marked and how its evacuation goes",                shown.noEvacuation,     "evict",                        `POST ${EVACUATIONS}`],
-    ["patch lifeboat.dev/evacuations",                                                      "Lifeboat's own route cannot cancel an evacuation",                             shown.stillMarked,      "cancel",                       `PATCH ${EVACUATIONS}/web`],
+    ["patch lifeboat.dev/evacuations",                                                      "the page cannot cancel an evacuation",                                         shown.stillMarked,      "cancel",                       `PATCH ${EVACUATIONS}/web`],
     ["delete lifeboat.dev/evacuations",                                                     "ended Evacuations are never deleted",                                          shown.stillEvacuation,  "forget an evacuation",         `DELETE ${EVACUATIONS}/web`],
     ["patch lifeboat.dev/evacuations/status",                                               "no evacuation ends",                                                           shown.notEnded,         "end an evacuation",            `PATCH ${EVACUATIONS}/web/status`],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                   "no migration is found, so no evacuation goes on",                              shown.anonymous,        "adopt a migration",            `GET ${MIGRATIONS}`],
@@ -106,6 +106,8 @@ export const NEEDS: readonly Need[] = [
     ["list resourcequotas",                                                                 "a drain is judged without quotas, and is `Unknown`",                             shown.quotasUnknown,    "look before a drain",          "GET /api/v1/resourcequotas"],
     ["list policy/poddisruptionbudgets",                                                    "a drain is judged without budgets, and is `Unknown`",                            shown.budgetsUnknown,   "look before a drain",          "GET /apis/policy/v1/poddisruptionbudgets"],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                   "a drain is judged without migrations, and is `Unknown`",                         shown.migrationsUnknown,"look before a drain",          `GET ${MIGRATIONS}`],
+    ["create authentication.k8s.io/tokenreviews",                                           "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authentication.k8s.io/v1/tokenreviews"],
+    ["create authorization.k8s.io/subjectaccessreviews",                                    "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"],
   ]),
   ...of("kubernetes/impersonation.yaml", [
     ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
@@ -188,9 +190,5 @@ export const SERVERS_NEEDS: readonly ServersNeed[] = [
   ...ofServer("hold the Lease", [
     ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
     ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
-  ]),
-  ...ofServer("review a visitor", [
-    ["create authentication.k8s.io/tokenreviews",        "no user of the cluster can sign in to the page"],
-    ["create authorization.k8s.io/subjectaccessreviews", "no user of the cluster can sign in to the page"],
   ]),
 ];

@@ -35,6 +35,7 @@ describe("infra/kubernetes", () => {
       "RoleBinding",
       "ClusterRole",
       "ClusterRole",
+      "ClusterRole",
       "ValidatingAdmissionPolicy",
       "ValidatingAdmissionPolicyBinding",
       "ValidatingAdmissionPolicy",

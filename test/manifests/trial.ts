@@ -3,6 +3,7 @@
  * Owns: its shape, the VMs it is about, asking a door. Does not own: the deeds (deeds.ts, descheduling-deed.ts), what they
  * come to (consequences.ts), permissions (least-privilege.ts).
  */
+import { COOKIE, signGrant } from "../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../infra/sandbox/actors/resources.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
@@ -44,6 +45,20 @@ export interface Steps {
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
   /** What others do in the cluster before a request of Lifeboat's goes out. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
+}
+
+/** The page, as one who may act has signed in to it: reads it, or sends a form of its own. */
+export async function visit({ cluster, doors }: Trial, method: "GET" | "POST", path: string): Promise<Answer> {
+  const until = Math.floor(doors.now().getTime() / 1000) + 60;
+  const grant = { cluster: "prod", name: "jane", mayAct: true, until };
+  const cookie = `${COOKIE}=${await signGrant(grant, { ...cluster.entry, headers: {} })}`;
+  const form = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
+  const answer = await doors.request(`/fleet/prod${path}`, {
+    method,
+    headers: { cookie, ...(method === "POST" && form) },
+  });
+  await doors.settle();
+  return answer;
 }
 
 export async function ask({ doors }: Trial, method: string, path: string): Promise<Answer> {

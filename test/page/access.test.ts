@@ -2,7 +2,8 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { sign } from "hono/jwt";
 import { beforeAll, describe, expect, test } from "vitest";
-import { entry, NOW, TOKENS } from "../functions/support/doors.ts";
+import { tokenOf } from "../functions/support/canned-cluster.ts";
+import { entry, NOW } from "../functions/support/doors.ts";
 import { words } from "./support/fake-visit.ts";
 import { arrive } from "./support/visitor.ts";
 
@@ -39,12 +40,13 @@ async function signed(tweak: Readonly<Record<string, unknown>> = {}, by: Pair = 
   return await sign({ ...claims, ...tweak }, key);
 }
 
-/** With the team's keys, as Access publishes them. */
+/** With the team's keys, as Access publishes them, and clusters that know jane. */
 function at(env: Readonly<Record<string, string>>, { keys = () => [jwk()] as unknown[] } = {}) {
   const asked: string[] = [];
   const fetchKeys = async (url: string) => {
     asked.push(url);
-    return await Promise.resolve(Response.json({ keys: keys() }));
+    const user = { authenticated: true, audiences: ["lifeboat"], user: { username: "jane" }, allowed: true };
+    return await Promise.resolve(Response.json(url.startsWith(NOWHERE) ? { status: user } : { keys: keys() }));
   };
   const visitor = arrive({ env: { ...env, CLUSTERS }, fetch: { fetch: fetchKeys } });
   return { visitor, asked };
@@ -118,9 +120,9 @@ describe("leads to signing in", () => {
   });
 });
 
-test("beside it, the operator's token opens", async () => {
+test("beside it, a token for the page opens", async () => {
   const { visitor } = at(ACCESS);
-  await visitor.post("/signin", { cluster: "prod", token: TOKENS.operatorToken });
+  await visitor.post("/signin", { cluster: "prod", token: tokenOf() });
   expect((await visitor.get("/fleet/prod")).code).not.toBe(303);
 });
 

@@ -130,9 +130,8 @@ test("no more than six requests wait at a time, however many clusters there are"
 });
 
 test("a token that ends soon is said beforehand", async () => {
-  const exp = Math.floor(visitTo(new FakeCluster()).doors.now().getTime() / 1000) + 3600;
-  const token = `e30.${btoa(JSON.stringify({ exp }))}.x`;
-  expect(words(await fleet([visitTo(clusterWith(), { token })]))).toContain("Lifeboat's token ends soon.");
+  const soon = { ...BAD_WEBHOOK, type: "CredentialsValid", status: "True", reason: "ExpiresSoon", message: "in a day" };
+  expect(words(await fleet([visitTo(configured([soon]))]))).toContain("Lifeboat's token ends soon.");
 });
 
 test("what does not work is said before what is not known", async () => {

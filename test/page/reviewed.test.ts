@@ -35,12 +35,13 @@ let installed: Installed;
 let lifeboats: string;
 beforeAll(async () => {
   installed = await startInstalled();
-  lifeboats = await tokenOf("lifeboat-system", "lifeboat");
+  lifeboats = await tokenOf("lifeboat-system", "lifeboat", { audiences: [] });
 });
 afterAll(() => installed.sandbox.stop());
 
-async function tokenOf(namespace: string, name: string, spec: object = {}): Promise<string> {
+async function tokenOf(namespace: string, name: string, tweak: object = {}): Promise<string> {
   const key = { namespace, name };
+  const spec = { audiences: ["lifeboat"], ...tweak };
   return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
 }
 
@@ -53,17 +54,26 @@ let accounts = 0;
 
 /** A service account with these rights in the whole cluster. */
 async function user(rights: Rights): Promise<string> {
-  accounts += 1;
-  const name = `visitor-${accounts}`;
+  const name = await account();
   const { client } = installed.sandbox;
-  await client.create(serviceAccounts, { metadata: { namespace: NAMESPACE, name } });
   const rules = rights.map(([group, resource, verb]) => ({ apiGroups: [group], resources: [resource], verbs: [verb] }));
   await client.create(clusterRoles, { metadata: { name }, rules });
-  const subjects = [{ kind: "ServiceAccount", name, namespace: NAMESPACE }];
-  const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name };
-  const binding = { metadata: { name }, roleRef, subjects };
-  await client.create(bindings, binding);
+  await bind(name, name);
   return name;
+}
+
+async function account(): Promise<string> {
+  accounts += 1;
+  const name = `visitor-${accounts}`;
+  await installed.sandbox.client.create(serviceAccounts, { metadata: { namespace: NAMESPACE, name } });
+  return name;
+}
+
+async function bind(account: string, role: string): Promise<void> {
+  const subjects = [{ kind: "ServiceAccount", name: account, namespace: NAMESPACE }];
+  const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: role };
+  const binding = { metadata: { name: `${account}-${role}` }, roleRef, subjects };
+  await installed.sandbox.client.create(bindings, binding);
 }
 
 function visitor(token = lifeboats) {
@@ -96,6 +106,17 @@ describe("a service account's token", () => {
     if (code === 303) expect(await mayAct(one)).toBe(acts);
   });
 
+  test("of an account with the roles that are shipped for it", async () => {
+    const [name, one] = [await account(), visitor()];
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(403);
+    await bind(name, "lifeboat-page");
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(303);
+    expect(await mayAct(one)).toBe(false);
+    await bind(name, "lifeboat-operator");
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(303);
+    expect(await mayAct(one)).toBe(true);
+  });
+
   test("opens for an hour, and no longer than it lives itself", async () => {
     const name = await user(LOOK);
     for (const [expirationSeconds, opens] of [
@@ -125,19 +146,20 @@ describe("a service account's token", () => {
   // prettier-ignore
   test.each<readonly [string, () => Promise<string>]>([
     ["for another audience",                     async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["vault"] })],
+    ["for the API server",                       async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: [] })],
+    ["for both",                                 async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["lifeboat", "https://kubernetes.default.svc"] })],
     ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await user(LOOK)))],
     ["of no account",                            async () => "a.b.c"],
   ])("%s does not open", async (_, token) => {
     expect((await visitor().post("/signin", { token: await token() })).code).toBe(401);
   });
 
-  test("where Lifeboat may not have it reviewed, only the operator's token opens; the log says why", async () => {
-    const unprivileged = await tokenOf(NAMESPACE, await user([]));
+  test("where Lifeboat may not have it reviewed, it does not open; the log says why", async () => {
+    const unprivileged = await tokenOf(NAMESPACE, await user([]), { audiences: [] });
     const one = visitor(unprivileged);
     const token = await tokenOf(NAMESPACE, await user([...LOOK, ...ACT]));
     expect((await one.post("/signin", { token })).code).toBe(401);
     expect(JSON.stringify(one.log)).toContain("/apis/authentication.k8s.io/v1/tokenreviews with 403 Forbidden");
     expect(JSON.stringify(one.log)).not.toContain(token);
-    expect((await one.post("/signin", { token: entry("").operatorToken })).code).toBe(303);
   });
 });

@@ -1,7 +1,14 @@
-/** What a cookie opens: grants of a cluster, signed with one of its operator tokens, and nothing else. */
+/** What a cookie opens: grants of a cluster, signed with its tokens, and nothing else. */
 import { describe, expect, test } from "vitest";
-import { clustersIn, findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../functions/page/session.ts";
-import { sign } from "../../functions/page/signed.ts";
+import {
+  clustersIn,
+  findGrant,
+  type Grant,
+  isTooLong,
+  sign,
+  signGrant,
+  withGrant,
+} from "../../functions/page/session.ts";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { NOW } from "../functions/support/doors.ts";
 
@@ -38,11 +45,12 @@ describe("opens nothing", () => {
     ["one of another cluster",               () => signGrant({ ...grant, cluster: "staging" }, entry())],
     ["one signed with another token",        () => signGrant(grant, entry("another-operator-token"))],
     ["one signed with the webhook's token",  () => signGrant(grant, entry("the-webhook-token"))],
+    ["one signed with the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
     ["one without a signature",              async () => (await signGrant(grant, entry())).split(".")[0]],
     ["one that lets act instead of look",    () => forged({ mayAct: true })],
     ["one for longer",                       () => forged({ until: SECONDS + 99_999 })],
     ["one for another name",                 () => forged({ name: "root" })],
-    ["what was signed as a sign-in code",    () => sign("sign-in-code", WHO, entry())],
+    ["what was signed for another purpose",  () => sign("cookie", WHO, entry())],
     ["signed, but of another form",          () => sign("session", [...WHO, "more"], entry())],
   ])("%s", async (_, cookie) => expect(await found(await cookie())).toBeUndefined());
 

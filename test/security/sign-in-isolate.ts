@@ -6,19 +6,25 @@ import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { createApp } from "../../functions/app.ts";
 import { newIsolateState } from "../../functions/target.ts";
+import { tokenOf } from "../functions/support/canned-cluster.ts";
 import { entry, newPlatform } from "../functions/support/doors.ts";
 
 const { cluster, signIns } = z.object({ cluster: z.string(), signIns: z.number() }).parse(workerData);
 setFlagsFromString("--expose-gc");
 const collect = z.function().parse(runInNewContext("gc"));
 
-const { platform, context } = newPlatform(undefined, undefined, { log: () => undefined });
+const { platform, context } = newPlatform(undefined, undefined, {
+  log: () => undefined,
+  // One of its own is kept until it is over.
+  timeout: () => new AbortController().signal,
+  fetch: async () => Response.json({ status: { user: {}, error: "invalid bearer token" } }),
+});
 const app = createApp(platform, newIsolateState());
 const env = { CLUSTERS: JSON.stringify({ prod: entry("http://127.0.0.1:1") }) };
 const headers = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
 const signIn = async (times: number) => {
   for (let i = 0; i < times; i++) {
-    const body = new URLSearchParams({ cluster, token: `guess-${i}` }).toString();
+    const body = new URLSearchParams({ cluster, token: tokenOf({ signature: `guess-${i}` }) }).toString();
     const answer = await app.request("https://lifeboat.test/signin", { method: "POST", headers, body }, env, context);
     await answer.text();
   }

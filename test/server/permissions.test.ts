@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { identityReviews } from "../../shared/cluster/identity-reviews.ts";
 import { look } from "../../infra/server/certificate/keeper.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
@@ -29,12 +28,6 @@ const DEEDS: Readonly<Record<ServersNeed["deed"], () => Promise<void>>> = {
   async "hold the Lease"() {
     const leadership = new Leadership({ identity: "a", send: () => installed.send, clock, onFailure: () => undefined });
     await leadership.look();
-  },
-  async "review a visitor"() {
-    const reviews = identityReviews(installed.send);
-    const user = await reviews.userOf(installed.sandbox.adminToken);
-    expect(user?.username).toBe("kubernetes-admin");
-    if (user !== undefined) await reviews.isAllowed(user, { verb: "list", group: "", resource: "nodes" });
   },
 };
 

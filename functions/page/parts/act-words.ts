@@ -4,7 +4,7 @@
  */
 import type { Standing } from "../../../shared/policy/evacuation/standing.ts";
 import type { Act } from "../paths.ts";
-import type { Mood } from "./phase.ts";
+import type { Mood } from "./components.ts";
 
 export const ACT_RESULTS = {
   Begun: ["good", "The evacuation has begun."],

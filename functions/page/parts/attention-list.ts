@@ -8,14 +8,11 @@ import { secondsUntil } from "../../../shared/policy/time.ts";
 import type { ClusterView } from "../cluster-reads.ts";
 import { vmPath } from "../paths.ts";
 import type { Html, Seen } from "../visit.ts";
-import { commandLine } from "./command.ts";
+import { badge, commandLine, phaseBadge } from "./components.ts";
 import { move, vmLink } from "./evacuation-rows.ts";
 import { counted } from "./fleet-words.ts";
-import { badge, phaseBadge } from "./phase.ts";
 import { CAUSE_WORDS, PHASE_WORDS, whoCanChange } from "./phase-words.ts";
-import { sentence } from "./sentence.ts";
-import { shellLine, told, visible } from "./text.ts";
-import { ago, lasting } from "./time.ts";
+import { ago, lasting, sentence, shellLine, told, visible } from "./text.ts";
 
 const MOST_NEEDY = 50;
 

@@ -4,11 +4,9 @@ import type { Blocker, BlockerKind } from "../../../shared/policy/progress/block
 import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 import { vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
-import { commandLine } from "./command.ts";
+import { badge, commandLine, type Mood } from "./components.ts";
 import { counted } from "./fleet-words.ts";
-import { badge, type Mood } from "./phase.ts";
-import { sentence } from "./sentence.ts";
-import { shellLine, told, visible } from "./text.ts";
+import { sentence, shellLine, told, visible } from "./text.ts";
 
 const MOST_NAMED = 8;
 

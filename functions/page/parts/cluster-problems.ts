@@ -1,10 +1,9 @@
 /**
  * What is wrong with Lifeboat itself in a cluster.
- * Owns: which findings a person should see, in which order, in words. Does not own: finding them (functions/conditions.ts), their
+ * Owns: which conditions a person should see, in which order, in words. Does not own: finding out (functions/conditions.ts), their
  * messages (shared/policy/configuration-status.ts).
  */
 import type { Condition, ConfigurationObserved } from "../../../shared/policy/configuration-status.ts";
-import type { CredentialVerdict } from "../../../shared/policy/credential.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../../../shared/policy/names.ts";
 
 export interface ClusterProblem {
@@ -47,22 +46,16 @@ const WORDS: Readonly<Record<Type, { readonly False: string; readonly Unknown: s
 };
 const TYPES = ["WebhookCalled", "Permitted", "Ready", "CredentialsValid"] as const satisfies readonly Type[];
 
-/** `credential`: as it is now; the condition is as old as the last full scan. The worst come first. */
-export function clusterProblems(conditions: Conditions, credential: CredentialVerdict): readonly ClusterProblem[] {
-  const ofToken = problemOfToken(credential);
-  const others = TYPES.filter((type) => type !== "CredentialsValid" || ofToken.length === 0);
-  const found = [...ofToken, ...others.flatMap((type) => problemOf(type, conditions))];
+/** The worst come first. */
+export function clusterProblems(conditions: Conditions): readonly ClusterProblem[] {
+  const found = TYPES.flatMap((type) => problemOf(type, conditions));
   return found.toSorted((a, b) => Number(a.mood === "warn") - Number(b.mood === "warn"));
-}
-
-function problemOfToken({ ok, reason, message }: CredentialVerdict): readonly ClusterProblem[] {
-  if (reason === "Valid") return [];
-  const title = ok ? "Lifeboat's token ends soon" : WORDS.CredentialsValid.False;
-  return [{ mood: ok ? "warn" : "bad", title, message, command: DOCTOR }];
 }
 
 function problemOf(type: Type, conditions: Conditions): readonly ClusterProblem[] {
   const condition = conditions.find((one) => one.type === type);
+  if (condition?.reason === "ExpiresSoon")
+    return [{ mood: "warn", title: "Lifeboat's token ends soon", message: condition.message, command: DOCTOR }];
   if (condition === undefined || condition.status === "True") return [];
   const { command, ...titles } = WORDS[type];
   const isFalse = condition.status === "False";

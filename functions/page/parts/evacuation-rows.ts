@@ -1,14 +1,13 @@
 /** Evacuations as a table: of a cluster, or of a VM. */
 import { html } from "hono/html";
-import { endOf } from "./under-way.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import { type EvacuationFacts, isFinal, type MigrationFacts } from "../../../shared/policy/facts.ts";
 import { nodePath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
+import { badge, type Mood, phaseBadge } from "./components.ts";
 import { CAUSE_WORDS } from "./phase-words.ts";
-import { phaseBadge } from "./phase.ts";
-import { told, visible } from "./text.ts";
-import { ago, lasting } from "./time.ts";
+import { ago, lasting, told, visible } from "./text.ts";
+import { endOf } from "./under-way.ts";
 
 export interface EvacuationRows {
   readonly cluster: string;
@@ -87,4 +86,54 @@ function whenOf(one: EvacuationFacts, now: Date): Html {
   const end = endOf(one);
   if (isActive(one) || end === 0) return ago(new Date(one.createdAt), now);
   return html`${ago(new Date(end), now)}, took ${lasting((end - one.createdAt) / 1000)}`;
+}
+
+const MOST_MIGRATIONS = 50;
+
+export function migrationRows(cluster: string, migrations: readonly MigrationFacts[], now: Date): Html {
+  if (migrations.length === 0) return html`<div class="empty"><p>KubeVirt has none of this VM.</p></div>`;
+  const newest = migrations.toSorted((a, b) => b.createdAt - a.createdAt || (a.name < b.name ? 1 : -1));
+  const more = newest.length - MOST_MIGRATIONS;
+  return html`<table class="rows">
+      <caption>
+        Newest first
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Migration</th>
+          <th scope="col">Phase</th>
+          <th scope="col">From → to</th>
+          <th scope="col">Begun</th>
+          <th scope="col">Why</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${newest.slice(0, MOST_MIGRATIONS).map(
+          (one) =>
+            html`<tr data-key="${one.uid}">
+              <th scope="row">${told(one.name)}</th>
+              <td data-label="Phase">${badge(visible(one.phase) || "New", moodOf(one))}</td>
+              <td data-label="From → to">${move(cluster, one.sourceNode, one.targetNode)}</td>
+              <td data-label="Begun">${ago(new Date(one.createdAt), now)}</td>
+              <td data-label="Why">${told(whyOf(one))}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${more > 0 ? html`<p class="muted">${more} more: <code>kubectl get vmim</code> lists all.</p>` : ""}`;
+}
+
+function moodOf({ phase, blockedBy }: MigrationFacts): Mood {
+  if (phase === "Succeeded") return "good";
+  if (phase === "Failed") return "bad";
+  return blockedBy === undefined ? "busy" : "warn";
+}
+
+/** What went wrong or keeps it waiting; else who wanted it. */
+function whyOf(migration: MigrationFacts): string {
+  const { failureReason, blockedBy, evacuates, cause } = migration;
+  if (failureReason !== undefined) return failureReason;
+  if (blockedBy !== undefined && !isFinal(migration)) return `waits: ${blockedBy.message ?? blockedBy.type}`;
+  if (cause !== undefined) return `created by Lifeboat: ${cause}`;
+  return evacuates === undefined ? "" : `created by KubeVirt, to evacuate ${evacuates}`;
 }

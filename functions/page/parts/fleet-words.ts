@@ -3,7 +3,7 @@
  * Owns: which clusters come first. Does not own: looking (glance.ts), how it is shown (views/fleet.ts).
  */
 import type { Glance, Summary } from "../glance.ts";
-import type { Mood } from "./phase.ts";
+import type { Mood } from "./components.ts";
 
 export interface State {
   readonly mood: Mood;

@@ -6,7 +6,7 @@ import type { Blocker } from "../../../shared/policy/progress/blockers.ts";
 import type { NodeProgress, NodeState } from "../../../shared/policy/progress/node-progress.ts";
 import type { NodeVerdict } from "../../../shared/policy/preflight/result.ts";
 import { counted } from "./fleet-words.ts";
-import type { Mood } from "./phase.ts";
+import type { Mood } from "./components.ts";
 
 /** In a word; a drain that does not end by itself looks like none that does. */
 export function stateOf({ state }: NodeProgress, blockers: readonly Blocker[]): readonly [word: string, mood: Mood] {

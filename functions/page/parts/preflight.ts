@@ -4,14 +4,10 @@ import { durationText } from "../../../shared/policy/duration-text.ts";
 import type { DrainTime, Outcome, Preflight } from "../../../shared/policy/preflight/result.ts";
 import type { NodeView } from "../node-reads.ts";
 import type { Html } from "../visit.ts";
-import { commandLine } from "./command.ts";
-import { type Fact, factList } from "./fact-list.ts";
+import { badge, commandLine, type Fact, factList } from "./components.ts";
 import { counted } from "./fleet-words.ts";
 import { VERDICT } from "./node-words.ts";
-import { badge } from "./phase.ts";
-import { sentence } from "./sentence.ts";
-import { shellLine, told } from "./text.ts";
-import { ago } from "./time.ts";
+import { ago, sentence, shellLine, told } from "./text.ts";
 
 const OUTCOMES: Readonly<Partial<Record<Outcome, string>>> = {
   Moves: "VMs that move",

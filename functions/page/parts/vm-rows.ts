@@ -8,9 +8,8 @@ import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
 import { type Act, actPath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
 import { move } from "./evacuation-rows.ts";
-import { badge, type Mood, phaseBadge } from "./phase.ts";
-import { told, visible } from "./text.ts";
-import { ago, lasting } from "./time.ts";
+import { badge, type Mood, phaseBadge } from "./components.ts";
+import { ago, lasting, told, visible } from "./text.ts";
 import { actsOn } from "./vm-words.ts";
 
 export interface VmRows {

@@ -10,7 +10,7 @@ import { OUTCOMES } from "../../../shared/pass/explanation.ts";
 import type { Act } from "../paths.ts";
 import type { VmView } from "../vm-reads.ts";
 import { CAUSE_WORDS, PHASE_WORDS } from "./phase-words.ts";
-import { sentence } from "./sentence.ts";
+import { sentence } from "./text.ts";
 
 /** Newest first. */
 export function byNewest(evacuations: readonly EvacuationFacts[]): readonly EvacuationFacts[] {

@@ -2,17 +2,12 @@
 import { html } from "hono/html";
 import { type Census, type ClusterView, readCluster } from "../cluster-reads.ts";
 import { attentionList, heldFastOf } from "../parts/attention-list.ts";
-import { commandLine } from "../parts/command.ts";
-import { crumbs } from "../parts/crumbs.ts";
+import { commandLine, crumbs, problemList } from "../parts/components.ts";
 import { evacuationRows } from "../parts/evacuation-rows.ts";
 import { counted } from "../parts/fleet-words.ts";
-import { leftNodeRows } from "../parts/left-node-rows.ts";
-import { nodeRows } from "../parts/node-rows.ts";
-import { problemList } from "../parts/problem-list.ts";
-import { visible } from "../parts/text.ts";
-import { lasting } from "../parts/time.ts";
+import { leftNodeRows, nodeRows } from "../parts/node-rows.ts";
+import { lasting, visible } from "../parts/text.ts";
 import { type Sorted, sortEvacuations } from "../parts/under-way.ts";
-import { configurationPath } from "../paths.ts";
 import type { RecentReads } from "../recent.ts";
 import type { Html, LivePage, Seen, Visit } from "../visit.ts";
 
@@ -65,7 +60,6 @@ function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
     </section>
     <section>
       <h2>Lifeboat in this cluster</h2>
-      <p><a href="${configurationPath(cluster)}">Configuration as in force</a></p>
       ${commandLine("lifeboat doctor")}
     </section>`;
 }

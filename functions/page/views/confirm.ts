@@ -9,11 +9,8 @@ import type { Settings } from "../../../shared/policy/settings.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import { layout } from "../layout.ts";
 import { ACT_BUTTONS, ACT_RESULTS, ACT_TITLES, beginningWords } from "../parts/act-words.ts";
-import { commandLine } from "../parts/command.ts";
-import { crumbs } from "../parts/crumbs.ts";
-import { notice } from "../parts/notice.ts";
-import { shellLine, told, visible } from "../parts/text.ts";
-import { lasting } from "../parts/time.ts";
+import { commandLine, crumbs, notice } from "../parts/components.ts";
+import { lasting, shellLine, told, visible } from "../parts/text.ts";
 import { type Act, actPath, clusterPath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
 

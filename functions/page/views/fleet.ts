@@ -1,14 +1,11 @@
 /** The fleet: what is under way in each cluster, and what is wrong there. */
 import { html } from "hono/html";
 import type { Glance, Glances, Past, Summary } from "../glance.ts";
-import { type OpenClusters, MOST_CLUSTERS } from "../open-clusters.ts";
+import { MOST_CLUSTERS, type OpenClusters } from "../open-clusters.ts";
 import type { ClusterProblem } from "../parts/cluster-problems.ts";
-import { commandLine } from "../parts/command.ts";
+import { badge, commandLine, phaseBadge } from "../parts/components.ts";
 import { counted, fleetVerdict, inOrder, needyOf, stateOf, underWayOf } from "../parts/fleet-words.ts";
-import { badge, phaseBadge } from "../parts/phase.ts";
-import { sentence } from "../parts/sentence.ts";
-import { told, visible } from "../parts/text.ts";
-import { ago } from "../parts/time.ts";
+import { ago, sentence, told, visible } from "../parts/text.ts";
 import type { LeftNode } from "../parts/under-way.ts";
 import { clusterPath, nodePath, signInPath } from "../paths.ts";
 import type { Html, LivePage, Seen } from "../visit.ts";

@@ -1,8 +1,7 @@
 /** Where a visitor says who they are. */
 import { html } from "hono/html";
 import { layout } from "../layout.ts";
-import { commandLine } from "../parts/command.ts";
-import { notice } from "../parts/notice.ts";
+import { commandLine, notice } from "../parts/components.ts";
 import { visible } from "../parts/text.ts";
 import { fleetPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
@@ -10,7 +9,7 @@ import type { Html } from "../visit.ts";
 /** Never the token, nor whether there is such a cluster. */
 export type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "TooMany" }
-  | { readonly code: 401; readonly reason: "Unknown" }
+  | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
   | { readonly code: 403; readonly reason: "MayNotLook"; readonly name: string };
 
 export interface SignInView {
@@ -45,19 +44,12 @@ export function signInPage({ cluster, to, failure }: SignInView): Html {
     <section>
       <h2>Where to get a token</h2>
       <p>
-        With Lifeboat in the cluster: the token of a user or a service account who may list evacuations, nodes, pods and
-        virtual machine instances in the whole cluster. Those who may create and patch evacuations may act here, too.
+        Make one for this page, of an account that may list evacuations, nodes, pods and virtual machine instances in
+        the whole cluster (ClusterRole <code>lifeboat-page</code>). Who may create and patch evacuations
+        (<code>lifeboat-operator</code>) may act here, too.
       </p>
-      ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --duration=1h")}
-      <p>… or the operator's token, as its Secret has it:</p>
-      ${commandLine(
-        "kubectl get secret lifeboat-server -n lifeboat-system -o go-template='{{.data.operatorToken | base64decode}}'",
-      )}
-      <p>
-        With Lifeboat in Cloudflare: the <code>operatorToken</code> of the cluster, as the person who installed Lifeboat
-        has put it into <code>CLUSTERS</code>.
-      </p>
-      <p class="muted">It is exchanged for a cookie that ends after an hour, with the operator's token after four.</p>
+      ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
+      <p class="muted">It is exchanged for a cookie that ends after an hour, or with the token.</p>
     </section>`;
   return layout({ title: "Sign in", main });
 }
@@ -82,10 +74,15 @@ function failureWords(failure: Failure): Html {
         <strong>The cookie is full.</strong> Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first,
         then sign in to the ones you need.
       </p>`;
+    case "NotForPage":
+      return html`<p>
+        <strong>That token is not for this page.</strong> Its audience has to be <code>lifeboat</code>, and nothing
+        else: a token that opens an API server has no business here.
+      </p>`;
     case "Unknown":
       return html`<p>
-        <strong>That did not open it.</strong> There is no such cluster, or the token is not one of its tokens, has
-        ended or was used, or the cluster cannot be asked about it now. The log of Lifeboat says more.
+        <strong>That did not open it.</strong> There is no such cluster, or the token is not one of its tokens or has
+        ended, or the cluster cannot be asked about it now. The log of Lifeboat says more.
       </p>`;
     case "MayNotLook":
       return html`<p>

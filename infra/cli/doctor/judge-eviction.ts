@@ -45,9 +45,7 @@ function wordsOf({ message, warnings }: Tried): string | undefined {
 }
 
 function judgeWords(what: string, words: string, facts: Facts): Finding {
-  const { base = "$LIFEBOAT", cluster = "CLUSTER" } = addressOf(facts, "evictions") ?? {};
-  const readyz = `curl -H "Authorization: Bearer $OPERATOR_TOKEN" ${base}/clusters/${cluster}/readyz`;
-  const fix = isInCluster(facts) ? LOGS : readyz;
+  const fix = isInCluster(facts) ? LOGS : "npx wrangler tail";
   if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, fix);
   if (words.startsWith(OTHER_DOOR)) return failed(`${what}: another door of Lifeboat's is asked`, words, fixOf(facts));
   return ok(`${what} is answered by Lifeboat`);

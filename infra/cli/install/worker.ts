@@ -14,16 +14,17 @@ export interface Worker extends WorkerEntry {
   readonly ca?: string;
 }
 
-const Readyz = z.object({
-  checks: z.array(z.object({ name: z.string(), ok: z.boolean(), message: z.optional(z.string()) })),
-});
+const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const LOOK_MS = 5000;
 const SCAN_MS = 1000;
 const READYZ_MS = 30_000;
 
-/** How it stands: `Ready`, `Unknown` cluster, or what is wrong. */
-async function askReadyz(worker: Worker, host: Host): Promise<"Ready" | "UnknownCluster" | readonly string[]> {
+/** How it stands: `Ready`, an unknown cluster, or what is wrong. */
+async function askReadyz(
+  worker: Worker,
+  host: Host,
+): Promise<"Ready" | "UnknownCluster" | { readonly problem: string }> {
   const asking = { ms: READYZ_MS, host } as const;
   const { code, body } = await ask(worker, { method: "GET", path: "/readyz", token: worker.operatorToken, ...asking });
   if (code === 401 || code === 404) return "UnknownCluster";
@@ -32,9 +33,8 @@ async function askReadyz(worker: Worker, host: Host): Promise<"Ready" | "Unknown
     const door = { method: "POST", path: "/admission/evictions", token: worker.webhookToken } as const;
     return (await ask(worker, { ...door, ...asking })).code === 401 ? "UnknownCluster" : "Ready";
   }
-  const checks = Readyz.safeParse(body);
-  if (!checks.success) return [`${worker.url}/readyz answers ${code}`];
-  return checks.data.checks.filter(({ ok }) => !ok).map(({ name, message = "failed" }) => `${name}: ${message}`);
+  const { data } = Readyz.safeParse(body);
+  return { problem: data?.message ?? `${worker.url}/readyz answers ${code}` };
 }
 
 interface Waiting {
@@ -52,7 +52,7 @@ export async function untilReady(
   while (!host.interrupted.aborted) {
     const found = await askReadyz(worker, host);
     if (found === "Ready") return;
-    const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.join("; ");
+    const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.problem;
     if (why !== told && found === "UnknownCluster") onUnknown();
     else if (why !== told) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
     told = why;

@@ -6,7 +6,7 @@ import { mkdir } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";
 import { openBrowser } from "../browser.ts";
-import { CLUSTERS, NODE, OPERATOR_TOKEN, setScene, UNREACHABLE } from "./scene.ts";
+import { CLUSTERS, NODE, setScene, TOKENS, UNREACHABLE } from "./scene.ts";
 
 const THEMES = ["light", "dark"] as const;
 const WIDTHS = { phone: 360, laptop: 1280, wall: 2560 } as const;
@@ -19,7 +19,6 @@ const PAGES = {
   preflight: "/fleet/frankfurt/nodes/worker-1",
   vm: "/fleet/frankfurt/vms/ci/build-cache",
   cancel: "/fleet/frankfurt/vms/billing/postgres/cancel",
-  configuration: "/fleet/frankfurt/configuration",
   unreachable: `/fleet/${UNREACHABLE}`,
   missing: "/fleet/frankfurt/nodes/none",
 } as const;
@@ -35,7 +34,7 @@ async function signedIn(): Promise<string> {
   let cookie: string | undefined;
   const until = Math.floor(Date.now() / 1000) + 3600;
   for (const cluster of [...CLUSTERS, UNREACHABLE]) {
-    const entry = { server: "", token: "", webhookToken: OPERATOR_TOKEN, operatorToken: OPERATOR_TOKEN, headers: {} };
+    const entry = { server: "", token: "", ...TOKENS, headers: {} };
     cookie = withGrant(cookie, cluster, await signGrant({ cluster, name: "operator", mayAct: true, until }, entry));
   }
   return cookie ?? "";

@@ -14,7 +14,7 @@ import { createNodes, createVms } from "../scene.ts";
 import { tickTime } from "../tick-times.ts";
 import { type RunningWorker, startWorker } from "../worker.ts";
 
-export const OPERATOR_TOKEN = "the-operator-token-of-the-pictures";
+const OPERATOR_TOKEN = "the-operator-token-of-the-pictures";
 const WEBHOOK_TOKEN = "the-webhook-token-of-the-pictures";
 
 export const CLUSTERS = ["frankfurt", "lisbon"] as const;
@@ -93,7 +93,7 @@ export async function setScene(): Promise<Scene> {
   };
 }
 
-const TOKENS = { webhookToken: WEBHOOK_TOKEN, operatorToken: OPERATOR_TOKEN };
+export const TOKENS = { webhookToken: WEBHOOK_TOKEN, operatorToken: OPERATOR_TOKEN };
 
 async function install(sandbox: Sandbox, name: string, worker: string, caPem = sandbox.authority.caPem) {
   const url = `${worker}/clusters/${name}`;

@@ -8,10 +8,10 @@ import type { Labels, PodTerm } from "../kube/placement.ts";
 import { matches } from "../kube/selector.ts";
 import type { NeighbourPod, PreflightNode, PreflightPod } from "./facts.ts";
 
-/** For one pod: what is in its way on a node, in words. */
+/** For one pod: whether something is in its way on a node. */
 export interface Near {
-  readonly lacks: (node: PreflightNode) => string | undefined;
-  readonly repels: (node: PreflightNode) => string | undefined;
+  readonly lacks: (node: PreflightNode) => boolean;
+  readonly repels: (node: PreflightNode) => boolean;
 }
 
 type Named = Pick<NeighbourPod, "namespace" | "labels">;
@@ -23,14 +23,8 @@ export function nearOf(pod: PreflightPod, there: readonly NeighbourPod[], nodes:
   const wanted = wantedDomains(pod, there, labelsOf);
   const unwanted = unwantedDomains(pod, there, labelsOf);
   return {
-    lacks: ({ labels }) => {
-      const term = pod.affinity.find(({ topologyKey }, i) => !isIn(wanted[i], ownValue(labels, topologyKey)));
-      return term && `no pod that the VM has to be near is in the node's ${term.topologyKey}`;
-    },
-    repels: ({ labels }) => {
-      const found = [...unwanted].find(([key, values]) => values.has(ownValue(labels, key) ?? ""));
-      return found && `a pod that the VM must not be near is in the node's ${found[0]}`;
-    },
+    lacks: ({ labels }) => pod.affinity.some(({ topologyKey }, i) => !isIn(wanted[i], ownValue(labels, topologyKey))),
+    repels: ({ labels }) => [...unwanted].some(([key, values]) => values.has(ownValue(labels, key) ?? "")),
   };
 }
 

@@ -8,9 +8,9 @@
 import { type Room, roomOn, roomWith } from "../kube/room.ts";
 import { isCompleted } from "../facts.ts";
 import { launcherOfHotplug } from "../kube/pod-kind.ts";
-import { type Around, CONSTRAINTS, type Obstacle, obstacleTo, type Spot } from "./constraints.ts";
+import { type Around, obstacleTo, type Spot } from "./constraints.ts";
 import { nodesOfSameCpu } from "./cpu.ts";
-import type { NeighbourPod, PreflightFacts, PreflightNode, PreflightPod, Volume } from "./facts.ts";
+import type { NeighbourPod, PreflightFacts, PreflightPod, Volume } from "./facts.ts";
 import { nearOf } from "./near.ts";
 import type { RoomFound } from "./result.ts";
 import { unevenOf } from "./spread.ts";
@@ -79,26 +79,21 @@ function volumesOf(pod: PreflightPod, { pods, volumes }: World): readonly Volume
 export function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
   const around = aroundOf(pod, board, w);
   const free: Spot[] = [];
-  let closest: (Obstacle & { readonly node: PreflightNode }) | undefined;
+  const obstacles = new Set<string>();
   for (const node of w.otherNodes) {
     const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
     const obstacle = obstacleTo(pod, spot, around);
     if (obstacle === undefined) free.push(spot);
-    else if (closest === undefined || isCloser(obstacle, closest)) closest = { ...obstacle, node };
+    else obstacles.add(obstacle);
   }
   const same = free.filter(({ node }) => w.sameCpu?.has(node.name) !== false);
   const [best] = (same.length > 0 ? same : free).toSorted(mostRoomFirst);
   if (best !== undefined) {
     return { fits: true, node: best.node.name, ...(same.length === 0 && { otherCpu: true }), nodes: free.length };
   }
-  if (closest === undefined) return { fits: false, nodes: 0 };
-  const { node, constraint, message } = closest;
-  return { fits: false, nodes: 0, closest: { node: node.name, constraint, message } };
-}
-
-function isCloser(a: Obstacle, b: Obstacle): boolean {
-  const further = CONSTRAINTS.indexOf(a.constraint) - CONSTRAINTS.indexOf(b.constraint);
-  return further > 0 || (further === 0 && a.shortage < b.shortage);
+  if (w.otherNodes.length === 0) return { fits: false, nodes: 0, message: "there is no other node" };
+  const message = `no other node has room for it: ${[...obstacles].toSorted().join(", ")}`;
+  return { fits: false, nodes: 0, message };
 }
 
 function mostRoomFirst(a: Spot, b: Spot): number {

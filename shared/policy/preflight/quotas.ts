@@ -5,7 +5,6 @@
  */
 import { isFinal, keyOf } from "../facts.ts";
 import { launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
-import { inWords } from "./constraints.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
 
 export interface QuotaFinding {
@@ -99,4 +98,12 @@ function shortageOf({ hard, used }: QuotaFacts, added: Amounts): string | undefi
     if (needed > left) return `${key}: ${words(needed)} needed, ${words(left)} left`;
   }
   return undefined;
+}
+
+const MIB = 1024 ** 2;
+
+function inWords(name: string, amount: number): string {
+  if (name === "cpu") return `${amount}m`;
+  const isBytes = name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
+  return isBytes && amount >= MIB ? `${Math.floor(amount / MIB)}Mi` : String(amount);
 }

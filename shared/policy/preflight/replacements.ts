@@ -68,10 +68,8 @@ function playedThrough(leaving: readonly Leaving[], allowed: Map<string, number>
 }
 
 function inWords(room: RoomFound, budget: string): RoomFound {
-  if (room.closest === undefined) return room;
-  const { node, constraint, message } = room.closest;
-  const waits = `PodDisruptionBudget ${budget} waits for a replacement of another pod, for which no node has room`;
-  return { ...room, closest: { node, constraint, message: `${waits}: ${message}` } };
+  const waits = `PodDisruptionBudget ${budget} waits for a replacement of another pod`;
+  return { ...room, message: `${waits}: ${room.message}` };
 }
 
 function take(key: string, allowed: Map<string, number>): boolean {

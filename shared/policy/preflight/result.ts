@@ -1,6 +1,6 @@
 /**
  * What a preflight says: one answer for the node, one for each pod on it.
- * Owns: the shape; it is the JSON of `explain/nodes` too (REFERENCE.md). Does not own: how it comes about (preflight.ts).
+ * Owns: the shape; it is the JSON of `lifeboat explain node` too (REFERENCE.md). Does not own: how it comes about (preflight.ts).
  */
 
 /** The first that applies, from the top. */
@@ -34,14 +34,8 @@ export interface RoomFound {
   readonly nodes: number;
   /** There is room for it, but not with the other VMs of the node. */
   readonly fitsAlone?: boolean;
-  readonly closest?: ClosestNode;
-}
-
-/** The node that lacks least, and what it lacks. */
-export interface ClosestNode {
-  readonly node: string;
-  readonly constraint: string;
-  readonly message: string;
+  /** Where it has none: what keeps it from the other nodes. */
+  readonly message?: string;
 }
 
 export interface PodVerdict {

@@ -11,24 +11,18 @@ import { untolerated } from "../kube/taints.ts";
 import type { NeighbourPod, PreflightNode, PreflightPod } from "./facts.ts";
 import { taintsOf } from "./node-taints.ts";
 
-/** What is in the pod's way on a node, in words. */
-export type Uneven = (node: PreflightNode) => string | undefined;
+/** Whether one more pod on the node would be too many. */
+export type Uneven = (node: PreflightNode) => boolean;
 
 /** `nodes`: every one, the drained one included: its pods count until they have gone. */
 export function unevenOf(pod: PreflightPod, there: readonly NeighbourPod[], nodes: readonly PreflightNode[]): Uneven {
-  if (pod.spread.length === 0) return () => undefined;
+  if (pod.spread.length === 0) return () => false;
   const hasKeys = (node: PreflightNode) =>
     pod.spread.every(({ topologyKey }) => valueOf(node, topologyKey) !== undefined);
   const eligible = nodes.filter(hasKeys);
   const living = there.filter(({ namespace, deleting }) => namespace === pod.namespace && !deleting);
   const rules = pod.spread.map((constraint) => ruleOf(constraint, pod, { eligible, living }));
-  return (node) => {
-    for (const rule of rules) {
-      const found = rule(node);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
+  return (node) => rules.some((isUneven) => isUneven(node));
 }
 
 interface Counted {
@@ -47,10 +41,7 @@ function ruleOf(constraint: SpreadConstraint, pod: PreflightPod, { eligible, liv
   const itself = matches(selector, pod.labels) ? 1 : 0;
   return (node) => {
     const value = valueOf(node, topologyKey);
-    if (value === undefined) return `the node lacks the label ${topologyKey}, by which the VM is spread`;
-    const then = (counts.get(value) ?? 0) + itself;
-    if (then - emptiest <= maxSkew) return undefined;
-    return `the node's ${topologyKey} would have ${then} of the pods to spread, the emptiest one has ${emptiest}: maxSkew is ${maxSkew}`;
+    return value === undefined || (counts.get(value) ?? 0) + itself - emptiest > maxSkew;
   };
 }
 

@@ -71,7 +71,7 @@ function isFailing({ evacuation, verdict }: Subject): Pick<Blocker, "reason" | "
 
 function messageOf(kind: BlockerKind, subject: Subject, room: PodVerdict["room"]): string {
   const { verdict, evacuation } = subject;
-  if (kind === "NoRoom") return room?.closest?.message ?? "no other node has room for it";
+  if (kind === "NoRoom") return room?.message ?? "";
   // What the Evacuation says tells more than what an eviction is answered, but for a refusal that is not Lifeboat's.
   return kind === "Waits" && !isBlocked(subject) ? (evacuation?.status.message ?? verdict.message) : verdict.message;
 }

@@ -134,8 +134,6 @@ function spend(one: PodFacts, fake: FakeCluster): void {
 export interface Drain {
   readonly fake: FakeCluster;
   readonly doors: FakeDoors;
-  /** As `explain/nodes` takes it. */
-  readonly query: string;
   /** Until nothing changes any more, or for longer than anything takes by itself. */
   run(): Promise<void>;
 }
@@ -149,11 +147,9 @@ export function drainOf(w: AnyDrain): Drain {
   fake.configure({ reconcilers: { budget: "Disabled" } });
   const doors = openFakeDoors(fake);
   const isRefused = refusedByKubectl(w);
-  const query = `force=${w.force}&deleteEmptyDirData=${w.deleteEmptyDirData}`;
   return {
     fake,
     doors,
-    query,
     async run() {
       for (let round = 0; round < ROUNDS; round += 1) {
         for (const one of podsOn(fake).filter((each) => !isRefused(each))) await evict(one, fake, doors);

@@ -24,6 +24,7 @@ export type Question =
   | "event"
   | "webhooks"
   | "access"
+  | "user"
   | "other";
 
 export type CannedAnswers = Partial<Record<Question, Behaviour>>;
@@ -79,6 +80,26 @@ export const CANNED_BEGIN: Behaviour = (response, request) => {
   return json({ ...sent, metadata: { ...sent.metadata, ...added } }, 201)(response, request);
 };
 
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** Of jane, for the page of any of these clusters, unless its audience, its end or its signature says otherwise. */
+export function tokenOf({ aud = "lifeboat", signature = "of-the-cluster", ...claims }: TokenClaims = {}): string {
+  return `${part({ alg: "RS256" })}.${part({ sub: "jane", aud, ...claims })}.${signature}`;
+}
+interface TokenClaims {
+  readonly aud?: string | readonly string[];
+  readonly exp?: number;
+  readonly signature?: string;
+}
+
+const TokenReview = z.object({ spec: z.object({ token: z.string(), audiences: z.array(z.string()) }) });
+
+function userOf({ body }: StubRequest): object {
+  const { token, audiences } = TokenReview.parse(body).spec;
+  if (!token.endsWith(".of-the-cluster")) return { user: {}, error: "invalid bearer token" };
+  return { authenticated: true, audiences, user: { username: "jane" } };
+}
+
 const GOOD: Record<Question, Behaviour> = {
   pod: json(CANNED_POD),
   vmi: json(CANNED_VMI),
@@ -95,6 +116,7 @@ const GOOD: Record<Question, Behaviour> = {
   // Nothing is known of them.
   webhooks: status(403, "Forbidden"),
   access: json({ status: { allowed: true } }, 201),
+  user: (response, request) => json({ status: userOf(request) }, 201)(response, request),
   other: notFound,
 };
 
@@ -121,7 +143,8 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
   [/^POST .*\/events$/, "event"],
   [/^GET .*\/validatingwebhookconfigurations\/[^/]+$/, "webhooks"],
-  [/^POST .*\/selfsubjectaccessreviews$/, "access"],
+  [/^POST .*\/(?:self)?subjectaccessreviews$/, "access"],
+  [/^POST .*\/tokenreviews$/, "user"],
 ];
 
 export function questionOf({ method, path }: Pick<StubRequest, "method" | "path">): Question {

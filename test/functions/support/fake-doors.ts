@@ -7,14 +7,21 @@ import { reviewDeletionRequest } from "../../../functions/deletions.ts";
 import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
 import { clusterMetrics } from "../../../functions/metrics.ts";
-import { explainNode } from "../../../functions/explain-node.ts";
-import { cancelOne, explainPod } from "../../../functions/operator.ts";
+import { reconciling } from "../../../functions/reconciling.ts";
 import { clusterReadyz } from "../../../functions/readyz.ts";
 import { RejectionError, renderRejection, unavailable } from "../../../functions/rejection.ts";
 import { reconcileNow } from "../../../functions/schedule.ts";
 import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { cancelEvacuations, type Cancelling } from "../../../shared/pass/cancel.ts";
+import { reviewEviction } from "../../../shared/pass/eviction.ts";
+import { explanationOf } from "../../../shared/pass/explanation.ts";
+import { observePreflight } from "../../../shared/pass/observe-preflight.ts";
+import { reconcileVmi } from "../../../shared/pass/pass.ts";
 import type { NamespacedName, PodFacts } from "../../../shared/policy/facts.ts";
+import type { DrainFlags } from "../../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import type { Preflight } from "../../../shared/policy/preflight/result.ts";
 import { type Before, connectTo } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { NOW } from "../../policy/fixtures.ts";
@@ -24,9 +31,11 @@ export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"
   evict(review: unknown, timeout?: string): Promise<Answer>;
   /** `waited`: how many seconds ago the API server asked. */
   delete(review: unknown, waited?: number): Promise<Answer>;
-  explain(pod: NamespacedName): Promise<Answer>;
-  explainNode(node: string): Promise<Answer>;
-  cancel(vmi: NamespacedName): Promise<Answer>;
+  /** As the command asks. */
+  explain(pod: NamespacedName): Promise<ReturnType<typeof explanationOf>>;
+  explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
+  /** And the look that follows. */
+  cancel(vmi: NamespacedName): Promise<Cancelling>;
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
   ready(): Promise<Answer>;
@@ -45,6 +54,8 @@ export function objectOf(pod: PodFacts): unknown {
     status: { phase, conditions: disruptionTarget ? [{ ...disrupted, ...told }] : [] },
   };
 }
+
+const ASK_SECONDS = 10;
 
 /** `before`: told, too, when the connection ends, in milliseconds since the epoch. */
 export function openFakeDoors(
@@ -74,9 +85,6 @@ export function openFakeDoors(
   app.post("/reconcile", (c) => reconcileNow(c, target));
   app.get("/metrics", (c) => clusterMetrics(c, target));
   app.get("/readyz", (c) => clusterReadyz(c, target));
-  app.get("/pods/:namespace/:name", (c) => explainPod(c, target, keyIn(c)));
-  app.get("/nodes/:node", (c) => explainNode(c, target));
-  app.delete("/vmis/:namespace/:name", (c) => cancelOne(c, target, keyIn(c)));
   app.onError((error, c) => {
     const rejection = error instanceof ClusterError ? unavailable(error) : error;
     if (!(rejection instanceof RejectionError)) throw error;
@@ -85,20 +93,33 @@ export function openFakeDoors(
   });
   const ask = async (path: string, method: string, body?: unknown) =>
     await answerOf(await app.request(path, { method, ...(body ? { body: JSON.stringify(body) } : {}) }, {}, context));
+  const asking = async () => {
+    const cluster = target.connect(ASK_SECONDS);
+    return { cluster, settings: (await target.settings(cluster)).settings, now: platform.now() };
+  };
   return {
     ...world,
     target,
     evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
     delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=10s`, "POST", review),
-    explain: ({ namespace, name }) => ask(`/pods/${namespace}/${name}`, "GET"),
-    explainNode: (node) => ask(`/nodes/${node}`, "GET"),
-    cancel: ({ namespace, name }) => ask(`/vmis/${namespace}/${name}`, "DELETE"),
+    explain: async (key) => {
+      const request = { username: "explain", cause: "ApiEviction" } as const;
+      const { cluster, settings, now } = await asking();
+      const asked = { key, pod: cluster.getPod(key), request };
+      return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
+    },
+    explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {
+      const facts = await observePreflight(node, flags, await asking());
+      if (facts === undefined) throw new Error(`no node ${node}`);
+      return preflight(facts);
+    },
+    cancel: async (key) => {
+      const cancelling = await cancelEvacuations(key, await asking());
+      await reconciling(target, ASK_SECONDS, (deps) => reconcileVmi(key, deps));
+      return cancelling;
+    },
     reconcile: () => ask("/reconcile", "POST"),
     metrics: () => ask("/metrics", "GET"),
     ready: () => ask("/readyz", "GET"),
   };
-}
-
-function keyIn(c: Context): NamespacedName {
-  return { namespace: c.req.param("namespace") ?? "", name: c.req.param("name") ?? "" };
 }

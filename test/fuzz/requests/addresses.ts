@@ -3,10 +3,9 @@
  * Owns: paths and queries. Does not own: what is sent there.
  */
 import * as fc from "fast-check";
-import { VMS } from "../../generators/clusters.ts";
 import { oddString } from "../../generators/json.ts";
-import { launcherOf, NAMESPACE } from "../../generators/objects.ts";
-import { often, usually } from "../../generators/often.ts";
+
+import { usually } from "../../generators/often.ts";
 import { SECRETS } from "../canaries.ts";
 
 /** `prod` is there; `vpc` behind a binding, `kv` in the registry; with the others something is wrong. */
@@ -28,13 +27,6 @@ export const clusterName = usually(
   usually(fc.constantFrom(...BAD_CLUSTERS), oddSegment, 4),
 );
 
-function key(names: readonly string[]): fc.Arbitrary<string> {
-  const namespace = often(NAMESPACE, "default", "..", "a%2Fb", NAMESPACE.toUpperCase(), "%00", "%E0%A4%A");
-  return fc.tuple(namespace, usually(fc.constantFrom(...names), oddSegment)).map((parts) => parts.join("/"));
-}
-
-export const podKey = key(VMS.flatMap((name) => [launcherOf(name), `hp-${name}`]));
-export const vmiKey = key(VMS);
 export const dryRunQuery = fc.constantFrom(
   "",
   "",

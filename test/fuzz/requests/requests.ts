@@ -191,24 +191,6 @@ const door = fc.oneof(
       addresses.dryRunQuery.map((query) => `deschedule${query}`),
     ),
   },
-  {
-    weight: 2,
-    arbitrary: ask(
-      "GET",
-      "operator",
-      addresses.podKey.map((key) => `explain/pods/${key}`),
-    ),
-  },
-  ask("GET", "operator", fc.constantFrom("explain/nodes/node01", "explain/nodes/none", "explain/nodes/..%2Fnode01")),
-  ask("GET", "operator", fc.constant("evacuations")),
-  {
-    weight: 3,
-    arbitrary: ask(
-      "DELETE",
-      "operator",
-      addresses.vmiKey.map((key) => `evacuations/${key}`),
-    ),
-  },
   { weight: 2, arbitrary: ask("GET", "operator", fc.constant("readyz")) },
   { weight: 2, arbitrary: ask("GET", "operator", fc.constant("metrics")) },
   plain("/healthz"),

@@ -8,7 +8,7 @@ import { facts, foreignBudget, launcher, plainPod, vmiOf } from "../preflight/fi
 const NO_ROOM = {
   fits: false,
   nodes: 0,
-  closest: { node: "node02", constraint: "memory", message: "node02 lacks 1 GiB" },
+  message: "no other node has room for it: Resources",
 };
 const backingOff = evacuation({
   status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(60), message: "the target pod found no node" },
@@ -32,7 +32,7 @@ const ROWS: readonly (readonly [what: string, row: Row])[] = [
   ["an External one",                          { facts: { vmis: [vmiOf("web", EXTERNAL)] }, found: ["Blocked", "External", /its owner/] }],
   ["an External one whose owner moves it",     { facts: { vmis: [vmiOf("web", { ...EXTERNAL, evacuationNodeName: "node01", isMigrating: true })] } }],
   ["… whose owner has asked KubeVirt to",      { facts: { vmis: [vmiOf("web", EXTERNAL)], migrations: [migration({ phase: "Pending" })] } }],
-  ["one without room elsewhere",               { facts: {}, room: NO_ROOM, found: ["NoRoom", "NoRoom", /node02 lacks 1 GiB/] }],
+  ["one without room elsewhere",               { facts: {}, room: NO_ROOM, found: ["NoRoom", "NoRoom", /Resources/] }],
   ["one that moves although no room was seen", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01", isMigrating: true })] }, room: NO_ROOM }],
   ["one that backs off",                       { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [backingOff] }, found: ["Waits", "BackingOff", /found no node/] }],
   ["one that Lifeboat has given up", { facts: { vmis: [vmiOf("web", { evacuationNodeName: "node01" })], evacuations: [abandoned] }, found: ["Waits", "Abandoned", /gave up/] }],

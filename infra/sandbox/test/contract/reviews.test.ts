@@ -23,6 +23,7 @@ contract("a request for a token", ({ asks, given }) => {
     // what                              request                                             answer
     ["an hour",                          request({ expirationSeconds: 3600 }),               { code: 201, "spec.expirationSeconds": 3600 }],
     ["for others",                       request({ audiences: ["vault"] }),                  { code: 201, "spec.audiences": ["vault"] }],
+    ["for two others",                   request({ audiences: ["vault", "lifeboat"] }),      { code: 201, "spec.audiences": ["vault", "lifeboat"] }],
     ["a minute",                         request({ expirationSeconds: 60 }),                 { code: 422, message: `TokenRequest.authentication.k8s.io "" is invalid: ${SECONDS}: 60: may not specify a duration less than 10 minutes` }],
     ["for centuries",                    request({ expirationSeconds: 2 ** 33 }),            { code: 422, message: /may not specify a duration larger than 2\^32 seconds$/ }],
     ["a time that is no number",         request({ expirationSeconds: "1h" }),               { code: 400 }],
@@ -50,6 +51,7 @@ contract("a review of a token", ({ asks, given, checks, namespace }) => {
   const bodies = {
     plain: request(),
     other: request({ audiences: ["vault"] }),
+    both: request({ audiences: ["vault", "lifeboat"] }),
     bound: bound({ kind: "Secret", name: "s" }),
   };
   checks("tokens are issued", async (send) => {
@@ -57,7 +59,7 @@ contract("a review of a token", ({ asks, given, checks, namespace }) => {
       const { body: answer } = await send(post("serviceaccounts/a/token", body));
       tokens.set(name, String(valueAt(answer, "status.token")));
     }
-    expect(tokens.size).toBe(3);
+    expect(tokens.size).toBe(4);
   });
   const of = (name: string, audiences?: readonly string[]) => () => review(tokens.get(name) ?? "", audiences);
   const is = {
@@ -72,6 +74,7 @@ contract("a review of a token", ({ asks, given, checks, namespace }) => {
     "status.user.username": undefined,
   });
   asks("one for others is, for them", of("other", ["vault", "x"]), { ...is, "status.audiences": ["vault"] });
+  asks("one for two is for each of them", of("both", ["lifeboat"]), { ...is, "status.audiences": ["lifeboat"] });
   asks("and nowhere else", of("other"), { code: 201, "status.error": expect.any(String) });
   asks("one that is bound is good", of("bound"), is);
   asks("no token at all", review(""), { code: 400, message: "token is required for TokenReview in authentication" });

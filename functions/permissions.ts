@@ -1,0 +1,70 @@
+/**
+ * What Lifeboat has to be allowed to do in a cluster, tried out without changing anything, for the conditions.
+ * Owns: the trials. Does not own: what is said of them (shared/policy/configuration-status.ts).
+ */
+import type { Cluster } from "../shared/cluster/cluster.ts";
+import { ClusterError } from "../shared/cluster/failure.ts";
+import type { Right } from "../shared/cluster/identity-reviews.ts";
+import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
+import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
+import type { Trial } from "../shared/policy/configuration-status.ts";
+import type { Settings } from "../shared/policy/settings.ts";
+
+export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
+  const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
+  return [
+    await tried("kubevirt", () => cluster.getKubeVirt()),
+    await tried("pods", () => cluster.canList("pods")),
+    await tried("nodes", () => cluster.canList("nodes")),
+    await tried("evacuations", () => cluster.canList("evacuations")),
+    await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
+    await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
+    await triedWrites(cluster, settings),
+    await tried("marking", () => cluster.proveMarking(settings)),
+    ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
+    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
+  ];
+}
+
+function write(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {
+  return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
+}
+
+/** Without which no VM moves. */
+const WRITES = [
+  ...write("create patch", "lifeboat.dev", "evacuations"),
+  ...write("patch", "lifeboat.dev", "evacuations", "status"),
+  ...write("create patch delete", "kubevirt.io", "virtualmachineinstancemigrations"),
+];
+const BUDGETS = write("create patch delete", "policy", "poddisruptionbudgets");
+
+/** Asked, not tried: a write that is tried may have been one. */
+async function triedWrites(cluster: Cluster, settings: Settings): Promise<Trial> {
+  const name = "writing";
+  const rights = areBudgetsWanted(settings) ? [...WRITES, ...BUDGETS] : WRITES;
+  const lacking: string[] = [];
+  const asked = await tried(name, async () => {
+    const answers = await Promise.all(rights.map((right) => cluster.mayI(right)));
+    lacking.push(...rights.filter((_, at) => answers[at] === false).map(textOf));
+  });
+  if (lacking.length === 0) return asked;
+  return { name, problem: { forbidden: true, message: `the service account may not ${lacking.join(", ")}` } };
+}
+
+function textOf({ verb, group, resource, subresource }: Right): string {
+  return `${verb} ${group}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
+}
+
+const FORBIDDEN = 403;
+
+async function tried(name: string, prove: () => Promise<unknown>): Promise<Trial> {
+  try {
+    await prove();
+    return { name };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    const { failure, message } = error;
+    const forbidden = failure.reason === "MarkNotKept" || (failure.reason === "Refused" && failure.code === FORBIDDEN);
+    return { name, problem: { forbidden, message } };
+  }
+}

@@ -1,0 +1,43 @@
+/** What `lifeboat explain node -o json` says. */
+import * as z from "zod/mini";
+
+const Outcome = z.enum(["Moves", "Follows", "Waits", "ShutsDown", "Evicted", "Stays", "Ended", "Blocked"]);
+
+const PodPreflight = z.strictObject({
+  namespace: z.string(),
+  name: z.string(),
+  vmi: z.optional(z.string()),
+  outcome: Outcome,
+  reason: z.string(),
+  message: z.string(),
+  remedy: z.optional(z.string()),
+  eviction: z.optional(z.strictObject({ allowed: z.boolean(), reason: z.string(), message: z.optional(z.string()) })),
+  room: z.optional(
+    z.strictObject({
+      fits: z.boolean(),
+      node: z.optional(z.string()),
+      otherCpu: z.optional(z.boolean()),
+      nodes: z.int(),
+      fitsAlone: z.optional(z.boolean()),
+      message: z.optional(z.string()),
+    }),
+  ),
+});
+
+export const NodePreflight = z.strictObject({
+  node: z.string(),
+  verdict: z.enum(["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"]),
+  summary: z.string(),
+  counts: z.partialRecord(Outcome, z.int()),
+  time: z.optional(
+    z.strictObject({
+      moves: z.int(),
+      atOnce: z.int(),
+      waves: z.int(),
+      seconds: z.strictObject({ least: z.number(), most: z.number() }),
+      basis: z.string(),
+    }),
+  ),
+  pods: z.array(PodPreflight),
+  unknown: z.array(z.string()),
+});
