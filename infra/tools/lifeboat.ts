@@ -3,8 +3,7 @@
  * Owns: the order in which the two come to know each other. Does not own: either (apply.ts, worker.ts).
  */
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { freePort } from "../sandbox/free-port.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { applyLifeboat } from "./apply.ts";
 import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
@@ -39,14 +38,4 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
   const worker = await startWorker({ authority, clusters, port, queue, ...(onLog && { onLog }) });
   return { worker, url, webhookToken };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("the server listens on no port");
-  return address.port;
 }

@@ -2,9 +2,8 @@
  * Which port of this machine a pod's process has for a port of its container.
  * Owns: handing them out. Does not own: Services (apiserver/admission/service.ts).
  */
-import { once } from "node:events";
-import { createServer } from "node:net";
 import type { Pod } from "../actors/resources.ts";
+import { freePort } from "../free-port.ts";
 
 export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
@@ -31,13 +30,4 @@ export class PodNetwork {
   close(podUid: string): void {
     this.#ports.delete(podUid);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -3,10 +3,10 @@
  * Owns: which of a control plane's programs these are. Does not own: starting and ending them (binaries/), installing them
  * (`setup-envtest use`), the questions.
  */
-import { type AddressInfo, createServer } from "node:net";
 import { serverPrograms } from "../../binaries/kubernetes.ts";
 import { createPrograms } from "../../binaries/programs.ts";
 import { createAuthority } from "../../certificates.ts";
+import { freePort } from "../../free-port.ts";
 import { createIdentities } from "../../identities.ts";
 import { type Endpoint, targetOf } from "./client.ts";
 
@@ -51,16 +51,4 @@ export async function startKubeApiServer(assets: string, patience: Patience = {}
   await target.stop();
   const running = started.move();
   return { ...endpoint, stop: () => running.disposeAsync() };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address: AddressInfo | string | null = probe.address();
-      probe.close(() =>
-        address !== null && typeof address === "object" ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 }

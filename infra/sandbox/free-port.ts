@@ -1,0 +1,22 @@
+/** A port of this machine for a server that starts later, or that is down for a while. */
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** Below those that systems give to clients, and to servers that name none: any of these could take it in between. */
+const PORTS = [20_000, 32_000] as const;
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(...PORTS);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
+}
