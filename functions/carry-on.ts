@@ -28,7 +28,7 @@ export async function carryOn(target: Target, vmi: NamespacedName, known: Known 
   }
 }
 
-/** Tells Events, and counts. Never throws: what fails is logged. */
+/** Tells Events. Never throws: what fails is logged. */
 export async function tell(target: Target, story: readonly Action[]): Promise<void> {
   const cluster = target.connect(SECONDS);
   for (const action of story) {

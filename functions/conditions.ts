@@ -7,7 +7,7 @@ import { ClusterError } from "../shared/cluster/failure.ts";
 import type { ConfigurationFacts } from "../shared/cluster/kinds/lifeboat.ts";
 import { parseConfiguration } from "../shared/config/lifeboat-configuration.ts";
 import { notesOn } from "../shared/config/settings.ts";
-import { reportConditions } from "../shared/policy/configuration-status.ts";
+import { reportConditions, reportUndecided } from "../shared/policy/configuration-status.ts";
 import { type CredentialVerdict, judgeCredential } from "../shared/policy/credential.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
 import type { Comparison } from "../shared/policy/webhooks/compare.ts";
@@ -69,5 +69,18 @@ async function settingsNow(target: Target, cluster: Cluster): Promise<Settings> 
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     return target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;
+  }
+}
+
+/** Never throws. Where there is no LifeboatConfiguration, or nothing answers, only the log has it. */
+export async function keepUndecided(target: Target, why: string): Promise<void> {
+  try {
+    const cluster = target.connect(REPORT_SECONDS);
+    const observed = await cluster.getConfiguration();
+    if (observed === undefined) return;
+    const actions = reportUndecided(observed, why, target.platform.now());
+    for (const action of actions) await cluster.act(action, DEFAULT_SETTINGS);
+  } catch (error) {
+    target.logFailure("reporting a review that was left undecided", error);
   }
 }

@@ -116,6 +116,8 @@ function followUp(c: Context, target: Target, { pod, requester }: DeletionReques
   if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
     c.executionCtx.waitUntil(carryOn(target, vmi));
   }
+  const answer = decision.verdict === "Release" ? "allowed" : "refused";
+  target.state.reviews.count("deletions", facts === undefined ? "undecided" : answer);
   target.platform.log({
     door: "admission/deletions",
     cluster: target.name,

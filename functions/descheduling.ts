@@ -10,7 +10,7 @@ import {
 } from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { isDue, type LeaseFacts } from "../shared/descheduling/cycle/lease.ts";
-import { isRequested } from "../shared/descheduling/cycle/request-counts.ts";
+import { isRequested } from "../shared/descheduling/cycle/eviction-answer.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";

@@ -72,7 +72,5 @@ function pointerOf(event: LifeboatEvent): Pointer {
       return { kind: "VirtualMachineInstance", namespace: event.data.namespace, name: event.data.name };
     case "dev.lifeboat.node.changed.v1":
       return { kind: "Node", name: event.data.name };
-    case "dev.lifeboat.domain.shutdown.v1":
-      return { kind: "Domain", ...event.data };
   }
 }

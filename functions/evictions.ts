@@ -7,13 +7,13 @@ import type { NamespacedName, PodFacts, VmiFacts } from "../shared/policy/facts.
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/policy/blind.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isSilence } from "../shared/cluster/failure.ts";
-import { BLIND_EVICTIONS } from "../shared/policy/counters.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
 import type { Acting } from "../shared/pass/act-in-order.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, tell } from "./carry-on.ts";
+import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
@@ -52,8 +52,9 @@ export async function reviewEvictionRequest(
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
     if (ruled === undefined) {
-      countBlind(c, target);
-      return say(refuseBlindly(uid, key, "its VMI keeps changing, or KubeVirt does not mark it"));
+      const why = "its VMI keeps changing, or KubeVirt does not mark it";
+      if (!dryRun) noteUndecided(c, target, why);
+      return say(refuseBlindly(uid, key, why));
     }
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
@@ -61,7 +62,7 @@ export async function reviewEvictionRequest(
   } catch (error) {
     // A defect of ours is blindness too.
     target.logFailure("reviewing an eviction", error);
-    if (!dryRun) countBlind(c, target, error);
+    if (!dryRun) noteUndecided(c, target, describeFailure(error), error);
     const posture = postureAfter(error, hasFacts, await pod.catch(() => undefined));
     return say(answerBlindly(posture, uid, () => refuseBlindly(uid, key, describeFailure(error))));
   }
@@ -92,10 +93,11 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
   return !hasFacts && error instanceof ClusterError && isLasting(error.failure);
 }
 
-/** Where nothing answers, nothing can be counted either, and each scrape fails. */
-function countBlind(c: Context, target: Target, error?: unknown): void {
+/** Where nothing answers, nothing can be written either, and each scrape fails. */
+function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
+  target.state.reviews.count("evictions", "undecided");
   if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
-  c.executionCtx.waitUntil(tell(target, [{ verb: "CountOne", counter: BLIND_EVICTIONS }]));
+  c.executionCtx.waitUntil(keepUndecided(target, why));
 }
 
 function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: string): review.AdmissionReview {
@@ -136,6 +138,7 @@ function logRuling(
   { decision, facts }: Review,
   dryRun: boolean,
 ): void {
+  if (!dryRun) target.state.reviews.count("evictions", decision.verdict === "Allow" ? "allowed" : "refused");
   target.platform.log({
     door: "admission/evictions",
     cluster: target.name,

@@ -11,8 +11,7 @@ import { expiryOf } from "../shared/config/token-expiry.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
 import { isAccepted } from "./credentials.ts";
-import { requestCountsOf } from "../shared/descheduling/cycle/request-counts.ts";
-import { countsOf } from "../shared/policy/counters.ts";
+import { isUndecided } from "../shared/policy/configuration-status.ts";
 import type { Target } from "./target.ts";
 import { lookAtWebhooks } from "./webhooks.ts";
 
@@ -37,14 +36,14 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
 
 async function readAll(target: Target, cluster: Cluster): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
-  const [data, evacuations, webhooks] = await Promise.all([
-    cluster.getCounters(),
-    cluster.listEvacuations("Active"),
+  const [configuration, evacuations, webhooks] = await Promise.all([
+    cluster.getConfiguration(),
+    cluster.listEvacuations("All"),
     lookAtWebhooks(target, cluster, settings),
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
-  const requests = isDescheduling ? { requests: requestCountsOf(data) } : {};
-  return { counters: countsOf(data), evacuations, webhooks, ...requests };
+  const now = target.platform.now();
+  return { evacuations, webhooks, undecided: isUndecided(configuration), isDescheduling, now };
 }
 
 function isRefused(error: unknown, code: number): boolean {

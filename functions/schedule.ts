@@ -9,9 +9,7 @@ import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
 import type { Result } from "../shared/pass/perform.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
-import { MISSED_TICKS } from "../shared/policy/counters.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
-import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
 import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
 import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
 import { RejectionError } from "./rejection.ts";
@@ -97,17 +95,6 @@ async function isAnswering(target: Target): Promise<boolean> {
     return false;
   }
   return true;
-}
-
-/** Counts that a tick has not reached this cluster. Never throws: the log has it in any case. */
-export async function countMissed(name: string, surroundings: Surroundings): Promise<void> {
-  const target = await targetNamed(name, surroundings);
-  if (target === undefined) return;
-  try {
-    await target.connect(SETTINGS_SECONDS).act({ verb: "CountOne", counter: MISSED_TICKS }, DEFAULT_SETTINGS);
-  } catch (error) {
-    target.logFailure("counting a tick that was missed", error);
-  }
 }
 
 /** Looks at settings and webhooks, too: what has just been installed counts. */

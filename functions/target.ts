@@ -12,6 +12,7 @@ import { type LoadedSettings, SettingsCache } from "../shared/config/load-settin
 import type { Env, Platform } from "./env.ts";
 import { RegistryCache } from "./registry.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
+import { ReviewCounts } from "./review-counts.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
@@ -22,6 +23,8 @@ export interface IsolateState {
   /** Clusters that the last tick did not reach. */
   readonly missedLast: Set<string>;
   readonly budget: Budget;
+  /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
+  readonly reviews: ReviewCounts;
 }
 
 export function newIsolateState(): IsolateState {
@@ -31,6 +34,7 @@ export function newIsolateState(): IsolateState {
     called: new Set(),
     missedLast: new Set(),
     budget: new Budget(),
+    reviews: new ReviewCounts(),
   };
 }
 

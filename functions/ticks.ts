@@ -6,7 +6,7 @@
 import * as z from "zod/mini";
 import { clusterNames } from "./cluster-names.ts";
 import type { Surroundings } from "./target.ts";
-import { countMissed, type Tick, tickOne } from "./schedule.ts";
+import { type Tick, tickOne } from "./schedule.ts";
 
 /** `sentAt`: milliseconds since the epoch. */
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
@@ -64,12 +64,10 @@ async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promi
   await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
 }
 
-async function miss(tick: Tick, surroundings: Surroundings): Promise<void> {
-  const { platform, state } = surroundings;
+function miss(tick: Tick, { platform, state }: Surroundings): void {
   state.missedLast.add(tick.cluster);
   const due = new Date(tick.scheduledTime).toISOString();
   platform.log({ level: "warn", cluster: tick.cluster, message: "the tick has not reached this cluster", due });
-  await countMissed(tick.cluster, surroundings);
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {

@@ -24,7 +24,7 @@ const evacuation = { adoptSeconds: 604_800 };
 
 /** Whether VMs have budgets. */
 export async function configureBudgets(client: KubeClient, budgeted: boolean): Promise<void> {
-  await configureLifeboat(client, { evacuation, reconcilers: { budget: budgeted ? "Enabled" : "Disabled" } });
+  await configureLifeboat(client, { evacuation, disruptionBudgets: budgeted ? "Always" : "Never" });
 }
 
 /** So many of each kind, with Lifeboat installed: namespaces of VMs for each kind of eviction, and pods of neither. */

@@ -65,7 +65,6 @@ export const FAULTS = {
   OwnerDeletes:     { weight: 4, says: "owners delete VMIs midway" },
   OwnersGiveUp:     { weight: 2, says: "owners of External VMs delete them when their migration fails, as Cluster API's provider does" },
   DrainBrokenOff:   { weight: 4, says: "the drain is broken off and begun again" },
-  DrainTakenBack:   { weight: 3, says: "the drain is broken off and its node uncordoned, which withdraws what it asked for; then it is begun again" },
   OperatorCancels:  { weight: 4, says: "an operator cancels evacuations" },
   OperatorEvacuates: { weight: 3, says: "an operator creates Evacuations by kubectl" },
   EvacuationsDeleted: { weight: 3, says: "an operator deletes Evacuations: what has ended, and in vain what has not" },

@@ -81,8 +81,6 @@ export async function happen(happening: Happening, stage: Stage): Promise<boolea
       return await happenToVm(happening, stage);
     case "break off drain":
       return drain.breakOff(happening.ms);
-    case "take drain back":
-      return drain.breakOff(happening.ms) && (await uncordon(stage));
     case "drain taint":
       return await setTaints(stage, scene.nodeOf.Drained, [DRAIN_TAINT]);
     case "retire":
@@ -138,13 +136,6 @@ function terminate({ arena, scene, terminations }: Stage): void {
   const client = arena.sandbox.client.as(USERS.karpenter.user, USERS.karpenter.groups);
   const endsAt = new Date(Date.now() + NODE_ENDS_AFTER_MS);
   terminations.add(terminateNode({ client, clock: systemClock, node: scene.nodeOf.Ending, endsAt }));
-}
-
-/** By `kubectl uncordon`; the drain cordons the node again when it begins anew. */
-async function uncordon({ arena, scene }: Stage): Promise<true> {
-  const body = { spec: { unschedulable: false } };
-  await arena.sandbox.client.patch(nodes, { name: scene.nodeOf.Drained }, { type: "merge", body });
-  return true;
 }
 
 async function taintForAWhile(ms: number, stage: Stage): Promise<true> {

@@ -43,7 +43,7 @@ export type Happening =
         | "reach out";
       readonly vm: string;
     }
-  | { readonly does: "break off drain" | "take drain back"; readonly ms: number }
+  | { readonly does: "break off drain"; readonly ms: number }
   | { readonly does: "taint for a while"; readonly ms: number }
   | { readonly does: "drain taint" | "preempt" | "taint" | "terminate" | "press" | "squeeze" | "retire" };
 

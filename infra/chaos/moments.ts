@@ -89,8 +89,6 @@ const DRAWS: Readonly<Record<FaultName, Draw | undefined>> = {
   OwnersGiveUp: undefined,
   DrainBrokenOff: (random, { calmAt }) =>
     several(random, [1, 3], (at) => ({ at, does: "break off drain", ms: random.int(50, 1500) }), calmAt),
-  DrainTakenBack: (random, { calmAt }) =>
-    several(random, [1, 3], (at) => ({ at, does: "take drain back", ms: random.int(50, 1500) }), calmAt),
   OperatorCancels: (random, setting) => toSome(random, setting, ["withdraw"]),
   OperatorEvacuates: (random, setting) => toSome(random, forOperators(setting), ["evacuate"]),
   EvacuationsDeleted: (random, setting) => [1, 2, 3].flatMap(() => toSome(random, setting, ["delete evacuations"])),

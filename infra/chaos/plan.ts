@@ -164,9 +164,9 @@ const TAINTS = ["NoExecuteTaint", "NoExecuteTaintComesAndGoes"] as const;
  * Without budgets what holds a VM while Lifeboat is silent is KubeVirt's webhook: it does not know every strategy, and it
  * allows an eviction when the API server fails it.
  */
-function budgetsOf(random: Random, faults: readonly FaultName[]): "Auto" | "Enabled" {
+function budgetsOf(random: Random, faults: readonly FaultName[]): "Auto" | "Always" {
   const isNeeded = faults.some((name) => name === "RefusedVms" || rowOf(name).breaksVirtApi);
-  return isNeeded || random.chance(0.5) ? "Enabled" : "Auto";
+  return isNeeded || random.chance(0.5) ? "Always" : "Auto";
 }
 
 /** By a clock that is fast, a shorter wait for KubeVirt is none: both would create a migration at once. */
@@ -177,7 +177,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
   const descheduling = faults.includes("Descheduling");
   const isShielding = faults.includes("SoftEviction");
   const guarding = faults.includes("Preemption") || random.chance(0.5);
-  const budget = budgetsOf(random, faults);
+  const disruptionBudgets = budgetsOf(random, faults);
   const drawn = random.pick(faults.includes("ControllerToggled") ? [1, 2] : [2, 60]);
   const adoptSeconds = faults.includes("ClockSkew") ? CLOCKS_APART_SECONDS : drawn;
   const configuration = {
@@ -190,7 +190,7 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
       NodePressureEvictionLiveMigration: faults.includes("MemoryPressure") || isShielding,
     },
     shield: { maxPodGracePeriodSeconds: isShielding ? MAX_POD_GRACE_SECONDS : 0 },
-    reconcilers: { budget, annotations: random.pick(["Auto", "Enabled"] as const) },
+    disruptionBudgets,
     // Longer than any run: what is let go at a deadline was not kept.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
@@ -198,10 +198,9 @@ function configurationOf(random: Random, faults: readonly FaultName[]) {
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
       adoptSeconds: faults.includes("ControllerOff") ? 0 : adoptSeconds,
-      withdrawOnUncordon: faults.includes("DrainTakenBack"),
     },
   };
-  return { configuration, budgeted: budget === "Enabled" || !guarding };
+  return { configuration, budgeted: disruptionBudgets === "Always" || !guarding };
 }
 
 /** With the relay, which the in-cluster form has built in, ticks come as rarely beside the times of a run as the real ones do. */

@@ -37,7 +37,7 @@ export const descheduler: Story = {
 function configuration(inBackground: boolean): Configuration {
   return {
     featureGates: { DeschedulerSupport: true, [GATE]: inBackground },
-    reconcilers: { annotations: "Enabled" },
+    evacuation: { adoptSeconds: 0 },
   };
 }
 

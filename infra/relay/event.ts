@@ -15,7 +15,6 @@ export type Lane = (typeof LANES)[number];
 export const LANE_OF = {
   "dev.lifeboat.pod.disrupted.v1": "urgent",
   "dev.lifeboat.pod.killing.v1": "urgent",
-  "dev.lifeboat.domain.shutdown.v1": "urgent",
   "dev.lifeboat.node.changed.v1": "urgent",
   "dev.lifeboat.vmi.changed.v1": "routine",
   "dev.lifeboat.migration.changed.v1": "routine",

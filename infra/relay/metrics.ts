@@ -10,13 +10,10 @@ import { RESULTS } from "./send.ts";
 
 export type Metric = readonly [Family, readonly Sample[]];
 
-/** Only node agents send these. */
-const NOT_OURS = "dev.lifeboat.domain.shutdown.v1";
-
 /** What may be alerted on is there from the start, at zero: the first one of a kind is an increase. */
 export function createCounters() {
   const events = createCounter("lifeboat_relay_events", "Changes the Worker has to know of, by type.", "type");
-  for (const type of Object.keys(EVENT_DATA)) if (type !== NOT_OURS) events.add([type], 0);
+  for (const type of Object.keys(EVENT_DATA)) events.add([type], 0);
   const help = "Attempts to deliver a batch, by result.";
   const deliveries = createCounter("lifeboat_relay_deliveries", help, "lane", "result");
   for (const lane of LANES) for (const result of RESULTS) deliveries.add([lane, result], 0);

@@ -1,5 +1,5 @@
 /**
- * What Prometheus reads from a replica: the relay's numbers of this process, and on the Lease's holder the cluster's.
+ * What Prometheus reads from a replica: the relay's numbers and the reviews of this process, and on the Lease's holder the cluster's.
  * Owns: putting several expositions into one. Does not own: any metric.
  */
 const END = /# EOF\n?$/;

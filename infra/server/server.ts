@@ -101,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
     const answer = leadership.isLeader() ? await listener?.ask(request) : undefined;
-    return joinMetrics([relay?.metrics(), answer?.ok ? await answer.text() : undefined]);
+    return joinMetrics([relay?.metrics(), state.reviews.render(), answer?.ok ? await answer.text() : undefined]);
   };
   const probes = await startProbes({ isReady: () => listener !== undefined && !isLeaving, metrics }, environment.port);
 

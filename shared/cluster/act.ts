@@ -4,12 +4,10 @@
  */
 import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
-import { counterKey } from "../policy/counters.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { isNameless } from "../policy/evacuation/identity.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
-import { ConfigMap } from "./kinds/kubernetes.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import * as manifests from "./manifests.ts";
 import { mark, type MarkingContext, shield, unmark } from "./marking.ts";
@@ -41,10 +39,6 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
       return await patch(send, `${object("evacuations", action.evacuation)}/status`, patches.status(action));
     case "DeleteEvacuation":
       return await remove(send, "evacuations", action.evacuation);
-    case "Count":
-      return await addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]), send);
-    case "CountOne":
-      return await addToCounters(new Map([[action.counter, 1]]), send);
     case "CreateMigration":
       return await createMigration(action, send);
     case "AdoptMigration":
@@ -78,14 +72,11 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
   }
 }
 
-/** An Event that exists has been sent, and counted, before. */
+/** An Event that exists has been sent before. */
 async function tell(story: ActionOf<"Event">, { send, now }: ActContext): Promise<ActResult> {
   const path = collection("events", manifests.eventNamespace(story));
   const { code } = await send({ method: "POST", path, body: manifests.event(story, now), expect: [404, 409] });
-  if (code === 404) return "Conflict";
-  return code === 409 || story.counter === undefined
-    ? "Done"
-    : await addToCounters(new Map([[story.counter, 1]]), send);
+  return code === 404 ? "Conflict" : "Done";
 }
 
 function budgetPath({ vmi: { namespace }, name }: ActionOf<"EnsureBudget" | "GrowBudget">): string {
@@ -124,29 +115,4 @@ async function nameRequester(found: EvacuationFacts, { spec }: NewEvacuation, se
   // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
   const answer = await send({ method: "PATCH", path, body, expect: [404, 409, 422] });
   return answer.code < 300 ? parseAnswer(Evacuation, answer.body, `PATCH ${path}`) : found;
-}
-
-/** Attempts at counters that another function writes at the same time: a count is worth no more. */
-const COUNT_ATTEMPTS = 3;
-
-/** By key, how much each grows. */
-export async function addToCounters(growth: ReadonlyMap<string, number>, send: Send): Promise<ActResult> {
-  const where = { namespace: names.LIFEBOAT_NAMESPACE, name: names.COUNTERS_CONFIG_MAP };
-  for (let attempt = 0; attempt < COUNT_ATTEMPTS; attempt++) {
-    const found = await readOne(send, "configmaps", where, ConfigMap);
-    const grown = [...growth].map(([key, by]) => [key, String(by + (Number(found?.data[key]) || 0))] as const);
-    const data = Object.fromEntries(grown);
-    const result =
-      found === undefined
-        ? // If it exists by now, another function made it, with other data.
-          await create(send, collection("configmaps", where.namespace), manifests.configMap(where.name, data), {
-            409: "Conflict",
-          })
-        : await patch(send, object("configmaps", where), {
-            metadata: { resourceVersion: found.resourceVersion },
-            data,
-          });
-    if (result === "Done") return "Done";
-  }
-  return "Conflict";
 }

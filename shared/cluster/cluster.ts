@@ -182,8 +182,6 @@ function configurationReads(send: Send) {
     getKubeVirt,
     /** The LifeboatConfiguration; undefined, too, where there is no such kind. */
     getConfiguration: () => readConfiguration(send),
-    /** By key: see counters.ts and request-counts.ts. */
-    getCounters: async () => (await getConfigMap(names.COUNTERS_CONFIG_MAP))?.data ?? {},
     /** Of a ValidatingWebhookConfiguration; undefined also where it may not be read. */
     async getWebhooks(name: string) {
       const path = object("validatingwebhookconfigurations", { namespace: "", name });

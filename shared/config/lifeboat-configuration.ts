@@ -1,90 +1,68 @@
 /**
  * LifeboatConfiguration: what a cluster's administrator may set, in the custom resource `lifeboat`.
- * Owns: the keys of its spec, their defaults, and saying which one is wrong. Does not own: reading it (load-settings.ts).
+ * Owns: saying which key of its spec is wrong. Does not own: the keys and their defaults (shared/policy/settings-schema.ts), reading it
+ * (load-settings.ts).
  *
  * The API server checks the same by the CustomResourceDefinition; a cluster may have an older or a newer one.
  */
 import * as z from "zod/mini";
-import { DEFAULT_SETTINGS, FEATURE_GATES } from "../policy/settings.ts";
+import {
+  FEATURE_GATES,
+  type FeatureGate,
+  type Field,
+  type Fields,
+  LONGEST_SECONDS,
+  type OwnSettings,
+  SCHEMA,
+  type Values,
+} from "../policy/settings-schema.ts";
 import { type Parsed, parseConfig } from "./problem.ts";
 
-const LONGEST_SECONDS = 7 * 24 * 3600;
 const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
-const seconds = (fallback: number) =>
-  z._default(z.number(SECONDS).check(z.nonnegative(SECONDS), z.maximum(LONGEST_SECONDS, SECONDS)), fallback);
-const count = (fallback: number) =>
-  z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), fallback);
-const flag = (fallback: boolean) => z._default(z.boolean("expected true or false"), fallback);
-const oneOf = <const V extends string>(fallback: NoInfer<V>, values: readonly V[]) =>
-  z._default(z.enum(values, `expected one of ${values.join(", ")}`), fallback);
-const MODES = ["Auto", "Enabled", "Disabled"] as const;
 
-const { marking, reconcilers, evacuation, guard, shield, descheduling } = DEFAULT_SETTINGS;
+function schemaOf(field: Field): z.ZodMiniType {
+  switch (field.kind) {
+    case "seconds":
+      return z._default(
+        z.number(SECONDS).check(z.nonnegative(SECONDS), z.maximum(LONGEST_SECONDS, SECONDS)),
+        field.fallback,
+      );
+    case "count":
+      return z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), field.fallback);
+    case "oneOf":
+      return z._default(z.enum(field.values, `expected one of ${field.values.join(", ")}`), field.fallback);
+    case "usernames":
+      return z._default(
+        z.array(z.string("expected a username")).check(z.minLength(field.least, "expected at least one username")),
+        [...field.fallback],
+      );
+    case "section":
+      return z.prefault(objectOf(field.fields), {});
+  }
+}
 
-const Reconcilers = z.lazy(() =>
-  z.object({
-    evacuation: flag(reconcilers.evacuation),
-    budget: oneOf(reconcilers.budget, MODES),
-    annotations: oneOf(reconcilers.annotations, MODES),
-    disruption: flag(reconcilers.disruption),
-    pressure: flag(reconcilers.pressure),
-  }),
-);
+function shapeOf(fields: Fields): Record<string, z.ZodMiniType> {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, schemaOf(field)]));
+}
 
-const Evacuation = z.lazy(() =>
-  z.object({
-    maxAttempts: count(evacuation.maxAttempts),
-    backoffSeconds: seconds(evacuation.backoffSeconds),
-    maxBackoffSeconds: seconds(evacuation.maxBackoffSeconds),
-    adoptSeconds: seconds(evacuation.adoptSeconds),
-    stuckSeconds: seconds(evacuation.stuckSeconds),
-    cooldownSeconds: seconds(evacuation.cooldownSeconds),
-    historySeconds: seconds(evacuation.historySeconds),
-    withdrawOnUncordon: flag(evacuation.withdrawOnUncordon),
-  }),
-);
-
-const Guard = z.lazy(() =>
-  z.object({
-    deadlineSeconds: z.prefault(
-      z.object({
-        Preemption: seconds(guard.deadlineSeconds.Preemption),
-        NoExecuteTaint: seconds(guard.deadlineSeconds.NoExecuteTaint),
-        NodeTermination: seconds(guard.deadlineSeconds.NodeTermination),
-      }),
-      {},
-    ),
-    requesters: z._default(
-      z.array(z.string("expected a username")).check(z.minLength(1, "expected at least one username")),
-      [...guard.requesters],
-    ),
-    nodeTerminators: z._default(z.array(z.string("expected a username")), [...guard.nodeTerminators]),
-  }),
-);
-
-const Shield = z.lazy(() =>
-  z.object({
-    maxPodGracePeriodSeconds: seconds(shield.maxPodGracePeriodSeconds),
-    shutdownSeconds: seconds(shield.shutdownSeconds),
-  }),
-);
+function objectOf(fields: Fields): z.ZodMiniType<object> {
+  return z.object(shapeOf(fields));
+}
 
 const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
 
-const Spec = z.lazy(() =>
-  z.object({
-    featureGates: z._default(gates, {}),
-    marking: oneOf(marking, ["Auto", "Impersonate", "Evict"]),
-    reconcilers: z.prefault(Reconcilers, {}),
-    evacuation: z.prefault(Evacuation, {}),
-    guard: z.prefault(Guard, {}),
-    shield: z.prefault(Shield, {}),
-    descheduling: z.prefault(z.object({ intervalSeconds: seconds(descheduling.intervalSeconds) }), {}),
-  }),
-);
+function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
+function specOf(fields: Fields): z.ZodMiniType {
+  return z.object({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
+}
+const Spec = z.lazy(() => specOf(SCHEMA));
+
+interface Gates {
+  readonly featureGates: Partial<Record<FeatureGate, boolean>>;
+}
 
 /** The spec, with every key. */
-export type LifeboatConfiguration = z.output<typeof Spec>;
+export type LifeboatConfiguration = OwnSettings & Gates;
 
 /** What counts for the keys that a configuration leaves out, or where there is none. */
 export function defaultConfiguration(): LifeboatConfiguration {

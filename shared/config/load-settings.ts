@@ -102,7 +102,7 @@ async function orLast<T>(
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
 async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
-  if (settings.reconcilers.budget !== "Auto" || !isGateOn("Preemption", settings)) return false;
+  if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
     cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
     cluster.getWebhooks(GUARD_WEBHOOKS),

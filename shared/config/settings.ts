@@ -12,21 +12,17 @@ const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespa
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
   const { namespace, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
+  const { featureGates: gates, ...set } = own;
   return {
+    ...set,
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
     kubevirtNamespace: namespace,
-    marking: own.marking,
     // The union of both lists: who switches a gate on anywhere wants it.
-    featureGates: FEATURE_GATES.filter((gate) => own.featureGates[gate] === true || featureGates.includes(gate)),
+    featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
     pluginServed: false,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
-    reconcilers: own.reconcilers,
-    evacuation: own.evacuation,
-    guard: own.guard,
-    shield: own.shield,
-    descheduling: own.descheduling,
   };
 }
 

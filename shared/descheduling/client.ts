@@ -3,7 +3,6 @@
  * Owns: the interface, and the lists that are read. Does not own: when each is read (reads/observe-cycle.ts), the facts
  * they become (reads/), requests that change the cluster (writes/).
  */
-import { addToCounters } from "../cluster/act.ts";
 import { Budget } from "../cluster/kinds/kubernetes.ts";
 import { type OnOddItem, readAll, readOne } from "../cluster/read.ts";
 import type { Send } from "../cluster/transport.ts";
@@ -33,8 +32,6 @@ export interface DeschedulingClient {
   /** As it is once taken. Conflict: it is not what was found. */
   takeDeschedulingLease(found: LeaseFacts, now: Date): Promise<LeaseFacts | "Conflict">;
   giveDeschedulingLeaseBack(taken: LeaseFacts): Promise<ActResult>;
-  /** By key, how much each grows. */
-  countRequests(growth: ReadonlyMap<string, number>): Promise<ActResult>;
   /** A refusal is an answer, with its code and message. */
   evict(nominated: Nominated, options: Omit<EvictionOptions, "annotations">): Promise<EvictionAnswer>;
 }
@@ -67,7 +64,6 @@ export function deschedulingClient(send: Send, onOddItem: OnOddItem): Descheduli
     getDeschedulingLease: () => readLease(send),
     takeDeschedulingLease: (found, now) => takeLease(send, found, now),
     giveDeschedulingLeaseBack: (taken) => giveLeaseBack(send, taken),
-    countRequests: (growth) => addToCounters(growth, send),
     evict: (nominated, options) => evict(send, nominated, options),
   };
 }

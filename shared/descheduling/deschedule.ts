@@ -10,7 +10,6 @@ import { type CycleReport, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
 import { interpretAnswer } from "./cycle/eviction-answer.ts";
 import { isHeld, type LeaseFacts } from "./cycle/lease.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
-import { growthBy } from "./cycle/request-counts.ts";
 import type { Outcome, Step } from "./cycle/step.ts";
 import { observeCycle } from "./reads/observe-cycle.ts";
 
@@ -36,10 +35,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
   const taken = isHeld(found, now) ? "Conflict" : await cluster.takeDeschedulingLease(found, now);
   if (taken === "Conflict") return NO_CYCLE;
   try {
-    const report = await cycle(deps);
-    const growth = growthBy(report.nominations);
-    if (growth.size > 0) await optional(cluster.countRequests(growth), onFailure);
-    return report;
+    return await cycle(deps);
   } finally {
     // Otherwise it expires.
     await optional(cluster.giveDeschedulingLeaseBack(taken), onFailure);

@@ -42,7 +42,6 @@ export const LifeboatEvent = z.lazy(() =>
     envelope("dev.lifeboat.migration.changed.v1"),
     envelope("dev.lifeboat.evacuation.changed.v1"),
     envelope("dev.lifeboat.node.changed.v1"),
-    envelope("dev.lifeboat.domain.shutdown.v1"),
   ]),
 );
 

@@ -20,9 +20,6 @@ export const EVENT_DATA = {
   "dev.lifeboat.migration.changed.v1": z.lazy(() => z.object({ namespace: Namespace, name: Name, migration: Name })),
   "dev.lifeboat.evacuation.changed.v1": z.lazy(() => z.object({ namespace: Namespace, name: Name, evacuation: Name })),
   "dev.lifeboat.node.changed.v1": z.lazy(() => z.object({ name: Name })),
-  "dev.lifeboat.domain.shutdown.v1": z.lazy(() =>
-    z.object({ ...Namespaced, domain: z.object({ status: Reason, gracefulShutdown: z.boolean() }) }),
-  ),
 } as const;
 
 export type EventType = keyof typeof EVENT_DATA;

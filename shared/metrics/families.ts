@@ -6,7 +6,6 @@
  */
 import { CAUSES } from "../policy/cause.ts";
 import { BLOCKED_REASONS } from "./blocked.ts";
-import { EVICTION_OUTCOMES } from "../descheduling/cycle/eviction-answer.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../policy/evacuation/phase.ts";
 import { WEBHOOK_DOORS } from "../policy/webhooks/facts.ts";
 import type { Family } from "./open-metrics.ts";
@@ -29,9 +28,9 @@ export const FAMILIES = {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
     help: "What keeps the API server from asking Lifeboat, in each webhook object. Absent for one that is not installed or not readable.",
   },
-  evacuations: {
-    name: "lifeboat_evacuations", type: "counter", unit: "", labels: ["cause", "outcome"],
-    help: "Evacuations of VMs that have ended, by what caused them and how they ended.",
+  evacuationsEnded: {
+    name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
+    help: "Evacuations of VMs that ended in the last hour and are still there, by what caused them and how they ended.",
   },
   evacuationsInProgress: {
     name: "lifeboat_evacuations_in_progress", type: "gauge", unit: "", labels: ["cause"],
@@ -45,21 +44,9 @@ export const FAMILIES = {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
     help: "When the oldest evacuation of those in that phase began, since the epoch. Absent if none is in it.",
   },
-  refusals: {
-    name: "lifeboat_evictions_refused", type: "counter", unit: "", labels: ["cause"],
-    help: "Evictions of VMs that were refused because nothing can move the VM: each pod once, and again when its Event has expired.",
-  },
-  blindEvictions: {
-    name: "lifeboat_evictions_blind", type: "counter", unit: "", labels: [],
-    help: "Evictions that were answered without the facts, although the API server answers: a permission is missing, or an answer is odd.",
-  },
-  missedTicks: {
-    name: "lifeboat_ticks_missed", type: "counter", unit: "", labels: [],
-    help: "Ticks of the schedule that have not reached the cluster in time: nothing was looked at in that minute.",
-  },
-  podEvacuations: {
-    name: "pod_evacuations", type: "counter", unit: "", labels: ["strategy", "profile", "result"],
-    help: "Evacuations and evictions that descheduling has requested, by strategy and profile of its policy, and by result.",
+  undecided: {
+    name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
+    help: "Whether an eviction was answered without the facts in the last ten minutes or a little more (condition ReviewsDecided is False).",
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
@@ -77,7 +64,4 @@ export const LABEL_VALUES: Readonly<
   outcome: END_PHASES,
   reason: BLOCKED_REASONS,
   phase: ACTIVE_PHASES,
-  strategy: "names of plugins in the cluster's `DeschedulerPolicy`",
-  profile: "names of profiles in the cluster's `DeschedulerPolicy`",
-  result: EVICTION_OUTCOMES.map((result) => result.toLowerCase()),
 };

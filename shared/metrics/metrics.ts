@@ -3,12 +3,10 @@
  * Owns: which samples the values become. Does not own: the families (families.ts), where the values come from (the door).
  */
 import { CAUSES } from "../policy/cause.ts";
-import type { Counters, EvacuationCount } from "../policy/counters.ts";
 import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";
-import type { RequestCount } from "../descheduling/cycle/request-counts.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
-import { ACTIVE_PHASES } from "../policy/evacuation/phase.ts";
+import { ACTIVE_PHASES, END_PHASES, isActive } from "../policy/evacuation/phase.ts";
 import { BLOCKED_REASONS, blockedReasonOf } from "./blocked.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
@@ -21,12 +19,12 @@ export interface ClusterMetrics {
 }
 
 export interface SeenMetrics {
-  readonly counters: Counters;
-  /** Those that have not ended. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly webhooks: readonly Comparison[];
-  /** What descheduling has requested: one entry for each combination of plugin, profile and result. Absent: it is off. */
-  readonly requests?: readonly RequestCount[];
+  /** Whether the condition `ReviewsDecided` is False. */
+  readonly undecided: boolean;
+  readonly isDescheduling: boolean;
+  readonly now: Date;
 }
 
 type Metric = readonly [Family, readonly Sample[]];
@@ -47,17 +45,16 @@ function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly M
   ];
 }
 
-function seenMetrics({ counters, evacuations, webhooks, requests }: SeenMetrics): readonly Metric[] {
+function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, now }: SeenMetrics): readonly Metric[] {
+  const evacuations = all.filter(isActive);
   return [
     [FAMILIES.webhookProblems, webhooks.flatMap(problemSample)],
-    [FAMILIES.evacuations, counters.evacuations.map(countSample)],
+    [FAMILIES.evacuationsEnded, endedSamples(all, now)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
-    [FAMILIES.refusals, counters.refusals.map(({ cause, count }) => ({ labels: [cause], value: count }))],
-    [FAMILIES.blindEvictions, [{ labels: [], value: counters.blindEvictions }]],
-    [FAMILIES.missedTicks, [{ labels: [], value: counters.missedTicks }]],
-    ...(requests === undefined ? [] : deschedulingMetrics(requests, evacuations)),
+    [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
+    ...(isDescheduling ? [inBackground(evacuations)] : []),
   ];
 }
 
@@ -66,8 +63,17 @@ function problemSample({ door, found, problems }: Comparison): readonly Sample[]
   return isKnown ? [{ labels: [door], value: problems.length }] : [];
 }
 
-function countSample({ cause, outcome, count }: EvacuationCount): Sample {
-  return { labels: [cause, outcome], value: count };
+const WINDOW_MS = 3_600_000;
+
+/** Every pair of labels is there from the start. */
+function endedSamples(evacuations: readonly EvacuationFacts[], now: Date): readonly Sample[] {
+  const ended = evacuations.filter(({ status: { completionTime } }) => {
+    return completionTime !== undefined && now.getTime() - Date.parse(completionTime) < WINDOW_MS;
+  });
+  const byEnd = Map.groupBy(ended, ({ spec, status }) => `${spec.cause} ${status.phase}`);
+  return CAUSES.flatMap((cause) =>
+    END_PHASES.map((phase) => ({ labels: [cause, phase], value: byEnd.get(`${cause} ${phase}`)?.length ?? 0 })),
+  );
 }
 
 function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
@@ -94,15 +100,6 @@ function isSeenMarked({ status }: EvacuationFacts): boolean {
   return status.conditions.some((condition) => condition.type === "Marked" && condition.status === "True");
 }
 
-function deschedulingMetrics(
-  requests: readonly RequestCount[],
-  evacuations: readonly EvacuationFacts[],
-): readonly Metric[] {
-  const samples = requests.map(({ plugin, profile, result, count }) => {
-    return { labels: [plugin, profile, result.toLowerCase()], value: count };
-  });
-  return [
-    [FAMILIES.podEvacuations, samples],
-    [FAMILIES.podEvacuationsInProgress, [{ labels: [], value: evacuations.filter(isSeenMarked).length }]],
-  ];
+function inBackground(evacuations: readonly EvacuationFacts[]): Metric {
+  return [FAMILIES.podEvacuationsInProgress, [{ labels: [], value: evacuations.filter(isSeenMarked).length }]];
 }

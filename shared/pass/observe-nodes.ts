@@ -28,14 +28,12 @@ export async function observeNodes(told: Told, observer: Observer): Promise<Worl
   const nodes = await readNodes([...names], cluster);
   const pressure = await observePressure({ ...told, nodes }, observer);
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
+  const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
   const [residents, leaving] = await Promise.all([
-    ofEach(
-      nodes.filter((node) => carriesDrainTaint(node, settings)),
-      ({ name }) => cluster.listVmis({ node: name }),
-    ),
+    ofEach(drained, ({ name }) => cluster.listVmis({ node: name })),
     // Of those under pressure they have just been read.
     ofEach(
-      nodes.filter(({ name }) => !pressured.has(name)),
+      drained.filter(({ name }) => !pressured.has(name)),
       ({ name }) => cluster.listEvacuations({ sourceNode: name }),
     ),
   ]);
@@ -69,7 +67,7 @@ const MOST_TAKERS = 10;
 
 export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
   const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
-  if (!gate || !settings.reconcilers.pressure) return { pressured: [], takers: [], signals: [] };
+  if (!gate) return { pressured: [], takers: [], signals: [] };
   const signals = signalsOf(seen);
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
@@ -122,23 +120,14 @@ async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker
   }
 }
 
-/** What only an event tells: the API shows a kubelet's killing when it is over, and a guest's state never. */
+/** What only an event tells: the API shows a kubelet's killing when it is over. */
 function signalsOf({ pointers, vmis, pods }: Seen): Pressure["signals"] {
   const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
-  const shutDown = pointers.flatMap((pointer) => {
-    const vmi = pointer.kind === "Domain" ? vmiOf.get(keyOf(pointer)) : undefined;
-    if (pointer.kind !== "Domain" || vmi?.uid !== pointer.uid) return [];
-    return [{ vmi, domain: pointer.domain, by: "domain shutdown" }];
-  });
-  const ending = pointers.flatMap((pointer) => {
+  return pointers.flatMap((pointer) => {
     if (pointer.kind !== "EndingPod") return [];
     const pod = pods.find((p) => keyOf(p) === keyOf(pointer) && !p.deleting && isLauncher(p));
     const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     if (pod === undefined || vmi === undefined) return [];
-    return [{ vmi, pod, domain: ENDING_GUEST, by: `kubelet: ${pointer.by}` }];
+    return [{ vmi, pod, by: `kubelet: ${pointer.by}` }];
   });
-  return [...shutDown, ...ending];
 }
-
-/** What a kubelet that ends a pod means for the guest in it: told to shut down, and alive so far. */
-const ENDING_GUEST = { status: "Running", gracefulShutdown: true } as const;

@@ -69,7 +69,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { cluster, settings } = observer;
   const { active, migrations, pods } = found;
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
-    active.some((e) => needsNode(e, settings)) || pods.length > 0 ? readNode(vmi, observer) : [],
+    active.some((e) => needsNode(e)) || pods.length > 0 ? readNode(vmi, observer) : [],
     active.some((e) => needsPods(e, migrations, observer.now)) ? cluster.listPodsOf(vmi) : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
     isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],

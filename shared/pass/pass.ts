@@ -9,7 +9,6 @@ import { ClusterError, isOddObject } from "../cluster/failure.ts";
 import { type EvacuationFacts, keyOf, type NamespacedName, type PodFacts } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
 import { isActive, isUnfinished } from "../policy/evacuation/phase.ts";
-import { endedBy } from "../policy/evacuation/uncordon.ts";
 import { isShieldOn } from "../policy/shield/shield.ts";
 import { vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { observeAll } from "./observe-all.ts";
@@ -78,7 +77,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings) || deps.settings.evacuation.withdrawOnUncordon;
+  const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
   const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), deps, async (ofVmi) => {
     const [first] = ofVmi;
@@ -138,8 +137,7 @@ async function attempt<T>(
 }
 
 function vmiKeyOf(p: Pointer): readonly NamespacedName[] {
-  if (p.kind !== "VirtualMachineInstance" && p.kind !== "Domain") return [];
-  return [{ namespace: p.namespace, name: p.name }];
+  return p.kind === "VirtualMachineInstance" ? [{ namespace: p.namespace, name: p.name }] : [];
 }
 
 function vmiKeyOfPod(pod: PodFacts): readonly NamespacedName[] {
@@ -151,13 +149,12 @@ function isOf(pod: PodFacts, key: NamespacedName): boolean {
   return vmiKeyOfPod(pod).some((own) => keyOf(own) === keyOf(key));
 }
 
-/** Pressure, the drain taint, uncordoning; what begins or ends by them is carried on at once. */
+/** Pressure and the drain taint; what begins by them is carried on at once. */
 async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (told.pointers.length === 0) return NOTHING;
   const world = await observeNodes(told, observerOf(deps));
   const begun = await runReconcilers(OF_NODES, world, deps);
-  const takenBack = endedBy(world.nodes, world.evacuations, deps.settings);
-  return sum([begun, await carryOn(world, begun, deps), await eachVmi(takenBack, deps)]);
+  return sum([begun, await carryOn(world, begun, deps)]);
 }
 
 /** VMs for which a look at many has begun something. */

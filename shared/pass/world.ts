@@ -8,7 +8,7 @@ import type { AnnotationWorld } from "../policy/annotations/descheduler-annotati
 import type { BudgetWorld } from "../policy/budget/budget.ts";
 import type { EvacuationWorld } from "../policy/evacuation/world.ts";
 import type { DisruptionWorld } from "../policy/guard/disruption.ts";
-import type { Domain, PressureWorld } from "../policy/pressure/pressure.ts";
+import type { PressureWorld } from "../policy/pressure/pressure.ts";
 import type { ShieldWorld } from "../policy/shield/shield.ts";
 import type { Settings } from "../policy/settings.ts";
 
@@ -45,12 +45,4 @@ export type Pointer =
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
   /** A kubelet has begun to end this pod; the API does not show it yet. */
-  | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string }
-  /** Only a node agent sees that the guest of this VMI is being shut down. */
-  | {
-      readonly kind: "Domain";
-      readonly namespace: string;
-      readonly name: string;
-      readonly uid: string;
-      readonly domain: Domain;
-    };
+  | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };

@@ -4,8 +4,8 @@
  * Owns: the closed list. Every action carries what was observed: `act` performs it only if that still holds, and to perform
  * it twice is the same as once. Does not own: the requests they become (shared/cluster).
  */
-import type { Cause, Urgency } from "./cause.ts";
-import type { Condition } from "./configuration-status.ts";
+import type { Urgency } from "./cause.ts";
+import type { ConfigurationObserved } from "./configuration-status.ts";
 import type {
   BudgetFacts,
   EvacuationFacts,
@@ -16,9 +16,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "./facts.ts";
-import type { BLIND_EVICTIONS, MISSED_TICKS } from "./counters.ts";
 import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
-import type { EndPhase } from "./evacuation/phase.ts";
 
 export type Action =
   /**
@@ -35,10 +33,6 @@ export type Action =
   /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Count an end, after the write of the final phase: at most once. */
-  | { readonly verb: "Count"; readonly cause: Cause; readonly outcome: EndPhase }
-  /** Count a tick that has not reached the cluster, or an eviction that was answered without the facts. */
-  | { readonly verb: "CountOne"; readonly counter: typeof MISSED_TICKS | typeof BLIND_EVICTIONS }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;
@@ -75,7 +69,7 @@ export type Action =
       readonly verb: "WriteConditions";
       readonly resourceVersion: string;
       readonly generation: number;
-      readonly conditions: readonly Condition[];
+      readonly conditions: ConfigurationObserved["conditions"];
     }
   | ({ readonly verb: "Event" } & Story);
 
@@ -92,11 +86,11 @@ export interface Plan {
   readonly again?: boolean;
 }
 
-/** Whether the chain goes on if this one fails: an Event or a count is not worth an evacuation. */
+/** Whether the chain goes on if this one fails: an Event is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   if (action.verb === "GrowBudget") return !action.required;
   if (action.verb === "Shield") return action.optional === true;
-  return action.verb === "Event" || action.verb === "Count";
+  return action.verb === "Event";
 }
 
 /** The reasons of Events, and the type of each. */
@@ -137,8 +131,6 @@ export interface Story {
   readonly message: string;
   /** An Event of the same reason and occasion is sent once. */
   readonly occasion: string;
-  /** The counter that grows when the Event is sent, which a request that is repeated every five seconds does once. */
-  readonly counter?: string;
 }
 
 /** A sentence about a VMI. */

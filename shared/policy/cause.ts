@@ -17,9 +17,8 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** Values of the label on an evacuating VMI, by which MigrationPolicies select it; one that is normal has none. */
-export const URGENCIES = ["normal", "firm", "urgent"] as const;
-export type Urgency = (typeof URGENCIES)[number];
+/** `urgent`: the label on an evacuating VMI, by which a MigrationPolicy selects it. */
+export type Urgency = "normal" | "urgent";
 
 /** `asksToEvict`: the pod is to go by an eviction request, which a budget can refuse; the others delete or kill. */
 export const CAUSE = {

@@ -4,11 +4,12 @@
  */
 import type { Action } from "./action.ts";
 import type { CredentialVerdict } from "./credential.ts";
+import { secondsSince } from "./time.ts";
 import type { Comparison } from "./webhooks/compare.ts";
 
 /** As Kubernetes' metav1.Condition has it. */
 export interface Condition {
-  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled";
+  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
@@ -58,7 +59,8 @@ export function reportConditions(
   now: Date,
 ): readonly Action[] {
   const verdicts = [ready, permitted, credentialsValid].map((judge) => judge(findings));
-  const conditions = [...verdicts, webhookCalled(observed, findings)].map((one) => conditionOf(one, observed, now));
+  const ofReviews = [webhookCalled(observed, findings), reviewsDecided(observed, now)];
+  const conditions = [...verdicts, ...ofReviews].map((one) => conditionOf(one, observed, now));
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
   const { resourceVersion, generation } = observed;
   return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
@@ -108,6 +110,46 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   }
   const message = ["No function that scans this cluster has been asked about an eviction yet", ...remarks].join("; ");
   return { type, status: "Unknown", reason: "NotObserved", message };
+}
+
+/** An eviction that was answered without the facts counts for so long: between two full scans. */
+const UNDECIDED_SECONDS = 600;
+/** Its time is written anew no more often than that. */
+const RENEWED_SECONDS = 60;
+
+export function isUndecided(observed: Pick<ConfigurationObserved, "conditions"> | undefined): boolean {
+  return undecidedOf(observed) !== undefined;
+}
+
+function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undefined) {
+  return observed?.conditions.find(({ type, status }) => type === "ReviewsDecided" && status === "False");
+}
+
+/** Of full scans: it is True again where none has been left undecided since the last one. */
+function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
+  const type = "ReviewsDecided";
+  const seen = undecidedOf(observed);
+  if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < UNDECIDED_SECONDS) {
+    return { type, status: "False", reason: seen.reason, message: seen.message };
+  }
+  return {
+    type,
+    status: "True",
+    reason: "Decided",
+    message: "No eviction is known that was answered without the facts",
+  };
+}
+
+/** Of the review itself: its time stands in `lastTransitionTime`, that of the last one. */
+export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
+  const seen = undecidedOf(observed);
+  if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < RENEWED_SECONDS) return [];
+  const message = `An eviction was answered without the facts: ${why}`;
+  const verdict = { type: "ReviewsDecided", status: "False", reason: "Undecided", message } as const;
+  const { resourceVersion, generation } = observed;
+  const others = observed.conditions.filter(({ type }) => type !== verdict.type);
+  const conditions = [...others, conditionOf(verdict, { ...observed, conditions: others }, now)];
+  return [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
 }
 
 function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Date): Condition {

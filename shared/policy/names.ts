@@ -102,5 +102,3 @@ export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
 /** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
 export const DESCHEDULING = "lifeboat-descheduling";
-/** How evacuations ended, and what descheduling has requested, counted. */
-export const COUNTERS_CONFIG_MAP = "lifeboat-counters";

@@ -1,6 +1,6 @@
 /** Cancelling, by the Evacuation's intent. */
-import { afterEach, describe, expect, test } from "vitest";
-import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
+import { afterEach, expect, test } from "vitest";
+import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { ALONE, closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
@@ -54,42 +54,4 @@ test("beside KubeVirt's webhook the drain's next request begins a new one, which
     .poll(retry)
     .toMatchObject([{}, { spec: { requestedBy: "kubernetes-admin", inherited: { attempts: 0 } } }]);
   expect(answers.join("\n")).toMatch(/was withdrawn.*KubeVirt/);
-});
-
-const cordon = (name: string, unschedulable: boolean) =>
-  stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { unschedulable } } });
-
-describe("evacuation.withdrawOnUncordon", () => {
-  test("uncordoning withdraws what waits, KubeVirt's pending migration with it; what moves goes on", async () => {
-    stage = await startStage({ configuration: { evacuation: { withdrawOnUncordon: true } } });
-    stage.sandbox.migrations.configure({ seconds: 5 });
-    const moving = await createVm(stage, "moving", { node: "node01" });
-    await cordon("node01", true);
-    await moving.evict();
-    await moving.until("migrating", ({ status }) => status?.migrationState?.targetNode !== undefined);
-    await closeQueue(stage.client);
-    const waiting = await createVm(stage, "waiting", { node: moving.node });
-    await cordon(waiting.node, true);
-    await waiting.evict();
-    await expect.poll(waiting.phases).toEqual(["Migrating"]);
-    await cordon(waiting.node, false);
-    await stage.reconcile();
-    await expect.poll(waiting.evacuations).toMatchObject([{ status: { reason: "UncordonWithdrawn" } }]);
-    await waiting.untilUnmarked();
-    // KubeVirt's evacuation controller has nothing to act on any more.
-    await expect.poll(async () => (await waiting.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
-    await moving.untilMoved();
-  });
-
-  test("off by default", async () => {
-    stage = await startStage();
-    const vm = await createVm(stage, "drained", { node: "node01" });
-    await closeQueue(stage.client);
-    await cordon(vm.node, true);
-    await vm.evict();
-    await expect.poll(vm.phases).toEqual(["Migrating"]);
-    await cordon(vm.node, false);
-    await stage.reconcile();
-    expect(await vm.phases()).toEqual(["Migrating"]);
-  });
 });

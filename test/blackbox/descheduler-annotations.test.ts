@@ -15,10 +15,9 @@ const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const SUPPORT = ["optional/descheduler-support/descheduler-support.yaml"];
 const QUICK = { backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
 
-function configurationOf(annotations: "Enabled" | "Auto", evacuation: Readonly<Record<string, number>> = {}) {
+function configurationOf(evacuation: Readonly<Record<string, number>> = {}) {
   return {
     featureGates: { DeschedulerSupport: true },
-    reconcilers: { annotations },
     evacuation: { ...QUICK, ...evacuation },
   };
 }
@@ -41,7 +40,7 @@ const QUIET = ["only"];
 const GOING = ["only", "in progress: true"];
 
 async function start(evacuation: Readonly<Record<string, number>>, options: SimulatedStageOptions): Promise<void> {
-  const configuration = configurationOf("Enabled", evacuation);
+  const configuration = configurationOf(evacuation);
   stage = await startSimulatedStage({ configuration, optional: SUPPORT, ...options });
 }
 
@@ -50,7 +49,7 @@ describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
     stage = await startSimulatedStage({ optional: SUPPORT });
     const { node } = await createVm(stage, "old");
     expect(await said("old")).toEqual({ [node]: [] });
-    await stage.configure({ featureGates: { DeschedulerSupport: true }, reconcilers: { annotations: "Enabled" } });
+    await stage.configure(configurationOf());
     await stage.reconcile();
     expect(await said("old")).toEqual({ [node]: QUIET });
     const fresh = await createVm(stage, "new");
@@ -98,10 +97,10 @@ describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
   });
 });
 
-describe("beside KubeVirt's own, with Auto", () => {
+describe("beside KubeVirt's own", () => {
   test("each says it once, nothing is left after the move, and both are at rest", async () => {
     stage = await startStage({
-      configuration: configurationOf("Auto", { adoptSeconds: 0.3 }),
+      configuration: configurationOf({ adoptSeconds: 0.3 }),
       optional: SUPPORT,
       deschedulerAnnotations: true,
       migrationSeconds: 4,
@@ -121,7 +120,7 @@ describe("beside KubeVirt's own, with Auto", () => {
   });
 
   test("without the permission VMs move as ever, and what KubeVirt has left on a pod that has ended keeps no label", async () => {
-    stage = await startStage({ configuration: configurationOf("Auto"), deschedulerAnnotations: true });
+    stage = await startStage({ configuration: configurationOf(), deschedulerAnnotations: true });
     const vm = await createVm(stage, "forbidden");
     const { node } = vm;
     await vm.evict();

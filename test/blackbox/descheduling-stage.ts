@@ -16,7 +16,6 @@ export function startDeschedulingStage(options: StageOptions = {}): Promise<Stag
     ...options,
     configuration: {
       featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
-      reconcilers: { annotations: "Enabled" },
       evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0 },
       ...options.configuration,
     },

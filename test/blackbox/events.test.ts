@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { asNode } from "../../infra/sandbox/actors/kubelet.ts";
 import { createKubeletRecorder } from "../../infra/sandbox/actors/kubelet-events.ts";
-import { nodes, type Pod, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
-import { closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { type Pod, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
+import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 
 let stage: Stage;
@@ -67,19 +67,4 @@ test("node pressure, and the kubelet begins to kill: the VM is moved", async () 
   });
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "NodePressure" } }]);
   await vm.untilMoved();
-});
-
-test("an uncordoned node: what a drain of it asked for is withdrawn", async () => {
-  await stage.configure({ evacuation: { withdrawOnUncordon: true } });
-  // Reads the configuration anew.
-  await stage.reconcile();
-  await closeQueue(stage.client);
-  const vm = await createVm(stage, "uncordoned");
-  const cordon = (unschedulable: boolean) =>
-    stage.client.patch(nodes, { name: vm.node }, { type: "merge", body: { spec: { unschedulable } } });
-  await cordon(true);
-  await vm.evict();
-  await expect.poll(vm.phases).toEqual(["Migrating"]);
-  await cordon(false);
-  await expect.poll(vm.phases).toEqual(["Withdrawn"]);
 });

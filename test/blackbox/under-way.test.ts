@@ -48,7 +48,7 @@ test("a VM that is sent to another cluster is waited for, and moved once that ha
 });
 
 test("… nor shut down, if only such a migration can move it", async () => {
-  stage = await startStage({ configuration: { reconcilers: { budget: "Disabled" } } });
+  stage = await startStage({ configuration: { disruptionBudgets: "Never" } });
   const vm = await createVm(stage, "disks", { evictionStrategy: "LiveMigrateIfPossible", migratable: false });
   await begin(vm.name, { sendTo });
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);

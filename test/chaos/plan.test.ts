@@ -76,7 +76,6 @@ const ALWAYS: Readonly<Record<string, (plan: Plan) => boolean>> = {
   "it happens to VMs that there are": ({ moments, vms }) => moments.every((moment) => !("vm" in moment) || vms.some(({ name }) => name === moment.vm)),
   "nothing but descheduling moves a VM off the retired node": ({ moments }) => !moments.some((moment) => moment.does === "evacuate" && moment.vm.startsWith("retired")),
   "a taint that comes and goes does so several times": (plan) => !plan.faults.includes("NoExecuteTaintComesAndGoes") || plan.moments.filter(({ does }) => does === "taint for a while").length > 1,
-  "uncordoning withdraws by that fault only": ({ configuration, faults }) => JSON.stringify(configuration).includes('"withdrawOnUncordon":true') === faults.includes("DrainTakenBack"),
   "several Workers by that fault only, and two replicas at least": ({ workers, faults, form }) => workers.length > 1 === (faults.includes("SeveralWorkers") || form === "InCluster"),
   "what only the in-cluster form has happens there": ({ form, faults }) => form === "InCluster" || !faults.some((name) => rowOf(name).inCluster),
   "a certificate ends by that fault only": ({ certificateSeconds, faults }) => faults.includes("CertificateEnds") === (certificateSeconds !== undefined),

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { podDisruptionBudgets, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, namespaces, podDisruptionBudgets, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
 import { manifestsIn } from "../../infra/cli/install/manifests.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
@@ -30,7 +30,11 @@ const Conditions = z.object({
 
 test("from nothing to the first evacuated VM; a second time changes nothing", async () => {
   const { client } = stage.sandbox;
+  const counters = { namespace: "lifeboat-system", name: "lifeboat-counters" };
+  await client.create(namespaces, { metadata: { name: counters.namespace } });
+  await client.create(configMaps, { metadata: counters });
   const first = await install("--with guard,migration-policy");
+  expect(await client.get(configMaps, counters)).toBeUndefined();
   expect({ code: first.code, err: first.err }).toEqual({
     code: 0,
     err: expect.arrayContaining(["√ the Worker can work in this cluster", "√ the Worker has looked at every VM"]),

@@ -67,7 +67,6 @@ describe("a read", () => {
     ["KubeVirt",                 () => cluster.getKubeVirt(),                             "/apis/kubevirt.io/v1/kubevirts"],
     ["the configuration",        () => cluster.getConfiguration().catch(() => undefined), "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat"],
     ["webhooks",                 () => cluster.getWebhooks("lifeboat-guard").catch(() => undefined), "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/lifeboat-guard"],
-    ["the counters",             () => cluster.getCounters().catch(() => undefined),      "/api/v1/namespaces/lifeboat-system/configmaps/lifeboat-counters"],
   ])("%s", async (_, ask, expected) => {
     const { path, query } = await requestOf(ask);
     expect(query.size === 0 ? path : `${path}?${query.toString()}`).toBe(expected);
@@ -87,7 +86,6 @@ describe("an action is KubeVirt's own where it changes a VMI, and ours everywher
     [{ verb: "CreateEvacuation", evacuation: newborn() },                         undefined],
     [{ verb: "WriteStatus", evacuation: newborn(), status },                      undefined],
     [{ verb: "DeleteEvacuation", evacuation: evacuation() },                      undefined],
-    [{ verb: "Count", cause: "ApiEviction", outcome: "Moved" },                   undefined],
     [{ verb: "CreateMigration", vmi: vmi(), name: "m", evacuation: NAMED },       undefined],
     [{ verb: "AdoptMigration", migration: migration(), evacuation: NAMED },       undefined],
     [{ verb: "DeleteMigration", migration: migration() },                         undefined],

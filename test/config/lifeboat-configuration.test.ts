@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { defaultConfiguration, parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 
 const SECONDS = "expected seconds, from 0 to 604800";
-const MODE = "expected one of Auto, Enabled, Disabled";
+const MODE = "expected one of Auto, Always, Never";
 
 test("absent keys take the defaults of the settings", () => {
   const { featureGates: _, ...defaults } = defaultConfiguration();
@@ -15,7 +15,7 @@ test("absent keys take the defaults of the settings", () => {
 test.each([
   ["gates",                        { featureGates: { DeschedulerSupport: true, EvictionsInBackground: false } }],
   ["marking",                      { marking: "Impersonate" }],
-  ["one key of a section",         { reconcilers: { evacuation: false } }],
+  ["one key of a section",         { evacuation: { maxAttempts: 2 } }],
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
   ["deadlines",                    { guard: { deadlineSeconds: { Preemption: 1.5 } } }],
   ["an interval",                  { descheduling: { intervalSeconds: 300 } }],
@@ -32,12 +32,9 @@ describe("a wrong value: which key, and what was expected", () => {
     ["featureGates.DeschedulerSupport",           { featureGates: { DeschedulerSupport: "yes" } },        "expected true or false"],
     ["featureGates.deschedulerSupport",           { featureGates: { deschedulerSupport: true } },         "unknown key"],
     ["marking",                                   { marking: "auto" },                                    "expected one of Auto, Impersonate, Evict"],
-    ["reconcilers",                               { reconcilers: true },                                  "expected object"],
-    ["reconcilers.evacuation",                    { reconcilers: { evacuation: "Auto" } },                "expected true or false"],
-    ["reconcilers.annotations",                   { reconcilers: { annotations: true } },                 MODE],
-    ["reconcilers.budget",                        { reconcilers: { budget: "On" } },                      MODE],
-    ["reconcilers.disruption",                    { reconcilers: { disruption: null } },                  "expected true or false"],
-    ["reconcilers.pressure",                      { reconcilers: { pressure: 0 } },                       "expected true or false"],
+    ["disruptionBudgets",                         { disruptionBudgets: true },                            MODE],
+    ["disruptionBudgets",                         { disruptionBudgets: "On" },                            MODE],
+    ["evacuation",                                { evacuation: true },                                   "expected object"],
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 0 } },                     "expected 1 or more"],
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 2.5 } },                   "expected a whole number"],
     ["evacuation.backoffSeconds",                 { evacuation: { backoffSeconds: -1 } },                 SECONDS],

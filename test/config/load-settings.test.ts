@@ -125,8 +125,8 @@ test.each<[string, object, boolean, boolean, number]>([
   ["both are there",                      GUARDED,                                             true,  true,  4],
   ["neither is there, or may be read",    GUARDED,                                             false, false, 4],
   ["the guard is off: nothing to ask",    {},                                                  true,  false, 2],
-  ["budgets are wanted: nothing to ask",  { ...GUARDED, reconcilers: { budget: "Enabled" } },  true,  false, 2],
-  ["none are wanted: nothing to ask",     { ...GUARDED, reconcilers: { budget: "Disabled" } }, true,  false, 2],
+  ["budgets are wanted: nothing to ask",  { ...GUARDED, disruptionBudgets: "Always" },  true,  false, 2],
+  ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true,  false, 2],
 ])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
   fake.configure(spec);
   if (isCovering) cover();

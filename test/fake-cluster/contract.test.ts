@@ -68,9 +68,6 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const [pod] = await cluster.listLaunchers("All");
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
-  await act({ verb: "Count", cause: "ApiEviction", outcome: "Moved" });
-  await cluster.countRequests(new Map([["descheduling.vms.PodLifeTime.Evicted", 2]]));
-  answers.push(await cluster.getCounters());
 
   const lease = await cluster.getDeschedulingLease();
   const taken = await cluster.takeDeschedulingLease(lease, NOW);

@@ -8,7 +8,6 @@ import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
 import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
-import { counterKey } from "../../shared/policy/counters.ts";
 import { isNameless, withRequester } from "../../shared/policy/evacuation/identity.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import {
@@ -38,7 +37,6 @@ export class FakeCluster {
   readonly migrations = new Shelf<MigrationFacts>(() => this.#next());
   readonly budgets = new Shelf<BudgetFacts>(() => this.#next());
   readonly story: Story[] = [];
-  readonly counters: Record<string, string> = {};
   /** By VMI uid. */
   readonly refusals = new Map<string, Refusal>();
   readonly webhooks = new Map<string, WebhookFacts[]>();
@@ -96,10 +94,6 @@ export class FakeCluster {
         });
       case "DeleteEvacuation":
         return this.evacuations.remove(action.evacuation);
-      case "Count":
-        return this.addToCounters(new Map([[counterKey(action.cause, action.outcome), 1]]));
-      case "CountOne":
-        return this.addToCounters(new Map([[action.counter, 1]]));
       case "CreateMigration":
         return this.#createMigration(action);
       case "AdoptMigration":
@@ -175,11 +169,6 @@ export class FakeCluster {
     );
   }
 
-  addToCounters(growth: ReadonlyMap<string, number>): ActResult {
-    for (const [key, by] of growth) this.counters[key] = String(by + Number(this.counters[key] ?? 0));
-    return "Done";
-  }
-
   /** KubeVirt's admission allows one unfinished migration a VMI. */
   #createMigration({ vmi, name, evacuation }: Write<"CreateMigration">): ActResult {
     const { namespace } = vmi;
@@ -238,7 +227,7 @@ export class FakeCluster {
   #tell(story: Story): ActResult {
     if (this.story.some((told) => occasionOf(told) === occasionOf(story))) return "Done";
     this.story.push(story);
-    return story.counter === undefined ? "Done" : this.addToCounters(new Map([[story.counter, 1]]));
+    return "Done";
   }
 }
 

@@ -22,7 +22,7 @@ const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const IN_PROGRESS = `Evacuation in progress: ${TRIGGERED}`;
 const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
 const UNDER_WAY: CannedAnswers = { vmi: json(CANNED_MARKED), evacuations: list(CANNED_EVACUATION) };
-const UNBUDGETED: CannedAnswers = { configuration: configured({ reconcilers: { budget: "Disabled" } }) };
+const UNBUDGETED: CannedAnswers = { configuration: configured({ disruptionBudgets: "Never" }) };
 
 /** What follows an answer of ours is left waiting at its first question. */
 const FOLLOWING = { event: neverAnswering, list: neverAnswering };

@@ -17,7 +17,7 @@ beforeEach(() => use(vmi()));
 
 function use(web: VmiFacts): void {
   fake = new FakeCluster();
-  fake.configure({ reconcilers: { evacuation: false, budget: "Disabled" } });
+  fake.configure({ disruptionBudgets: "Never" });
   fake.pods.put(pod());
   fake.vmis.put(web);
 }
@@ -28,7 +28,7 @@ const story = () => fake.story.map(({ reason }) => reason);
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
   const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];
-  return structuredClone([...objects, fake.story, fake.counters]);
+  return structuredClone([...objects, fake.story]);
 };
 
 async function evict(review: unknown = evictionOf(POD), before?: (request: string) => unknown) {
@@ -121,7 +121,7 @@ describe("what is not to be moved is not marked", () => {
 });
 
 const pinning = () => fake.change(WEB, { liveMigratable: MOBILITY.pinned });
-const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: {} }));
+const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: { "another-pod": NODE } }));
 
 describe("between read and write, the VMI", () => {
   const message = 'Eviction request for target Pod: VMI "apps/web" is on node "node02"';

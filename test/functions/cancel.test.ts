@@ -12,7 +12,7 @@ const NOT_EVACUATING = { result: "NotEvacuating" };
 let fake: FakeCluster;
 beforeEach(() => {
   fake = new FakeCluster();
-  fake.configure({ reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 3600 } });
+  fake.configure({ disruptionBudgets: "Never", evacuation: { adoptSeconds: 3600 } });
   fake.nodes.put(node());
   fake.pods.put(pod());
   fake.vmis.put(marked());

@@ -93,7 +93,7 @@ describe("an evacuation under way", () => {
 
 function guarded(): FakeCluster {
   const fake = withVm();
-  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true }, reconcilers: { budget: "Disabled" } });
+  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true }, disruptionBudgets: "Never" });
   fake.nodes.put(node());
   fake.pods.put(PREEMPTED);
   return fake;

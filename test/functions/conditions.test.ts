@@ -43,6 +43,7 @@ test("a valid one is in force and permitted", async () => {
       condition("Permitted", "True", "Granted"),
       condition("CredentialsValid", "True", "Valid"),
       condition("WebhookCalled", "Unknown", "NotObserved"),
+      condition("ReviewsDecided", "True", "Decided"),
     ],
   });
 });

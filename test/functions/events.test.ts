@@ -22,7 +22,7 @@ const OTHER = event("vmi.changed", { namespace: "apps", name: "other", uid: "uid
 const LAUNCHER = event("pod.disrupted", { ...POD, uid: CANNED_POD.metadata.uid });
 const NODE = event("node.changed", { name: "node01" });
 
-const WITHOUT_BUDGETS = configured({ reconcilers: { budget: "Disabled" } });
+const WITHOUT_BUDGETS = configured({ disruptionBudgets: "Never" });
 
 async function deliver(answers: CannedAnswers, ...events: readonly object[]) {
   const server = await startForTest({ configuration: WITHOUT_BUDGETS, ...answers });

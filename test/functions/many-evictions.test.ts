@@ -16,7 +16,7 @@ const pods: Key[] = [];
 const requests: string[] = [];
 beforeAll(async () => {
   cluster = await startTestCluster();
-  await cluster.configure({ reconcilers: { budget: "Disabled" } });
+  await cluster.configure({ disruptionBudgets: "Never" });
   for (let i = 0; i < COUNT; i++) pods.push(await cluster.createVm({ name: `vm-${i}`, strategy: "LiveMigrate" }));
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request, _, url) => {
     requests.push(`${request}${url.search}`);

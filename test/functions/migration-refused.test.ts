@@ -8,7 +8,7 @@ import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 let cluster: TestCluster;
 beforeEach(async () => {
   cluster = await startTestCluster();
-  await cluster.configure({ reconcilers: { budget: "Disabled" }, evacuation: { maxAttempts: 2, adoptSeconds: 0 } });
+  await cluster.configure({ disruptionBudgets: "Never", evacuation: { maxAttempts: 2, adoptSeconds: 0 } });
 });
 afterEach(() => cluster.stop());
 

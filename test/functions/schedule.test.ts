@@ -22,7 +22,7 @@ describe("a cluster with VMs", () => {
   let doors: Doors;
   beforeAll(async () => {
     cluster = await startTestCluster();
-    await cluster.configure({ reconcilers: { budget: "Enabled" }, evacuation: { adoptSeconds: 0 } });
+    await cluster.configure({ disruptionBudgets: "Always", evacuation: { adoptSeconds: 0 } });
     doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
     await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
     await cluster.createVm({ name: "batch", strategy: "None" });
@@ -92,7 +92,7 @@ describe("a full scan that takes longer than it may", () => {
   let cluster: TestCluster;
   beforeAll(async () => {
     cluster = await startTestCluster();
-    await cluster.configure({ reconcilers: { budget: "Enabled" } });
+    await cluster.configure({ disruptionBudgets: "Always" });
     for (let i = 0; i < VMS; i++) await cluster.createVm({ name: `vm-${i}`, strategy: "LiveMigrate" });
   });
   afterAll(() => cluster.stop());
@@ -141,10 +141,10 @@ const oneBudget: stub.Behaviour = (response, request) =>
 
 // prettier-ignore
 test.each<[string, string, readonly string[]]>([
-  ["are made",     "Enabled",  [BUDGETS, EVACUATIONS]],
-  ["are not made", "Disabled", [EVACUATIONS]],
-])("an idle tick where budgets %s, once the settings are known", async (_, budget, expected) => {
-  const configuration = configured({ reconcilers: { budget } });
+  ["are made",     "Always",   [BUDGETS, EVACUATIONS]],
+  ["are not made", "Never",    [EVACUATIONS]],
+])("an idle tick where budgets %s, once the settings are known", async (_, disruptionBudgets, expected) => {
+  const configuration = configured({ disruptionBudgets });
   const [server, doors] = await openCanned({ configuration, list: oneBudget });
   await doors.tick(SMALL);
   const before = server.requests.length;

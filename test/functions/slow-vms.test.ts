@@ -22,7 +22,7 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `vm-${i
 /** VMs that are to leave their node; requests for those of the first namespace get no answer. */
 function given(slow: number, quick: number) {
   const fake = new FakeCluster();
-  fake.configure({ reconcilers: { budget: "Disabled" } });
+  fake.configure({ disruptionBudgets: "Never" });
   const keys = [
     ...names(slow).map((name) => ({ namespace: SLOW, name })),
     ...names(quick).map((name) => ({ namespace: QUICK, name })),

@@ -12,8 +12,6 @@ import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/conf
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
 import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
-import { requestCountsOf } from "../../shared/descheduling/cycle/request-counts.ts";
-import { countsOf } from "../../shared/policy/counters.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";
 import { almostText, mutated } from "../generators/json.ts";
 import { configuration, edgeConfiguration } from "../generators/settings.ts";
@@ -93,13 +91,6 @@ export const CONFIG_PROPERTIES: readonly Property[] = [
     async (text) => expectParsed(await parseDeschedulerPolicy(text), "policy.yaml"),
     BOTH,
   ),
-  property("what is kept in the cluster: counters", fc.string(), (text) => {
-    const key = "descheduling.vms.PodLifeTime.Evicted";
-    const requests = requestCountsOf({ [key]: text, [text]: "1", [`${key}.${text}`]: text });
-    const counts = countsOf({ "Preemption.Moved": text }).evacuations;
-    for (const { count } of [...counts, ...requests])
-      expect(Number.isInteger(count) && count >= 0, "a count that is no number");
-  }),
   property(
     "a quantity",
     fc.oneof(fc.string(), fc.stringMatching(/^[+-]?[0-9.]{1,400}([eE][+-]?[0-9]{1,4})?[a-zA-Z]{0,2}$/)),

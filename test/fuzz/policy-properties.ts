@@ -69,7 +69,7 @@ const PLANS: readonly (readonly [name: string, plan: (w: World) => Plan, reaches
     "evacuations",
     planEvacuations,
     ["CreateEvacuation", "GrowBudget", "Mark", "Unmark", "CreateMigration", "AdoptMigration", "DeleteMigration"].concat(
-      ["Count", "Event"],
+      ["Event"],
       ACTIVE_PHASES,
       END_PHASES,
     ),

@@ -7,7 +7,7 @@ import * as fc from "fast-check";
 import { load } from "js-yaml";
 import * as z from "zod/mini";
 import * as names from "../../shared/policy/names.ts";
-import { asJson, bending, isObject, type Json, type JsonObject, mutated, mutatedText, oddString } from "./json.ts";
+import { asJson, bending, isObject, type Json, type JsonObject, mutated, mutatedText } from "./json.ts";
 import * as raw from "./objects.ts";
 import * as vms from "./vms.ts";
 import { configuration, edgeConfiguration, kubevirt } from "./settings.ts";
@@ -52,14 +52,7 @@ function configMap(name: string, key: string, value: fc.Arbitrary<string>): fc.A
     .map((text) => (text === undefined ? [] : [raw.object("ConfigMap", metadata, { data: { [key]: text } })]));
 }
 
-const configMaps = fc.tuple(
-  configMap(names.DESCHEDULER_CONFIG_MAP, names.DESCHEDULER_KEY, policyText),
-  configMap(
-    names.COUNTERS_CONFIG_MAP,
-    "ApiEviction.Moved",
-    fc.oneof(fc.constantFrom("1", String(2 ** 53 - 1)), oddString),
-  ),
-);
+const configMaps = fc.tuple(configMap(names.DESCHEDULER_CONFIG_MAP, names.DESCHEDULER_KEY, policyText));
 
 function each<T>(of: readonly T[], make: (one: T, name: string) => readonly JsonObject[]): readonly JsonObject[] {
   return of.flatMap((one, i) => make(one, VMS[i] ?? `vm-${i}`));

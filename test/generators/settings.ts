@@ -27,7 +27,6 @@ const wordOf = (...words: readonly string[]): Values => [
   fc.constantFrom(...words),
   fc.constantFrom(true, words.join("")),
 ];
-const mode = wordOf("Auto", "Enabled", "Disabled");
 const count = (least: number): Values => [
   fc.oneof(
     fc.constantFrom(least, 5),
@@ -39,11 +38,7 @@ const count = (least: number): Values => [
 const KEYS: Readonly<Record<string, Values>> = {
   ...Object.fromEntries(FEATURE_GATES.map((gate) => [`featureGates.${gate}`, flag])),
   marking: wordOf("Impersonate", "Evict", "Auto"),
-  "reconcilers.evacuation": flag,
-  "reconcilers.budget": mode,
-  "reconcilers.annotations": mode,
-  "reconcilers.disruption": flag,
-  "reconcilers.pressure": flag,
+  disruptionBudgets: wordOf("Auto", "Always", "Never"),
   "evacuation.maxAttempts": count(1),
   "evacuation.backoffSeconds": seconds,
   "evacuation.maxBackoffSeconds": seconds,
@@ -51,7 +46,6 @@ const KEYS: Readonly<Record<string, Values>> = {
   "evacuation.stuckSeconds": seconds,
   "evacuation.cooldownSeconds": seconds,
   "evacuation.historySeconds": seconds,
-  "evacuation.withdrawOnUncordon": flag,
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,
   "guard.deadlineSeconds.NodeTermination": seconds,

@@ -108,11 +108,6 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
     };
   });
 
-const domain = fc.record({
-  status: often("Running", "Paused", "Shutoff", "", "x"),
-  gracefulShutdown: often(true, false),
-});
-
 function residentsOn(node: string, { pods, vmis }: ClusterFacts) {
   return pods.filter(isLauncher).flatMap((pod) => {
     const vmi = vmis.find(({ name }) => name === vmiNameOf(pod));
@@ -123,13 +118,12 @@ function residentsOn(node: string, { pods, vmis }: ClusterFacts) {
 export const pressureWorld: fc.Arbitrary<PressureWorld> = fc
   .record({
     facts,
-    domain,
     ending: fc.constantFrom(0, 0, 1, 2),
     settings: gated,
     now,
     freeMemory: fc.constantFrom(0, 1e9, 2 ** 40),
   })
-  .map(({ facts: found, domain: seen, ending, freeMemory, ...rest }) => {
+  .map(({ facts: found, ending, freeMemory, ...rest }) => {
     const pressed = found.nodes.filter(({ pressures }) => pressures.length > 0);
     const residents = found.nodes.flatMap(({ name }) => residentsOn(name, found));
     return {
@@ -140,7 +134,7 @@ export const pressureWorld: fc.Arbitrary<PressureWorld> = fc
         evacuations: found.evacuations.filter(({ status }) => status.sourceNode === node.name),
       })),
       takers: found.nodes.filter(({ pressures }) => pressures.length === 0).map((node) => ({ node, freeMemory })),
-      signals: residents.slice(0, ending).map(({ vmi, pod }) => ({ vmi, pod, domain: seen, by: "kubelet" })),
+      signals: residents.slice(0, ending).map(({ vmi, pod }) => ({ vmi, pod, by: "kubelet" })),
       evacuations: found.evacuations,
     };
   });

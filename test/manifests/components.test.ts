@@ -42,10 +42,7 @@ describe("the README's kustomization", () => {
   });
 
   test("takes the relay and every component, and no two of them have the same object", () => {
-    // The other policies for migrations are instead of the first ones.
-    const parts = names
-      .filter((name) => name !== "migration-policy-tuning")
-      .map((name) => `infra/kubernetes/optional/${name}`);
+    const parts = names.map((name) => `infra/kubernetes/optional/${name}`);
     const observed = globSync("infra/observability/{,*/}kustomization.yaml", { cwd: root }).map((path) =>
       dirname(path),
     );

@@ -10,7 +10,7 @@ import * as names from "../../shared/policy/names.ts";
 import { OVER } from "../../shared/policy/shield/shield.ts";
 import type { Answer } from "../functions/support/doors.ts";
 import { NAMESPACE, type Vmi } from "../functions/support/test-cluster.ts";
-import { COUNTERS, type Evacuation, evacuations, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
+import { type Evacuation, evacuations, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";
 
 export interface After extends Trial {
   readonly answer: Answer | undefined;
@@ -36,11 +36,6 @@ async function migrating({ cluster }: Trial): Promise<readonly string[]> {
 
 async function budgetSizes({ cluster }: Trial): Promise<readonly unknown[]> {
   return (await cluster.client.list(core.podDisruptionBudgets, NAMESPACE)).items.map(({ spec }) => spec?.minAvailable);
-}
-
-async function counted({ cluster }: Trial): Promise<number> {
-  const found = await cluster.client.get(core.configMaps, COUNTERS);
-  return Object.values(found?.data ?? {}).reduce((sum, count) => sum + Number(count), 0);
 }
 
 async function isThere({ cluster }: Trial, pod: core.Key): Promise<boolean> {
@@ -118,10 +113,6 @@ export const drainStopsIt: Consequence = async (after) => {
   const { code } = await after.cluster.client.raw({ method: "POST", path, body });
   return code === 201 && !(await isThere(after, POD));
 };
-
-export const notCounted: Consequence = async (after) => (await counted(after)) === 0;
-
-export const onlyFirstCounted: Consequence = async (after) => (await counted(after)) === 1;
 
 export const podStays: Consequence = async (after) => await isThere(after, POD);
 

@@ -14,9 +14,9 @@ import * as situations from "./situations.ts";
 import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
-const ALONE = { marking: "Impersonate", reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 0 } };
-const OFF = { reconcilers: { evacuation: false, budget: "Disabled" } };
-const BUDGETS = { reconcilers: { evacuation: false, budget: "Enabled" } };
+const ALONE = { marking: "Impersonate", disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
+const OFF = { disruptionBudgets: "Never" };
+const BUDGETS = { disruptionBudgets: "Always" };
 
 const SHIELDING = {
   ...OFF,
@@ -102,7 +102,7 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "adopt a migration": {
-    configuration: { reconcilers: { budget: "Disabled" } },
+    configuration: { disruptionBudgets: "Never" },
     given: async (trial) => {
       await drained(trial);
       await situations.createdMigration(trial);
@@ -178,15 +178,6 @@ export const DEEDS = steps({
   },
   "end an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
   "forget an evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
-  "count two evacuations": {
-    configuration: ALONE,
-    given: situations.moved,
-    done: async (trial) => {
-      await reconcile(trial);
-      await situations.moved(trial, SECOND.name);
-      return await reconcile(trial);
-    },
-  },
   "mark by eviction": {
     configuration: { ...OFF, marking: "Evict", featureGates: { PreemptionEvictionLiveMigration: true } },
     given: situations.preempted,
@@ -195,8 +186,8 @@ export const DEEDS = steps({
   },
   "annotate a pod": {
     configuration: {
+      ...ALONE,
       featureGates: { DeschedulerSupport: true },
-      reconcilers: { evacuation: false, budget: "Disabled", annotations: "Enabled" },
     },
     given: situations.createdVm,
     done: reconcile,

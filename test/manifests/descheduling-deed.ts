@@ -43,7 +43,7 @@ const POLICY_FILE = {
 export const deschedule = {
   configuration: {
     featureGates: { EvictionsInBackground: true },
-    reconcilers: { evacuation: false, budget: "Disabled" },
+    disruptionBudgets: "Never",
   },
   async given({ cluster: { client } }: Trial) {
     await createBareNode(client, "node02");

@@ -9,7 +9,7 @@ import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { CONFIGURATION } from "../../shared/policy/names.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
-import { COUNTERS, evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";
+import { evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";
 
 export const created =
   (strategy: string, status = {}) =>
@@ -183,7 +183,6 @@ export async function tidy(cluster: TestCluster): Promise<void> {
   for (const { metadata } of (await client.list(evacuations, NAMESPACE)).items)
     await lifeboat.delete(evacuations, metadata);
   await client.delete(webhookConfigurations, KUBEVIRT_WEBHOOKS);
-  await client.delete(core.configMaps, COUNTERS);
   await client.delete(lifeboatConfigurations, { name: CONFIGURATION });
   await tidyDescheduling(cluster);
   await client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: null } } });

@@ -28,7 +28,6 @@ export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde"
 /** A migration that is none of Lifeboat's. */
 export const PENDING = { namespace: NAMESPACE, name: "pending" };
 export const NODE = { name: "node01" };
-export const COUNTERS = { namespace: "lifeboat-system", name: "lifeboat-counters" };
 
 export interface Trial {
   readonly cluster: TestCluster;

@@ -8,14 +8,13 @@ import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../shar
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
 import { renderMetricsDocument } from "../../infra/tools/docs/metrics.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
-import { countsOf } from "../../shared/policy/counters.ts";
-import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
-import { evacuation, newborn } from "../policy/fixtures.ts";
+import { END_PHASES, type EndPhase } from "../../shared/policy/evacuation/phase.ts";
+import { endedEvacuation, evacuation, newborn, NOW, time } from "../policy/fixtures.ts";
 
 const KEPT = { expiresAt: undefined, rejected: false };
 
 function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
-  const seen = { counters: countsOf({}), evacuations: [], webhooks: [], ...tweak };
+  const seen = { evacuations: [], webhooks: [], undecided: false, isDescheduling: false, now: NOW, ...tweak };
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
@@ -26,18 +25,28 @@ function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
   return zeros ? samples : samples.filter((sample) => sample.at(-1) !== 0);
 }
 
+function endedAt(phase: EndPhase, seconds: number) {
+  return endedEvacuation(phase, { status: { completionTime: time(seconds) } });
+}
+
 describe("evacuations that have ended", () => {
-  test("are told by cause and outcome", () => {
-    const counters = countsOf({ "ApiEviction.Moved": "20", "DrainTaint.Withdrawn": "1", "Other.Moved": "3" });
-    expect(samplesOf("lifeboat_evacuations_total", { counters })).toEqual([
-      ["ApiEviction", "Moved", 20],
-      ["DrainTaint", "Withdrawn", 1],
+  test("in the last hour are told by cause and outcome", () => {
+    const evacuations = [
+      endedAt("Moved", -1),
+      endedAt("Moved", -3599),
+      endedAt("Moved", -3600),
+      endedAt("Withdrawn", 0),
+      evacuation(),
+    ];
+    expect(samplesOf("lifeboat_evacuations_ended_last_hour", { evacuations })).toEqual([
+      ["ApiEviction", "Moved", 2],
+      ["ApiEviction", "Withdrawn", 1],
     ]);
   });
 
   test("all there can be are there from the start, at zero", () => {
     const all = CAUSES.flatMap((cause) => END_PHASES.map((outcome) => [cause, outcome, 0]));
-    expect(samplesOf("lifeboat_evacuations_total", {}, true)).toEqual(all);
+    expect(samplesOf("lifeboat_evacuations_ended_last_hour", {}, true)).toEqual(all);
   });
 });
 
@@ -51,7 +60,7 @@ describe("evacuations in progress", () => {
   });
 
   test("of pods are those whose mark has been seen", () => {
-    expect(samplesOf("pod_evacuations_in_progress", { evacuations, requests: [] })).toEqual([[2]]);
+    expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
   });
 });
 
@@ -89,16 +98,6 @@ describe("evacuations that do not go on", () => {
 });
 
 describe("descheduling", () => {
-  const one = { plugin: "PodLifeTime", profile: 'the "first"', result: "Background", count: 4 } as const;
-
-  test("what was requested", () => {
-    const requests = [one, { ...one, result: "Refused", count: 1 }] as const;
-    expect(samplesOf("pod_evacuations_total", { requests })).toEqual([
-      ["PodLifeTime", 'the "first"', "background", 4],
-      ["PodLifeTime", 'the "first"', "refused", 1],
-    ]);
-  });
-
   test("where there is none, there are no such families", () => {
     expect(rendered()).not.toContain("pod_evacuations");
   });
@@ -147,7 +146,7 @@ describe("the table of families", () => {
   const all = rendered(
     {
       evacuations: [newborn()],
-      requests: [{ plugin: "s", profile: "p", result: "Evicted", count: 1 }],
+      isDescheduling: true,
       webhooks: [{ door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
     },
     { expiresAt: new Date(0), rejected: false },

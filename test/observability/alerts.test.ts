@@ -1,7 +1,5 @@
 /** Each alert's situation, brought about in a cluster: what the real exposition makes of it, and which alerts fire then. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { MISSED_TICKS } from "../../shared/policy/counters.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../functions/support/fake-doors.ts";
@@ -50,22 +48,16 @@ async function after(minutes: number, doors: FakeDoors, target: Labels = TARGET)
   return firing(recording, seconds());
 }
 
-async function missTick({ target }: FakeDoors): Promise<void> {
-  await target.connect(1).act({ verb: "CountOne", counter: MISSED_TICKS }, DEFAULT_SETTINGS);
-}
-
-test("nothing fires: an evacuation begins and ends, a scrape fails, two ticks are missed", async () => {
+test("nothing fires: an evacuation begins and ends, a scrape fails", async () => {
   const doors = open();
   fake.vmis.put(marked());
   fake.evacuations.put(evacuation());
   expect(await after(20, doors)).toEqual([]);
   fake.vmis.put(vmi({ nodeName: "node02", activePods: { "another-pod": "node02" } }));
   await doors.reconcile();
-  expect(fake.counters).toEqual({ "ApiEviction.Moved": "1" });
   before = failing(/./);
   expect(await after(1, doors)).toEqual([]);
   before = () => undefined;
-  for (let i = 0; i < 2; i++) await missTick(doors);
   expect(await after(1, doors)).toEqual([]);
   expect(await after(20, doors)).toEqual([]);
 });
@@ -83,9 +75,7 @@ const SITUATIONS: readonly (readonly [string, string, number, (doors: FakeDoors)
   ["attempts fail again and again",     "LifeboatEvacuationStuck",    HOUR + 6, () => put("BackingOff")],
   ["every attempt has failed",          "LifeboatEvacuationAbandoned", 1,       abandon],
   ["a disk is not shared",              "LifeboatDrainBlocked",       16,       (doors) => block(doors, PINNED)],
-  ["a drain asks for a pinned VM",      "LifeboatDrainBlocked",       16,       askForPinned],
   ["the VM's owner does nothing",       "LifeboatDrainBlocked",       16,       (doors) => block(doors, EXTERNAL)],
-  ["three ticks are missed",            "LifeboatTicksMissed",        1,        async (doors) => { for (let i = 0; i < 3; i++) await missTick(doors); }],
 ];
 
 function put(phase: "Migrating" | "BackingOff"): void {
@@ -99,26 +89,17 @@ function refuseToken(): void {
 
 /** The pod is a VM's, so the answer is 429. */
 async function evictBlindly(doors: FakeDoors): Promise<void> {
+  fake.configure({});
   fake.pods.put(pod());
   before = failing(/^getVmi$/, FORBIDDEN);
   await doors.evict(evictionOf(pod()));
   await doors.settle();
-  expect(fake.counters).toEqual({ "blind.evictions": "1" });
 }
 
 async function abandon(doors: FakeDoors): Promise<void> {
   fake.vmis.put(marked());
   fake.evacuations.put(evacuation({ status: { phase: "BackingOff", attempts: 5, nextAttemptTime: time(0) } }));
   await doors.reconcile();
-}
-
-/** Again and again, as a drain does. */
-async function askForPinned(doors: FakeDoors): Promise<void> {
-  fake.vmis.put(vmi(PINNED));
-  fake.pods.put(pod());
-  for (let i = 0; i < 3; i++) expect((await doors.evict(evictionOf(pod()))).code).toBe(200);
-  await doors.settle();
-  expect(fake.counters).toEqual({ "refused.ApiEviction": "1" });
 }
 
 async function block(doors: FakeDoors, tweak: Parameters<typeof marked>[0]): Promise<void> {

@@ -51,7 +51,7 @@ interface Scene {
 let fake: FakeCluster;
 beforeEach(() => {
   fake = new FakeCluster();
-  fake.configure({ reconcilers: { budget: "Disabled" } });
+  fake.configure({ disruptionBudgets: "Never" });
   fake.pods.put(pod());
 });
 

@@ -7,7 +7,7 @@ import { observeVmi } from "../../shared/pass/observe-vmi.ts";
 import type { Phase } from "../../shared/policy/evacuation/phase.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi, VMI_UID } from "../policy/fixtures.ts";
+import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi } from "../policy/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 
@@ -72,15 +72,11 @@ test("their pods are read one node after another, and a node that takes too long
   expect(asked).toEqual([1, 1, 1]);
 });
 
-test("a guest that shuts down and a pod that a kubelet ends are signals", async () => {
+test("a pod that a kubelet ends is a signal", async () => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   fake.pods.put(pod());
-  const domain = { status: "Shutdown", gracefulShutdown: true } as const;
-  const pointers = [
-    { kind: "Domain", ...WEB, uid: VMI_UID, domain },
-    { kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" },
-  ] as const;
+  const pointers = [{ kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" }] as const;
   const { signals } = await observeNodes({ pointers, pods: [pod()], vmis: [vmi()], evacuations: [] }, observer(fake));
-  expect(signals.map(({ by }) => by)).toEqual(["domain shutdown", "kubelet: Evicted"]);
+  expect(signals.map(({ by }) => by)).toEqual(["kubelet: Evicted"]);
 });

@@ -7,7 +7,6 @@ const grow = { verb: "GrowBudget", vmi: vmi(), name: "budget" } as const;
 
 test.each<[boolean, Action]>([
   [true, tell(vmi(), "Evacuated", "moved", "once")],
-  [true, { verb: "Count", cause: "ApiEviction", outcome: "Moved" }],
   [true, { ...grow, required: false }],
   [false, { ...grow, required: true }],
   [false, { verb: "Unmark", vmi: vmi() }],

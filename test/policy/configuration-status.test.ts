@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import {
   type ConfigurationFindings,
   type ConfigurationObserved,
+  isUndecided,
   reportConditions,
+  reportUndecided,
 } from "../../shared/policy/configuration-status.ts";
 import { at, NOW } from "./fixtures.ts";
 
@@ -69,5 +71,27 @@ test("that it was called stays so, whichever function scans next", () => {
 test("once the webhook has been wrong, it has to be called once more", () => {
   const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
   const wrong = { ...NEW, conditions: told(WRONG, said)?.conditions ?? [] };
-  expect(told({}, wrong)?.conditions.at(-1)).toMatchObject({ status: "Unknown", reason: "NotObserved" });
+  expect(told({}, wrong)?.conditions).toContainEqual(
+    expect.objectContaining({ type: "WebhookCalled", status: "Unknown", reason: "NotObserved" }),
+  );
+});
+
+function undecided(observed: ConfigurationObserved, seconds: number): ConfigurationObserved {
+  const [action] = reportUndecided(observed, "403 Forbidden", at(seconds));
+  return action?.verb === "WriteConditions" ? { ...observed, conditions: action.conditions } : observed;
+}
+
+test("an eviction that was answered without the facts is told until a full scan ten minutes later", () => {
+  const good = { ...NEW, conditions: told({})?.conditions ?? [] };
+  const bad = undecided(good, 0);
+  expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
+  expect(bad.conditions).toHaveLength(good.conditions.length);
+  expect(bad.conditions.at(-1)?.message).toBe("An eviction was answered without the facts: 403 Forbidden");
+  // Within a minute it is not written again; later its time is that of the last one.
+  expect(undecided(bad, 59)).toBe(bad);
+  const again = undecided(bad, 300);
+  expect(told({}, bad, at(599))).toBeUndefined();
+  expect(told({}, again, at(600))).toBeUndefined();
+  const cleared = told({}, again, at(900))?.conditions.find(({ type }) => type === "ReviewsDecided");
+  expect(cleared).toMatchObject({ status: "True", reason: "Decided" });
 });

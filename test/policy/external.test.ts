@@ -78,13 +78,12 @@ describe("its owner", () => {
   test("what it has begun is left to it when the evacuation is withdrawn", () => {
     const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
     const given = { vmis: [marked(EXTERNAL)], migrations: [{ ...owners, phase: "Pending" }] };
-    expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, Count, tell; Unmark, Released");
+    expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, tell; Unmark, Released");
   });
 });
 
 const pinnedAs = (evictionStrategy: string) => vmi({ evictionStrategy, ...PINNED });
 const DRAIN_TAINT = { key: "kubevirt.io/drain", effect: "NoSchedule" };
-const ALIVE = { status: "Running", gracefulShutdown: true } as const;
 
 function deletedFor(own: VmiFacts): readonly Action[] {
   return GUARD_CAUSES.flatMap((cause) => {
@@ -105,7 +104,7 @@ function pressed(own: VmiFacts): readonly Action[] {
     vmi: { ...plain, ...own, name: plain.name, uid: plain.uid, activePods: plain.activePods },
     pod: launcher,
   };
-  const signals = [{ vmi: same.vmi, domain: ALIVE, by: "test" }];
+  const signals = [{ ...same, by: "test" }];
   const pressured = [{ node: PRESSED, residents: [same], evacuations: [] }];
   return planPressure(pressureWorld([same], { signals, pressured })).chains.flat();
 }

@@ -224,18 +224,16 @@ export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
   };
 }
 
-type SettingsTweak = Omit<Partial<Settings>, "limits" | "reconcilers" | "evacuation"> & {
+type SettingsTweak = Omit<Partial<Settings>, "limits" | "evacuation"> & {
   readonly limits?: Partial<Settings["limits"]>;
-  readonly reconcilers?: Partial<Settings["reconcilers"]>;
   readonly evacuation?: Partial<Settings["evacuation"]>;
 };
 
-export function settings({ limits, reconcilers, evacuation, ...tweak }: SettingsTweak = {}): Settings {
+export function settings({ limits, evacuation, ...tweak }: SettingsTweak = {}): Settings {
   return {
     ...DEFAULT_SETTINGS,
     ...tweak,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
-    reconcilers: { ...DEFAULT_SETTINGS.reconcilers, ...reconcilers },
     evacuation: { ...DEFAULT_SETTINGS.evacuation, adoptSeconds: 5, ...evacuation },
   };
 }

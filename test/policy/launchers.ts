@@ -5,7 +5,7 @@
 import type { Action } from "../../shared/policy/action.ts";
 import { type AnnotationWorld, planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
-import type { ReconcilerMode, Settings } from "../../shared/policy/settings.ts";
+import type { Settings } from "../../shared/policy/settings.ts";
 import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
 
 /** In the descheduler's words. */
@@ -35,9 +35,9 @@ export function target(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
   return launcher({ name: "virt-launcher-web-target", uid: "target-uid", nodeName: "node02", ...tweak });
 }
 
-/** With the gate on. */
-export function annotating(annotations: ReconcilerMode, tweak: Parameters<typeof settings>[0] = {}): Settings {
-  return settings({ featureGates: ["DeschedulerSupport"], ...tweak, reconcilers: { annotations } });
+/** With the gate on; KubeVirt is left so many seconds. */
+export function annotating(adoptSeconds: number): Settings {
+  return settings({ featureGates: ["DeschedulerSupport"], evacuation: { adoptSeconds } });
 }
 
 export function annotationWorld(tweak: Partial<AnnotationWorld> = {}): AnnotationWorld {
@@ -45,7 +45,7 @@ export function annotationWorld(tweak: Partial<AnnotationWorld> = {}): Annotatio
     vmis: [vmi()],
     launchers: [launcher()],
     evacuations: [],
-    settings: annotating("Enabled"),
+    settings: annotating(0),
     now: NOW,
     ...tweak,
   };

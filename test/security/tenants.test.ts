@@ -12,10 +12,7 @@ let doors: Doors;
 beforeAll(async () => {
   cluster = await startTestCluster();
   await cluster.client.create(core.namespaces, { metadata: { name: TENANT } });
-  await cluster.configure({
-    featureGates: { NodePressureEvictionLiveMigration: true },
-    reconcilers: { evacuation: false },
-  });
+  await cluster.configure({ featureGates: { NodePressureEvictionLiveMigration: true } });
   doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
 });
 afterAll(() => cluster.stop());

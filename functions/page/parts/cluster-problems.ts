@@ -43,8 +43,19 @@ const WORDS: Readonly<Record<Type, { readonly False: string; readonly Unknown: s
     Unknown: "Lifeboat's token has not been tried",
     command: DOCTOR,
   },
+  ReviewsDecided: {
+    False: "An eviction was answered without the facts",
+    Unknown: "Whether evictions are answered is not known",
+    command: SEE_CONFIGURATION,
+  },
 };
-const TYPES = ["WebhookCalled", "Permitted", "Ready", "CredentialsValid"] as const satisfies readonly Type[];
+const TYPES = [
+  "WebhookCalled",
+  "Permitted",
+  "Ready",
+  "ReviewsDecided",
+  "CredentialsValid",
+] as const satisfies readonly Type[];
 
 /** The worst come first. */
 export function clusterProblems(conditions: Conditions): readonly ClusterProblem[] {

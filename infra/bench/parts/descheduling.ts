@@ -24,7 +24,7 @@ const OTHER_REQUESTS = 5 + EXPECTED.Background;
 /** Nothing but cycles, and these when we ask for them. */
 const CONFIGURATION = {
   featureGates: { EvictionsInBackground: true },
-  reconcilers: { evacuation: false, budget: "Disabled" },
+  disruptionBudgets: "Never",
 };
 
 export const runDescheduling: RunPart = async (options) => {

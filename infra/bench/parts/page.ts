@@ -23,7 +23,7 @@ const TOKENS = { webhookToken: "webhook-token-of-the-benchmark", operatorToken: 
 export const runPage: RunPart = async ({ quick, note }) => {
   const server = await startMeasuredApiServer();
   try {
-    await installLifeboat(server.client, { reconcilers: { evacuation: false, budget: "Disabled" } });
+    await installLifeboat(server.client, { disruptionBudgets: "Never" });
     note(`creating a node with ${VMS} VMs`);
     await createPlaces(server.client, 0, VMS);
     const planned = numbered(VMS).map((index) => ({ ...planVm(index), node: NODE }));

@@ -11,6 +11,7 @@ const FIXES = {
   Permitted: "kubectl apply -f infra/kubernetes/rbac.yaml",
   WebhookCalled: "kubectl describe lifeboatconfiguration lifeboat",
   CredentialsValid: "lifeboat rotate",
+  ReviewsDecided: "kubectl apply -f infra/kubernetes/rbac.yaml",
 } as const satisfies Record<Condition["type"], string>;
 
 const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';

@@ -11,6 +11,7 @@ import { printManifests } from "./export.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 import { clusterNameOf, INSTALL_FLAGS, INSTALL_USAGE, type InstallOptions, readInstall } from "./options.ts";
 import { type Home, isDeployment, isWebhook, plan, usualMarking } from "./plan.ts";
+import { removeRetired } from "./retired.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
@@ -42,6 +43,7 @@ export const install: Command = {
       planned("").filter((manifest) => !isWebhook(manifest)),
       installing,
     );
+    await removeRetired(installing);
     if (options.worker === undefined) {
       await beginServer(installing);
     } else {

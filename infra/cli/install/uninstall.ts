@@ -15,11 +15,11 @@ import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
 import { inNamespace, isDeployment, isWebhook, MARKING, plan, type Site } from "./plan.ts";
+import { RETIRED } from "./retired.ts";
 
 const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
-  "kubernetes/optional/migration-policy-tuning/migration-policy-tuning.yaml",
   "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
   "relay/kubernetes/rbac.yaml",
@@ -98,7 +98,9 @@ async function everythingOf(connection: Connection): Promise<readonly Manifest[]
   const inCluster = plan({ ...site, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ ...site, home: { in: "Worker", url: "", webhookToken: "" } });
   const further = FURTHER.flatMap(manifestsIn).map((manifest) => inNamespace(manifest, site.kubevirtNamespace));
-  const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
+  const all = new Map(
+    [...inCluster, ...byWorker, ...further, ...RETIRED].map((manifest) => [nameOf(manifest), manifest]),
+  );
   return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
 }
 

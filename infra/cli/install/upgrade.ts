@@ -14,6 +14,7 @@ import { type Manifest, manifestsIn } from "./manifests.ts";
 import { imageOf } from "./options.ts";
 import { PARTS, type Part } from "./parts.ts";
 import { type Home, isWebhook, plan } from "./plan.ts";
+import { removeRetired } from "./retired.ts";
 
 const FLAGS = { image: TEXT, "dry-run": FLAG, "force-conflicts": FLAG, timeout: TEXT } as const;
 
@@ -49,6 +50,7 @@ ${COMMON_USAGE}
       manifests.push(isWebhook(manifest) ? await addressed(manifest, applying.applier) : manifest);
     }
     await applyAll(manifests, applying);
+    await removeRetired(applying);
     if (home.in === "Cluster") await readyServer(manifests, applying, seconds);
     return EXIT.done;
   },

@@ -6,7 +6,6 @@ import { BATCH_CONTENT_TYPE, LARGEST_BATCH, LARGEST_BATCH_BYTES } from "../../..
 import { type EventData, type EventType } from "../../../shared/events/event-types.ts";
 
 interface Documented<T extends EventType> {
-  readonly sender: "relay" | "node agent";
   readonly when: string;
   readonly example: EventData<T>;
 }
@@ -16,45 +15,32 @@ const LAUNCHER = { ...VMI, name: "virt-launcher-web-1-x7k2p", uid: "0b8c6a52-6d0
 
 const EVENTS: { readonly [T in EventType]: Documented<T> } = {
   "dev.lifeboat.pod.disrupted.v1": {
-    sender: "relay",
     when: "A launcher or hotplug pod that has not ended gets the condition `DisruptionTarget` (status True) or a `deletionTimestamp`.",
     example: { ...LAUNCHER, node: "node01" },
   },
   "dev.lifeboat.pod.killing.v1": {
-    sender: "relay",
     when: "The kubelet writes an Event `Evicted`, `Preempting` or `Killing` about a launcher or hotplug pod that has no deletionTimestamp.",
     example: { ...LAUNCHER, reason: "Evicted" },
   },
   "dev.lifeboat.vmi.changed.v1": {
-    sender: "relay",
     when:
       "A VMI appears or goes, or one of these changes: phase, nodeName, evacuationNodeName, evictionStrategy, the condition " +
       "LiveMigratable, deletionTimestamp.",
     example: VMI,
   },
   "dev.lifeboat.migration.changed.v1": {
-    sender: "relay",
     when: "A migration of the VMI `name` appears or goes, or its phase or deletionTimestamp changes.",
     example: { namespace: VMI.namespace, name: VMI.name, migration: "lifeboat-web-1-5d41402a-1" },
   },
   "dev.lifeboat.evacuation.changed.v1": {
-    sender: "relay",
     when:
       "An Evacuation of the VMI `name` appears that Lifeboat has not looked at yet, or one that has not ended is cancelled " +
       "(`spec.intent` becomes `Withdrawn`).",
     example: { namespace: VMI.namespace, name: VMI.name, evacuation: "web-1-5d41402a-1" },
   },
   "dev.lifeboat.node.changed.v1": {
-    sender: "relay",
     when: "A node's taints, or its conditions Ready, MemoryPressure, DiskPressure or PIDPressure, change; also when it goes.",
     example: { name: "node01" },
-  },
-  "dev.lifeboat.domain.shutdown.v1": {
-    sender: "node agent",
-    when:
-      "The domain of a VMI is being shut down. `domain.status` is the domain's state in KubeVirt's words (`Running`, `Paused`, " +
-      "`Shutoff`, `Crashed`, …), `gracefulShutdown` whether the launcher has signalled the guest to shut down.",
-    example: { ...VMI, domain: { status: "Running", gracefulShutdown: true } },
   },
 };
 
@@ -74,11 +60,11 @@ event twice changes nothing more. Unknown attributes and fields are ignored; an 
 ${Object.entries(EVENTS).map(section).join("")}`;
 }
 
-function section([type, { sender, when, example }]: readonly [string, Documented<EventType>]): string {
+function section([type, { when, example }]: readonly [string, Documented<EventType>]): string {
   const event = {
     specversion: "1.0",
     id: `${LAUNCHER.uid}.48291.${type}`,
-    source: sender === "relay" ? "/relay" : "/node-agent/node01",
+    source: "/relay",
     type,
     time: "2026-11-20T12:00:00.000Z",
     data: example,
@@ -86,7 +72,7 @@ function section([type, { sender, when, example }]: readonly [string, Documented
   return `
 ## \`${type}\`
 
-Sent by the ${sender}. ${when}
+${when}
 
 \`\`\`json
 ${JSON.stringify(event)}

@@ -33,3 +33,8 @@ export function interpretAnswer({ code, message }: EvictionAnswer, prefixes: rea
   if (words.some((text) => prefixes.some((prefix) => text.startsWith(prefix)))) return "Background";
   return saysBlind(said) ? "Unknown" : "Refused";
 }
+
+/** Whether a nomination was requested, or skipped. */
+export function isRequested({ result }: { readonly result: string }): boolean {
+  return EVICTION_OUTCOMES.some((outcome) => outcome === result);
+}

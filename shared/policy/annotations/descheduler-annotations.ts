@@ -35,12 +35,12 @@ export const REQUEST_EVICT_ONLY = {
 
 // prettier-ignore
 export const EVICTION_IN_PROGRESS = {
-  Guest:       { Marked: "add",    Stale: "yield",  Unmarked: "remove" },
+  Guest:       { Marked: "add",    Stale: "leave",  Unmarked: "remove" },
   Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
-  // yield: KubeVirt keeps it on this pod while there is any mark, so that Auto leaves it alone; else it is removed.
-} as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "yield" | "leave">>;
+  // Stale: KubeVirt keeps it on this pod while there is any mark.
+} as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "leave">>;
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
@@ -53,8 +53,8 @@ export interface AnnotationWorld extends Moment {
 /** Once the gate is on, every pod of a cluster is due: evacuations must not wait for all of them. */
 export const MOST_PATCHES = 1000;
 
-export function isAnnotating({ featureGates, reconcilers }: Settings): boolean {
-  return reconcilers.annotations !== "Disabled" && featureGates.includes("DeschedulerSupport");
+export function isAnnotating({ featureGates }: Settings): boolean {
+  return featureGates.includes("DeschedulerSupport");
 }
 
 export function planAnnotations(w: AnnotationWorld): Plan {
@@ -77,7 +77,7 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
   const missing = wantedOn(pod, vmi, w).filter(({ key }) => pod.annotations[key] === undefined);
   const due = missing.filter(({ since }) => !isLeftToKubeVirt(since, w));
   const add = Object.fromEntries(due.map(({ key, value }) => [key, value]));
-  const remove = isSurplus(pod, vmi, w.settings) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
+  const remove = isSurplus(pod, vmi) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
   return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
 }
 
@@ -94,16 +94,15 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
   return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
 }
 
-/** With Auto KubeVirt has `adoptSeconds` first; a later look adds what is missing. A time far in the future does not count. */
+/** KubeVirt has `adoptSeconds` first; a later look adds what is missing. A time far in the future does not count. */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
-  if (settings.reconcilers.annotations !== "Auto" || since === undefined) return false;
+  if (since === undefined) return false;
   return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;
 }
 
-function isSurplus(pod: LauncherFacts, vmi: VmiFacts, { reconcilers }: Settings): boolean {
-  if (pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] === undefined) return false;
-  const rule = EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)];
-  return rule === "remove" || (rule === "yield" && reconcilers.annotations !== "Auto");
+function isSurplus(pod: LauncherFacts, vmi: VmiFacts): boolean {
+  const isThere = pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined;
+  return isThere && EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)] === "remove";
 }
 
 function roleOf(pod: LauncherFacts, vmi: VmiFacts): PodRole {

@@ -42,11 +42,11 @@ export function failsClosed({ failurePolicy, rules, matchConditions, isSelective
   return failurePolicy === "Fail" && isAsked && !isNarrow;
 }
 
-export function areBudgetsWanted({ reconcilers, evictionsCovered }: Settings): boolean {
-  switch (reconcilers.budget) {
-    case "Enabled":
+export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settings): boolean {
+  switch (disruptionBudgets) {
+    case "Always":
       return true;
-    case "Disabled":
+    case "Never":
       return false;
     case "Auto":
       return !evictionsCovered;

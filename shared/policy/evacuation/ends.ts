@@ -6,22 +6,13 @@ import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { activeEvacuation, isAbout, podUIDOf } from "./identity.ts";
-import { strongerUrgency } from "./convergence.ts";
+import { isMadeUrgent } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter } from "../time.ts";
-import {
-  type End,
-  end,
-  type EvacuationWorld,
-  inheritedAttempts,
-  type LivePair,
-  ofVmi,
-  type Pair,
-  write,
-} from "./world.ts";
+import { type End, type EvacuationWorld, inheritedAttempts, type LivePair, ofVmi, type Pair, write } from "./world.ts";
 
 type Of<S extends Standing["standing"]> = Extract<Standing, { standing: S }>;
 
@@ -43,7 +34,7 @@ export function moved(pair: LivePair, { targetNode }: Of<"Moved">): readonly Act
 
 /** What there is to take back is left to the next look, which knows that it has ended and what has begun since. */
 function endOf(pair: LivePair, change: End): readonly Action[] {
-  return end(pair, { ...change, released: leftOf(pair, change).length === 0 });
+  return write(pair, { ...change, released: leftOf(pair, change).length === 0 });
 }
 
 function wayOf({ status: { sourceNode: from } }: EvacuationFacts, targetNode: string | undefined): string {
@@ -115,9 +106,8 @@ function endWith(pair: LivePair, why: string): Pick<End, "message" | "more"> {
 export function withdrawn(pair: LivePair, { by, why }: Of<"Withdrawn">): readonly Action[] {
   const { e, vmi, w } = pair;
   const { message, more: left } = endWith(pair, why);
-  // A taint, a preemption or a drain that comes back begins a new one at once, even if an attempt was backing off.
-  const rest =
-    by === "Taint" || by === "Preemption" || by === "Uncordon" ? 0 : backoffSeconds(e.status.attempts, w.settings);
+  // A taint or a preemption that comes back begins a new one at once, even if an attempt was backing off.
+  const rest = by === "Taint" || by === "Preemption" ? 0 : backoffSeconds(e.status.attempts, w.settings);
   const more = { ...left, nextAttemptTime: secondsAfter(w.now, rest) };
   return [
     ...endOf(pair, { phase: "Withdrawn", reason: `${by}Withdrawn`, message, more }),
@@ -148,13 +138,11 @@ export function attemptFailed(pair: LivePair, { failed, isStuck, why }: Of<"Atte
   ];
 }
 
-/** The next attempt tries harder. What never began did not fail to converge; the label needs what a mark needs. */
+/** The last attempt tries harder. What never began did not fail to converge; the label needs what a mark needs. */
 function strengthened({ e, vmi, w }: LivePair, failures: number): readonly Action[] {
-  const attempts = inheritedAttempts(e) + failures;
-  const isTriedAgain = attempts < w.settings.evacuation.maxAttempts;
-  const urgency = strongerUrgency(vmi, attempts);
-  if (urgency === undefined || !isTriedAgain || !isMarked(vmi) || w.settings.marking === "Evict") return [];
-  return [{ verb: "Mark", vmi, urgency }];
+  const isUrgent = isMadeUrgent(vmi, inheritedAttempts(e) + failures, w.settings);
+  if (!isUrgent || !isMarked(vmi) || w.settings.marking === "Evict") return [];
+  return [{ verb: "Mark", vmi, urgency: "urgent" }];
 }
 
 /** KubeVirt's admission, or another one, refuses the migration for good: a failed attempt. */

@@ -18,19 +18,9 @@ import { isActive, isToBeReleased } from "./phase.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import type { Change } from "./status.ts";
 import { secondsSince } from "../time.ts";
-import {
-  gone,
-  pending,
-  end,
-  type EvacuationWorld,
-  inheritedAttempts,
-  type LivePair,
-  type Pair,
-  write,
-} from "./world.ts";
+import { gone, pending, type EvacuationWorld, inheritedAttempts, type LivePair, type Pair, write } from "./world.ts";
 
 export function planEvacuations(w: EvacuationWorld): Plan {
-  if (!w.settings.reconcilers.evacuation) return { chains: [] };
   const carriedOn = w.evacuations.filter(isActive).map((evacuation) => next(evacuation, w));
   // A VMI that is older than the Evacuations does not show what has begun since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
@@ -41,7 +31,6 @@ export function planEvacuations(w: EvacuationWorld): Plan {
 
 /** Only what has not begun yet: for a look at many VMs, none of whose migrations are known. */
 export function planBeginnings(w: EvacuationWorld): Plan {
-  if (!w.settings.reconcilers.evacuation) return { chains: [] };
   return { chains: w.vmis.map((vmi) => begin(vmi, w)).filter((chain) => chain.length > 0) };
 }
 
@@ -63,14 +52,14 @@ function next(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const pair = around(e, w);
   const { vmi } = pair;
   if (vmi !== undefined) return actionsFor({ ...pair, vmi });
-  return end(pair, gone("there is no VirtualMachineInstance of this name"));
+  return write(pair, gone("there is no VirtualMachineInstance of this name"));
 }
 
 function actionsFor(pair: LivePair): readonly Action[] {
   const found = standingOf(pair);
   switch (found.standing) {
     case "Over":
-      return end(pair, found.end);
+      return write(pair, found.end);
     case "Moved":
       return moved(pair, found);
     case "Withdrawn":

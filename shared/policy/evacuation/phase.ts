@@ -9,11 +9,10 @@ export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForO
 export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Cordoned`:
- * its node was cordoned, and uncordoning that withdraws it. `Released`: it has ended, and its mark and its migrations that had not begun are
- * taken back; False until they are.
+ * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Released`:
+ * it has ended, and its mark and its migrations that had not begun are taken back; False until they are.
  */
-export const CONDITION_TYPES = ["Marked", "Stalled", "Cordoned", "Evacuated", "Failed", "Released"] as const;
+export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
 export type ActivePhase = (typeof ACTIVE_PHASES)[number];
 export type EndPhase = (typeof END_PHASES)[number];

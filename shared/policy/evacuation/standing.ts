@@ -15,8 +15,7 @@ import { isAskedAgain } from "./retry.ts";
 import type { Change } from "./status.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
 import { secondsSince } from "../time.ts";
-import { taintGone } from "./taint-gone.ts";
-import { isWantedBesides, uncordoned } from "./uncordon.ts";
+import { isWantedBesides, taintGone } from "./taint-gone.ts";
 import { type End, gone, type LivePair, ofVmi, pending } from "./world.ts";
 
 export type Standing =
@@ -25,7 +24,7 @@ export type Standing =
   | { readonly standing: "Moved"; readonly targetNode: string | undefined }
   | {
       readonly standing: "Withdrawn";
-      readonly by: "Intent" | "Taint" | "Preemption" | "Uncordon" | "Mark";
+      readonly by: "Intent" | "Taint" | "Preemption" | "Mark";
       readonly why: string;
     }
   /** Every attempt has failed, and the VM rests before the next evacuation; or nothing could ever move it. */
@@ -109,15 +108,12 @@ function withdrawn(pair: LivePair): Standing | undefined {
   if (pair.e.spec.intent === "Withdrawn") {
     return { standing: "Withdrawn", by: "Intent", why: "spec.intent is Withdrawn" };
   }
-  if (!isWantedBesides(pair, ({ spec }) => spec.cause === pair.e.spec.cause)) {
-    const why = taintGone(pair);
-    if (why !== undefined)
-      return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
-    const over = preemptionOver(pair);
-    if (over !== undefined) return { standing: "Withdrawn", by: "Preemption", why: over };
-  }
-  const because = uncordoned(pair);
-  return because === undefined ? undefined : { standing: "Withdrawn", by: "Uncordon", why: because };
+  if (isWantedBesides(pair)) return undefined;
+  const why = taintGone(pair);
+  if (why !== undefined)
+    return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
+  const over = preemptionOver(pair);
+  return over === undefined ? undefined : { standing: "Withdrawn", by: "Preemption", why: over };
 }
 
 /** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */

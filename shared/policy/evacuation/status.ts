@@ -16,7 +16,6 @@ export interface Change {
   readonly more?: Partial<EvacuationStatus>;
   /** Undefined: as it was. */
   readonly stalled?: boolean | undefined;
-  readonly cordoned?: boolean;
   /** Of an end: whether nothing of it is left to be taken back. */
   readonly released?: boolean;
 }
@@ -30,7 +29,7 @@ export function statusAfter(
 ): EvacuationStatus {
   const { phase, reason, message, more } = change;
   const time = now.toISOString();
-  const conditions = [...marked(vmi), ...cordoned(change), ...stalled(change, e.status), ...ended(change)];
+  const conditions = [...marked(vmi), ...stalled(change, e.status), ...ended(change)];
   return {
     ...e.status,
     ...(vmi === undefined || e.status.sourceNode !== undefined ? {} : identityOf(e, vmi)),
@@ -65,12 +64,6 @@ function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
-}
-
-/** Once seen, it stays recorded. */
-function cordoned(change: Change): readonly Shown[] {
-  const message = "uncordoning the node withdraws this evacuation until its migration runs";
-  return change.cordoned === true ? [{ type: "Cordoned", status: "True", reason: "NodeCordoned", message }] : [];
 }
 
 /** False is recorded only after True. */

@@ -2,7 +2,7 @@
  * Evacuations for a taint that the node does not carry any more.
  * Owns: which evacuations a taint drives, and when it has stopped. Does not own: withdrawing (ends.ts).
  */
-import { podUIDOf } from "./identity.ts";
+import { byAge, podUIDOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import type { LivePair } from "./world.ts";
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
@@ -29,4 +29,12 @@ export function taintGone({ e, vmi, w }: LivePair): string | undefined {
     case "NodeTermination":
       return undefined;
   }
+}
+
+/** By another cause, whose Evacuation has ended as this one's Duplicate. */
+export function isWantedBesides({ e, w }: LivePair): boolean {
+  return w.evacuations.some((other) => {
+    const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
+    return isDuplicate && other.namespace === e.namespace && other.spec.cause !== e.spec.cause;
+  });
 }

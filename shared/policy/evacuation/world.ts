@@ -8,9 +8,7 @@ import type { MigrationQueue } from "./attempt.ts";
 import type { BudgetFacts, EvacuationFacts, MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import type { EndPhase } from "./phase.ts";
 import { type Change, isChanged, statusAfter } from "./status.ts";
-import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
-import { endsWithCordon, isCordoned } from "./uncordon.ts";
 
 export interface EvacuationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
@@ -59,7 +57,7 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 export function write(pair: Pair, change: Change): readonly Action[] {
   const { e, vmi, w } = pair;
   const more = { attempts: inheritedAttempts(e), ...change.more };
-  const status = statusAfter(e, vmi, { ...change, more, cordoned: isCordoned(pair) }, w.now);
+  const status = statusAfter(e, vmi, { ...change, more }, w.now);
   return isChanged(e.status, status) ? [{ verb: "WriteStatus", evacuation: e, status }] : [];
 }
 
@@ -73,14 +71,9 @@ export function pending(message: string): Change {
   return { phase: "Pending", reason: "Pending", message };
 }
 
-/** Counted by the function that writes it, after that write: at most once. */
-export function end(pair: Pair, change: End): readonly Action[] {
-  return [...write(pair, change), { verb: "Count", cause: pair.e.spec.cause, outcome: change.phase }];
-}
-
 /** Whether the node of its VMI tells if it goes on. */
-export function needsNode(e: EvacuationFacts, settings: Settings): boolean {
-  return e.spec.cause === "DrainTaint" || e.spec.cause === "NoExecuteTaint" || endsWithCordon(e, settings);
+export function needsNode({ spec }: EvacuationFacts): boolean {
+  return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
 }
 
 /** Whether the pods of its VMI do: the tolerations of the one that has to leave, whether it ends, the fate of the one it may move to. */

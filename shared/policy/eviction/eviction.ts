@@ -6,7 +6,6 @@ import { type Action, tell } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
-import { refusalKey } from "../counters.ts";
 import {
   activeEvacuation,
   isMarkEnded,
@@ -104,14 +103,9 @@ function deny(reason: DenyReason, message: string, more: Partial<Answer> = {}): 
   return { verdict: "Deny", reason, message, actions: [], story: [], ...more };
 }
 
-/** An Event tells of it, once a pod, and is counted. */
-function refuse(
-  { vmi, pod, request }: Pick<LiveEviction, "vmi" | "pod" | "request">,
-  reason: DenyReason,
-  message: string,
-): Denied {
-  const told = tell(vmi, "EvictionRefused", message, pod.uid);
-  return deny(reason, message, { story: [{ ...told, counter: refusalKey(request.cause) }] });
+/** An Event tells of it, once a pod. */
+function refuse({ vmi, pod }: Pick<LiveEviction, "vmi" | "pod">, reason: DenyReason, message: string): Denied {
+  return deny(reason, message, { story: [tell(vmi, "EvictionRefused", message, pod.uid)] });
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */

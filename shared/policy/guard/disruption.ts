@@ -28,7 +28,6 @@ export interface DisruptionWorld extends Moment {
 }
 
 export function planDisruptions(w: DisruptionWorld): Plan {
-  if (!w.settings.reconcilers.disruption) return { chains: [] };
   const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const chains = w.pods.filter(isLauncher).map((pod) => {
     const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));

@@ -17,19 +17,10 @@ import { isToMove } from "../eviction/eviction-table.ts";
 import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
 
-/** What a node agent sees of a guest; `gracefulShutdown`: its launcher has been told to shut it down. */
-export interface Domain {
-  readonly status: string;
-  readonly gracefulShutdown: boolean;
-}
-
-/** Domain states (libvirt's, as KubeVirt names them) in which there is nothing to move. */
-const DEAD_DOMAINS: ReadonlySet<string> = new Set(["", "Shutoff", "Crashed", "NoState", "Unknown"]);
-
-/** Whether a guest that is being shut down should move instead: every condition of the node pressure proposal. */
-export function shouldEvacuate(vmi: VmiFacts, domain: Domain, settings: Settings): boolean {
+/** Whether a guest whose kubelet is ending its pod should move instead of shutting down. */
+export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
-  return running && !DEAD_DOMAINS.has(domain.status) && domain.gracefulShutdown && isToMove(vmi, settings);
+  return running && isToMove(vmi, settings);
 }
 
 /** Marked, or about to be: an Evacuation says so. */
@@ -56,11 +47,10 @@ export interface PressureWorld extends Moment {
     readonly evacuations: readonly EvacuationFacts[];
   }[];
   readonly takers: readonly Taker[];
-  /** Guests that a kubelet is ending, or that are being shut down; `by`: the source of the signal. */
+  /** Guests that a kubelet is ending; `by`: the source of the signal. */
   readonly signals: readonly {
     readonly vmi: VmiFacts;
-    readonly pod?: Pick<PodFacts, "name" | "uid">;
-    readonly domain: Domain;
+    readonly pod: Pick<PodFacts, "name" | "uid">;
     readonly by: string;
   }[];
   /** Of the VMIs that were pointed at, ended ones included. */
@@ -69,7 +59,7 @@ export interface PressureWorld extends Moment {
 
 export function planPressure(w: PressureWorld): Plan {
   const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
-  if (!gate || !w.settings.reconcilers.pressure) return { chains: [] };
+  if (!gate) return { chains: [] };
   const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
   const ending = endingOf(w);
   const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
@@ -84,16 +74,15 @@ export function planPressure(w: PressureWorld): Plan {
 
 /** Guests that are to move instead of ending, by UID: each once, however many signals there are. */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
-  const saved = signals.filter(({ vmi, pod, domain }) => {
-    return shouldEvacuate(vmi, domain, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod?.uid);
+  const saved = signals.filter(({ vmi, pod }) => {
+    return shouldEvacuate(vmi, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod.uid);
   });
   return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
 }
 
 /** The guest does not end with the target pod of its migration. */
-function isGuestOf(vmi: VmiFacts, podUID: string | undefined): boolean {
-  if (podUID === undefined || Object.keys(vmi.activePods).length === 0) return true;
-  return vmi.activePods[podUID] === vmi.nodeName;
+function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
+  return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }
 
 interface Relief extends PressureWorld {
@@ -167,11 +156,10 @@ export function isTaker(node: NodeFacts): boolean {
   return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
 }
 
-function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod?: Pick<PodFacts, "name" | "uid">): readonly Action[] {
+function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {
   const { settings, now, evacuations } = w;
   const moved = cooldownLeft(vmi, w) > 0 ? ", although it has just moved: no other VM can leave instead" : "";
-  const about = pod === undefined ? {} : { pod: { name: pod.name, uid: pod.uid } };
-  const beginning = { cause: "NodePressure", requestedBy: by, ...about } as const;
+  const beginning = { cause: "NodePressure", requestedBy: by, pod: { name: pod.name, uid: pod.uid } } as const;
   const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
   return [
     { verb: "CreateEvacuation", evacuation },

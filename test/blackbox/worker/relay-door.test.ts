@@ -7,7 +7,7 @@ import { Webhook } from "standardwebhooks";
 import { nodes, podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
 import { isSimulated } from "../../../infra/sandbox/sandbox.ts";
 import { NAMESPACE, type Stage, startStage } from "../stage.ts";
-import { createVm, getVmi } from "../vm.ts";
+import { getVmi } from "../vm.ts";
 
 const OLD_SECRET = "whsec_dGhlIG9sZCBzZWNyZXQgb2YgdGhlIHJlbGF5";
 const NEW_SECRET = "whsec_dGhlIG5ldyBzZWNyZXQgb2YgdGhlIHJlbGF5";
@@ -133,19 +133,8 @@ test("what is not there any more is no error", async () => {
     event("pod.killing", { ...gone, reason: "Evicted" }),
     event("migration.changed", { namespace: NAMESPACE, name: "gone", migration: "m" }),
     event("node.changed", { name: "gone" }),
-    event("domain.shutdown", { ...gone, domain: { status: "Running", gracefulShutdown: true } }),
   ];
   expect(await deliver(batch)).toBe(204);
-});
-
-test("a node agent sees a shutdown under node pressure: the VM is moved", async () => {
-  stage.sandbox.migrations.configure({ seconds: 0.1 });
-  const vm = await createVm(stage, "shut-down");
-  const domain = { status: "Running", gracefulShutdown: true };
-  const data = { namespace: NAMESPACE, name: vm.name, uid: vm.uid, domain };
-  expect(await deliver([event("domain.shutdown", data)])).toBe(204);
-  expect(await vm.evacuations()).toMatchObject([{ spec: { cause: "NodePressure" } }]);
-  await vm.untilMoved();
 });
 
 test("the API server does not answer: 503, send all again", async () => {

@@ -191,7 +191,6 @@ describe("how a cycle ends", () => {
     ["the time on a pod",               failing(/^AnnotatePod$/),            "asked",  [],             "ClusterUnavailable"],
     ["the eviction of a pod",           failing(/^Evict$/),                  "plain",  ["Unknown"],    "Finished"],
     ["an Event",                        failing(/^Event$/),                  "vm",     ["Background"], "Finished"],
-    ["counting",                        failing(/^CountRequests$/),          "vm",     ["Background"], "Finished"],
   ])("%s fails: %4$s", async (_, before, name, ...[found, ended]) => {
     const fake = clusterOf(vmPod("vm"), askedPod("asked"), plainPod("plain"));
     const done = await cycle(fake, { order: [name], before });

@@ -1,8 +1,7 @@
 /**
- * A request in both of its forms: what is written before it is made, what stays, what is taken back, what is told and counted.
+ * A request in both of its forms: what is written before it is made, what stays, what is taken back, what is told.
  */
 import { describe, expect, test } from "vitest";
-import { requestCountsOf } from "../../../shared/descheduling/cycle/request-counts.ts";
 import { failing, once } from "../../fake-cluster/connect.ts";
 import { time } from "../../policy/fixtures.ts";
 import { annotationsOf, clusterOf, cycle, evacuationsOf, nth, results } from "./cycles.ts";
@@ -23,7 +22,7 @@ test.each([
   fake.change({ namespace: "apps", name: "odd" }, { activePods: {} });
   fake.change({ namespace: "apps", name: "dying" }, { deleting: true });
   const { requests } = await cycle(fake, { order: [name], inBackground });
-  expect(requests).toEqual(["TakeLease", ...expected, "CountRequests", "GiveLeaseBack"]);
+  expect(requests).toEqual(["TakeLease", ...expected, "GiveLeaseBack"]);
 });
 
 test("nothing to request: only the Lease is written", async () => {
@@ -86,7 +85,6 @@ describe.each([
     const done = await cycle(fake, { order: ["asked"], policy: { notifyFailures }, ...before });
     expect(REQUESTED in annotationsOf(fake, "pod-asked")).toBe(kept);
     expect([done.inProgress, done.heard]).toEqual([inProgress, [["asked", verdict]]]);
-    expect(requestCountsOf(fake.counters)).toEqual([{ profile: "vms", plugin: "Scripted", result: outcome, count: 1 }]);
     expect(fake.story.map(({ reason }) => reason)).toEqual(told[notifyFailures ? 1 : 0]);
     for (const { about, message } of fake.story) {
       expect(about).toMatchObject({ kind: "Pod", uid: "pod-asked" });
@@ -115,35 +113,4 @@ test("a pod that has changed since is skipped", async () => {
   const before = once(/^AnnotatePod$/, () => fake.pods.put(askedPod("asked", { uid: "another" })));
   expect(results(await cycle(fake, { order: ["asked", "other"], before }))).toEqual(["PodChanged", "Background"]);
   expect(fake.descheduling.evictions).toEqual(["other"]);
-});
-
-// prettier-ignore
-test.each<[string, Record<string, string>, readonly unknown[]]>([
-  ["a count",                 { "descheduling.vms.PodLifeTime.Evicted": "3" },   [{ profile: "vms", plugin: "PodLifeTime", result: "Evicted", count: 3 }]],
-  ["another counter",         { "ApiEviction.Moved": "3" },                      []],
-  ["of no result",            { "descheduling.vms.PodLifeTime.Lost": "3" },      []],
-  ["with more to it",         { "descheduling.vms.PodLifeTime.Evicted.x": "3" }, []],
-  ["no number",               { "descheduling.vms.PodLifeTime.Evicted": "x" },   []],
-  ["less than nothing",       { "descheduling.vms.PodLifeTime.Evicted": "-3" },  []],
-])("counters: %s", (_, data, expected) => expect(requestCountsOf(data)).toEqual(expected));
-
-test("a profile of any name has a key that a ConfigMap takes", async () => {
-  const fake = clusterOf(plainPod("pod"), vmPod("vm"));
-  for (const name of ["vms.one / ü", "x".repeat(300)]) {
-    const profiles = [{ name, plugins: [], evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }];
-    const plugin = {
-      name: "Any",
-      extensionPoint: "deschedule",
-      *nominate() {
-        for (const pod of pods) yield { pod };
-      },
-    } as const;
-    const pods = [plainPod("pod")];
-    await cycle(fake, {
-      order: [],
-      policy: { profiles: profiles.map((profile) => ({ ...profile, plugins: [plugin] })) },
-    });
-  }
-  expect(Object.keys(fake.counters).every((key) => /^[-._a-zA-Z0-9]{1,253}$/.test(key))).toBe(true);
-  expect(requestCountsOf(fake.counters).map(({ profile }) => profile)).toEqual(["vms_one____", "x".repeat(100)]);
 });

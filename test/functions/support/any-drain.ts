@@ -144,7 +144,7 @@ export function drainOf(w: AnyDrain): Drain {
   w.vms.forEach((vm, i) => putVm(fake, `vm${i}`, vm));
   w.plain.forEach((plain, i) => putPlain(fake, `plain${i}`, plain));
   // KubeVirt's evacuation controller acts here; budgets of Lifeboat's own are another matter.
-  fake.configure({ reconcilers: { budget: "Disabled" } });
+  fake.configure({ disruptionBudgets: "Never" });
   const doors = openFakeDoors(fake);
   const isRefused = refusedByKubectl(w);
   return {

@@ -103,7 +103,7 @@ export function clusterOf(w: AnyWorld) {
   if (w.migrating) fake.migrations.put(migration());
   fake.kubeVirt = kubeVirtOf(w.clusterStrategy);
   if (w.budget === "made") fake.budgets.put(budget({ name: budgetName(vmi()) }));
-  fake.configure({ reconcilers: { evacuation: false, budget: w.budget === "off" ? "Disabled" : "Enabled" } });
+  fake.configure({ disruptionBudgets: w.budget === "off" ? "Never" : "Always" });
   return { fake, evicted };
 }
 

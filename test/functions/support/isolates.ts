@@ -20,7 +20,7 @@ export const WEB = { namespace: "apps", name: "web" };
 /** KubeVirt's controller migrates. No budgets: they do not take part. */
 export function withVm(tweak: Partial<VmiFacts> = {}): FakeCluster {
   const fake = new FakeCluster();
-  fake.configure({ reconcilers: { budget: "Disabled" }, evacuation: { adoptSeconds: 3600, maxAttempts: 99 } });
+  fake.configure({ disruptionBudgets: "Never", evacuation: { adoptSeconds: 3600, maxAttempts: 99 } });
   fake.pods.put(pod());
   fake.vmis.put(vmi(tweak));
   return fake;

@@ -17,7 +17,7 @@ import { entry, TOKENS } from "./doors.ts";
 
 export const NAMESPACE = "apps";
 /** Nothing but the doors: no budget, no migration. */
-export const QUIET = { reconcilers: { evacuation: false, budget: "Disabled" } };
+export const QUIET = { disruptionBudgets: "Never" };
 
 export type Vmi = kubevirt.VirtualMachineInstance;
 

@@ -101,7 +101,6 @@ const batch = fc.array(
       "migration.changed": { namespace: NAMESPACE, name, migration: `m-${name}` },
       "evacuation.changed": { namespace: NAMESPACE, name, evacuation: `${name}-1` },
       "node.changed": { name: NODE },
-      "domain.shutdown": { ...vmi, domain: { status: "Running", gracefulShutdown: true } },
     };
     const [type = "", data = null] = Object.entries(DATA)[which] ?? [];
     const id = `${vmi.uid}.1.${type}`;

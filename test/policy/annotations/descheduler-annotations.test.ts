@@ -8,7 +8,7 @@ import {
 } from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../../shared/policy/annotations/launcher-facts.ts";
-import { FEATURE_GATES, type FeatureGate, type ReconcilerMode } from "../../../shared/policy/settings.ts";
+import { FEATURE_GATES, type FeatureGate } from "../../../shared/policy/settings.ts";
 import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";
 
@@ -23,8 +23,8 @@ const PODS = {
 } as const;
 const KINDS = ["source", "target", "completed", "terminating"] as const;
 
-/** add: if it is missing; remove: if it is there; yield: the same, but Auto leaves it to KubeVirt; -: as it is. */
-type Cell = "add" | "remove" | "yield" | "-";
+/** add: if it is missing; remove: if it is there; -: as it is. */
+type Cell = "add" | "remove" | "-";
 
 // prettier-ignore
 const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
@@ -33,36 +33,33 @@ const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
   ["marked",                   marked(),                              "add",     "remove", "remove", "-"],
   ["marked, External",         marked(EXTERNAL),                      "add",     "remove", "remove", "-"],
   ["marked, cannot migrate",   marked(PINNED),                        "add",     "remove", "remove", "-"],
-  ["moved, stale mark",        vmi({ evacuationNodeName: "node00" }), "yield",   "remove", "remove", "-"],
+  ["moved, stale mark",        vmi({ evacuationNodeName: "node00" }), "-",       "remove", "remove", "-"],
   ["on no node",               without(vmi(), "nodeName"),            "remove",  "remove", "remove", "-"],
   ["being deleted",            marked({ deleting: true }),            "-",       "-",      "-",      "-"],
 ];
 
 const cells = rows.flatMap(([state, subject, ...expected]) =>
-  KINDS.flatMap((kind, i) =>
-    (["Enabled", "Auto"] as const).map((mode) => [state, kind, mode, expected[i] ?? "-", subject] as const),
-  ),
+  KINDS.map((kind, i) => [state, kind, expected[i] ?? "-", subject] as const),
 );
 
 /** Whether the annotation is on the pod afterwards. */
-function after(pod: LauncherFacts, subject: VmiFacts, mode: ReconcilerMode): boolean {
-  const [action, ...others] = annotations({ vmis: [subject], launchers: [pod], settings: annotating(mode) });
+function after(pod: LauncherFacts, subject: VmiFacts): boolean {
+  const [action, ...others] = annotations({ vmis: [subject], launchers: [pod] });
   expect(others).toEqual([]);
   if (action?.remove.includes(IN_PROGRESS) === true) return false;
   return IN_PROGRESS in pod.annotations || action?.add[IN_PROGRESS] === "true";
 }
 
 describe("eviction-in-progress", () => {
-  test.each(cells)("%s: on the %s pod, mode %s: %s", (...[, kind, mode, cell, subject]) => {
-    const keeps = { add: true, remove: false, yield: mode === "Auto", "-": true }[cell];
-    expect(after({ ...PODS[kind], annotations: ASKED }, subject, mode)).toBe(cell === "add");
-    expect(after({ ...PODS[kind], annotations: GOING }, subject, mode)).toBe(keeps);
+  test.each(cells)("%s: on the %s pod: %s", (...[, kind, cell, subject]) => {
+    expect(after({ ...PODS[kind], annotations: ASKED }, subject)).toBe(cell === "add");
+    expect(after({ ...PODS[kind], annotations: GOING }, subject)).toBe(cell !== "remove");
   });
 
   test("the rows cover every cell of the table", () => {
     const table = POD_ROLES.flatMap((role) => Object.values(EVICTION_IN_PROGRESS[role]));
-    const named = { add: "add", remove: "remove", yield: "yield", leave: "-" } as const;
-    expect(new Set(cells.map(([, , , cell]) => cell))).toEqual(new Set(table.map((cell) => named[cell])));
+    const named = { add: "add", remove: "remove", leave: "-" } as const;
+    expect(new Set(cells.map(([, , cell]) => cell))).toEqual(new Set(table.map((cell) => named[cell])));
   });
 
   test.each(["kubevirt", "false", ""])("is there whatever it says, such as %j", (value) => {
@@ -117,10 +114,9 @@ describe("request-evict-only", () => {
 describe("what switches it on", () => {
   const others = FEATURE_GATES.filter((gate) => gate !== "DeschedulerSupport");
   const gates: readonly (readonly FeatureGate[])[] = [[], ["DeschedulerSupport"], others];
-  const both = gates.flatMap((on) => (["Enabled", "Auto", "Disabled"] as const).map((mode) => [on, mode] as const));
-  test.each(both)("gates %j, mode %s", (featureGates, mode) => {
-    const given = settings({ featureGates, reconcilers: { annotations: mode } });
-    const isOn = featureGates.includes("DeschedulerSupport") && mode !== "Disabled";
+  test.each(gates.map((on) => [on]))("gates %j", (featureGates) => {
+    const given = settings({ featureGates });
+    const isOn = featureGates.includes("DeschedulerSupport");
     expect(isAnnotating(given)).toBe(isOn);
     expect(annotations({ vmis: [marked()], settings: given })).toHaveLength(isOn ? 1 : 0);
   });
@@ -148,24 +144,22 @@ describe("KubeVirt is left its time", () => {
   const ended = [endedEvacuation("Abandoned", { createdAt: at(-1).getTime() })];
   const going = { [IN_PROGRESS]: "true" };
   // prettier-ignore
-  test.each<[string, ReconcilerMode, VmiFacts, readonly EvacuationFacts[], LauncherFacts, object]>([
-    // what                                      mode       VMI       Evacuations  pod                         added now
-    ["a pod of 0 s",                             "Auto",    vmi(),    [],          young(0),                   {}],
-    ["a pod of 59 s",                            "Auto",    vmi(),    [],          young(59),                  {}],
-    ["a pod of 60 s",                            "Auto",    vmi(),    [],          young(60),                  ASKED],
-    ["a pod of 2 s",                             "Enabled", vmi(),    [],          young(2),                   ASKED],
-    ["a pod that does not say",                  "Auto",    vmi(),    [],          young(0, { createdAt: 0 }), ASKED],
-    ["a pod from the far future",                "Auto",    vmi(),    [],          young(-999),                ASKED],
-    ["an evacuation of 1 s",                     "Auto",    marked(), begun(1),    old,                        {}],
-    ["an evacuation of 60 s",                    "Auto",    marked(), begun(60),   old,                        going],
-    ["an evacuation of 1 s",                     "Enabled", marked(), begun(1),    old,                        going],
-    ["a mark: nothing tells since when",         "Auto",    marked(), [],          old,                        going],
-    ["a mark after an evacuation that ended",    "Auto",    marked(), ended,       old,                        going],
-    ["an old pod, an evacuation of 1 s",         "Auto",    marked(), begun(1),    launcher(),                 ASKED],
-    ["a pod of 4 s, an evacuation of 1 s",       "Auto",    marked(), begun(1),    young(4),                   {}],
-    ["both are there",                           "Auto",    marked(), begun(99),   young(99, { annotations: GOING }), {}],
-  ])("%s, mode %s", (...[, mode, subject, evacuations, pod, added]) => {
-    const patient = annotating(mode, { evacuation: { adoptSeconds: 60 } });
+  test.each<[string, VmiFacts, readonly EvacuationFacts[], LauncherFacts, object]>([
+    // what                                      VMI       Evacuations  pod                         added now
+    ["a pod of 0 s",                             vmi(),    [],          young(0),                   {}],
+    ["a pod of 59 s",                            vmi(),    [],          young(59),                  {}],
+    ["a pod of 60 s",                            vmi(),    [],          young(60),                  ASKED],
+    ["a pod that does not say",                  vmi(),    [],          young(0, { createdAt: 0 }), ASKED],
+    ["a pod from the far future",                vmi(),    [],          young(-999),                ASKED],
+    ["an evacuation of 1 s",                     marked(), begun(1),    old,                        {}],
+    ["an evacuation of 60 s",                    marked(), begun(60),   old,                        going],
+    ["a mark: nothing tells since when",         marked(), [],          old,                        going],
+    ["a mark after an evacuation that ended",    marked(), ended,       old,                        going],
+    ["an old pod, an evacuation of 1 s",         marked(), begun(1),    launcher(),                 ASKED],
+    ["a pod of 4 s, an evacuation of 1 s",       marked(), begun(1),    young(4),                   {}],
+    ["both are there",                           marked(), begun(99),   young(99, { annotations: GOING }), {}],
+  ])("%s", (...[, subject, evacuations, pod, added]) => {
+    const patient = annotating(60);
     const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: patient });
     expect(found).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
   });
@@ -174,7 +168,7 @@ describe("KubeVirt is left its time", () => {
     [10, 1],
     [11, 0],
   ])("as long as is configured: a pod of 10 s, %d s", (adoptSeconds, expected) => {
-    const patient = annotating("Auto", { evacuation: { adoptSeconds } });
+    const patient = annotating(adoptSeconds);
     expect(annotations({ launchers: [young(10)], settings: patient })).toHaveLength(expected);
   });
 });

@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../../shared/policy/annotations/launcher-facts.ts";
-import type { ReconcilerMode } from "../../../shared/policy/settings.ts";
 import { at, newborn, only, vmi } from "../fixtures.ts";
 import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
 
@@ -63,21 +62,18 @@ class Pods {
   readonly evacuations: readonly EvacuationFacts[];
   readonly found: Map<string, LauncherFacts>;
   readonly changes = new Map<string, number>();
-  readonly mode: ReconcilerMode;
   seconds = 0;
 
-  constructor(vms: readonly AnyVm[], mode: ReconcilerMode) {
+  constructor(vms: readonly AnyVm[]) {
     this.vmis = vms.map(vmiOf);
     this.evacuations = vms.flatMap(evacuationsOf);
     this.found = new Map(vms.flatMap(podsOf).map((pod) => [pod.uid, pod]));
-    this.mode = mode;
   }
 
   look(): AnnotationWorld {
     const launchers = [...this.found.values()];
-    const { vmis, evacuations, mode } = this;
-    const settings = annotating(mode, { evacuation: { adoptSeconds: 5 } });
-    return { vmis, evacuations, launchers, settings, now: at(this.seconds) };
+    const { vmis, evacuations } = this;
+    return { vmis, evacuations, launchers, settings: annotating(5), now: at(this.seconds) };
   }
 
   put(pod: LauncherFacts): void {
@@ -120,7 +116,6 @@ function writeAsKubeVirt(vm: VmiFacts, pods: Pods): void {
 }
 
 const anyVms = fc.array(anyVm, { minLength: 1, maxLength: 3 });
-const modes = fc.constantFrom<ReconcilerMode>("Enabled", "Auto");
 
 function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 1000 });
@@ -128,8 +123,8 @@ function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
 
 describe("whatever there is", () => {
   test("a plan carried out leaves nothing to do, and carried out again does nothing", () => {
-    always(fc.tuple(anyVms, modes), ([vms, mode]) => {
-      const pods = new Pods(vms, mode);
+    always(anyVms, (vms) => {
+      const pods = new Pods(vms);
       const world = pods.look();
       const planned = planAnnotations(world).chains.length;
       expect(pods.performOn(world)).toBe(planned);
@@ -144,13 +139,13 @@ describe("whatever there is", () => {
   });
 });
 
-describe("beside KubeVirt, with Auto", () => {
+describe("beside KubeVirt", () => {
   type Step = "kubevirt" | "look" | "act" | "second";
   const steps = fc.array(fc.constantFrom<Step>("kubevirt", "look", "act", "second"), { maxLength: 60 });
 
   test("no annotation changes more than once, in whatever order both act, on however old a look", () => {
     always(fc.tuple(anyVms, steps), ([vms, story]) => {
-      const pods = new Pods(vms, "Auto");
+      const pods = new Pods(vms);
       let seen = pods.look();
       for (const step of story) {
         if (step === "kubevirt") for (const vm of pods.vmis) writeAsKubeVirt(vm, pods);
@@ -164,7 +159,7 @@ describe("beside KubeVirt, with Auto", () => {
 
   test("both come to rest, and KubeVirt's word stands", () => {
     always(anyVms, (vms) => {
-      const pods = new Pods(vms, "Auto");
+      const pods = new Pods(vms);
       for (let round = 0; round < 8; round++, pods.seconds += 2) {
         for (const vm of pods.vmis) writeAsKubeVirt(vm, pods);
         pods.performOn(pods.look());

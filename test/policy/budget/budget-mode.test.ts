@@ -52,8 +52,8 @@ test.each([
   // budget      covered  wanted
   ["Auto",      false,   true],
   ["Auto",      true,    false],
-  ["Enabled",   true,    true],
-  ["Disabled",  false,   false],
-] as const)("reconcilers.budget %s, evictions covered %s: made %s", (budget, evictionsCovered, expected) => {
-  expect(areBudgetsWanted(settings({ reconcilers: { budget }, evictionsCovered }))).toBe(expected);
+  ["Always",    true,    true],
+  ["Never",     false,   false],
+] as const)("disruptionBudgets %s, evictions covered %s: made %s", (disruptionBudgets, evictionsCovered, expected) => {
+  expect(areBudgetsWanted(settings({ disruptionBudgets, evictionsCovered }))).toBe(expected);
 });

@@ -76,7 +76,7 @@ const none = { vmis: [vmi({ evictionStrategy: "None" })] };
 const foreign = budget({ name: "theirs", uid: "foreign", managedByUs: false, owners: [] });
 const ownSelector = { matchLabels: { app: "lifeboat" }, matchExpressions: [] };
 const deployment = budget({ name: "lifeboat", uid: "deployment", owners: [], selector: ownSelector });
-const off = settings({ reconcilers: { budget: "Disabled" } });
+const off = settings({ disruptionBudgets: "Never" });
 const covered = settings({ evictionsCovered: true });
 const touched = (seconds: number) => ({ ...grown, budgets: [grownBudget({ touchedAt: at(seconds).getTime() })] });
 const moved = (seconds: number) => endedEvacuation("Moved", { status: { completionTime: time(seconds) } });

@@ -1,4 +1,4 @@
-/** Which label the next attempt finds on the VMI: stronger with each migration that has run and failed. */
+/** Which label the next attempt finds on the VMI: the last one is urgent. */
 import { describe, expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { urgencyOf } from "../../../shared/policy/evacuation/convergence.ts";
@@ -16,26 +16,25 @@ function label(e: EvacuationFacts, tweak: Partial<EvacuationWorld>): string {
 const after = (attempts: number) => evacuation({ status: { attempts } });
 const labelled = (evacuationLabel: string) => ({ vmis: [marked({ evacuationLabel })] });
 const stuck = migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } });
-const byTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
+const byTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { attempts: 3, conditions: [] } });
 const drained = { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
 const two = [migration({ phase: "Failed" }), migration({ phase: "Failed", uid: "second" })];
 
 // prettier-ignore
 test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
-  ["the first attempt has failed",            after(0), {},                                                   "firm"],
-  ["the second",                              after(1), labelled("firm"),                                     "urgent"],
-  ["the third",                               after(2), labelled("urgent"),                                   "-"],
-  ["two at once",                             after(0), { migrations: two },                                  "urgent"],
-  ["… the last one: nothing follows",         after(4), labelled("urgent"),                                   "-"],
-  ["… of two that are allowed",               after(1), { settings: settings({ evacuation: { maxAttempts: 2 } }) }, "-"],
-  ["the label was lost on the way",           after(1), {},                                                   "urgent"],
-  ["urgent from the beginning",               after(0), labelled("urgent"),                                   "-"],
-  ["another value was written by hand",       after(0), labelled("odd"),                                      "firm"],
-  ["the VM is to be moved gently",            after(1), { vmis: [marked({ isGentle: true })] },               "-"],
-  ["it never began: stuck",                   after(0), { migrations: [stuck] },                              "-"],
-  ["its owner's migration",                   after(0), { vmis: [marked(EXTERNAL)] },                         "-"],
+  ["the first attempt has failed",            after(0), {},                                                   "-"],
+  ["the third",                               after(2), {},                                                   "-"],
+  ["the fourth: one is left",                 after(3), {},                                                   "urgent"],
+  ["two at once: one is left",                after(2), { migrations: two },                                  "urgent"],
+  ["the fifth: nothing follows",              after(4), {},                                                   "-"],
+  ["the first of two that are allowed",       after(0), { settings: settings({ evacuation: { maxAttempts: 2 } }) }, "urgent"],
+  ["urgent from the beginning",               after(3), labelled("urgent"),                                   "-"],
+  ["another value was written by hand",       after(3), labelled("odd"),                                      "urgent"],
+  ["the VM is to be moved gently",            after(3), { vmis: [marked({ isGentle: true })] },               "-"],
+  ["it never began: stuck",                   after(3), { migrations: [stuck] },                              "-"],
+  ["its owner's migration",                   after(3), { vmis: [marked(EXTERNAL)] },                         "-"],
   ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [], allocatableMemory: 0 }] }, "-"],
-  ["KubeVirt's webhook marks",                after(0), { settings: settings({ marking: "Evict" }) },         "-"],
+  ["KubeVirt's webhook marks",                after(3), { settings: settings({ marking: "Evict" }) },         "-"],
   ["it has been given up",                    endedEvacuation("Abandoned"), {},                               "-"],
 ])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
 

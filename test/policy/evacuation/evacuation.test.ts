@@ -1,6 +1,6 @@
 /** What an Evacuation's facts mean, and what is done about them: every rule, and which one wins where two apply. */
 import { describe, expect, test } from "vitest";
-import { planBeginnings, planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
+import { planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
 import { ACTIVE_PHASES, END_PHASES, isToBeReleased } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
@@ -68,15 +68,15 @@ const external = { vmis: [marked(EXTERNAL)] };
 const tainted = { nodes: [node({ taints: [DRAIN] })], vmis: [vmi()] };
 const untainted = { nodes: [node()], pods: [pod()] };
 
-const GONE = "Gone VirtualMachineInstanceGone, Count";
-const MOVED = "Moved Moved, Count, tell";
+const GONE = "Gone VirtualMachineInstanceGone";
+const MOVED = "Moved Moved, tell";
 const MARKED = "GrowBudget, Mark, Pending Pending";
 const CREATED = "CreateMigration, Pending Pending, tell";
-const BY_TAINT = "Withdrawn TaintWithdrawn, Count, tell";
-const BY_PREEMPTION = "Withdrawn PreemptionWithdrawn, Count, tell";
-const BY_MARK = "Withdrawn MarkWithdrawn, Count, tell";
-const BY_INTENT = "Withdrawn IntentWithdrawn, Count, tell";
-const FAILED = "BackingOff MigrationFailed, tell, Mark";
+const BY_TAINT = "Withdrawn TaintWithdrawn, tell";
+const BY_PREEMPTION = "Withdrawn PreemptionWithdrawn, tell";
+const BY_MARK = "Withdrawn MarkWithdrawn, tell";
+const BY_INTENT = "Withdrawn IntentWithdrawn, tell";
+const FAILED = "BackingOff MigrationFailed, tell";
 
 type Row = readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string];
 
@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
   ["… KubeVirt's mark is left",                evacuation(), { vmis: [{ ...moved, evacuationNodeName: NODE }] },        `${MOVED}; Unmark, Released`],
   ["… our label is left",                      evacuation(), { vmis: [{ ...moved, evacuationLabel: "urgent" }] },       `${MOVED}; Unmark, Released`],
   ["… and is marked there: the next one's label", evacuation(), { vmis: [{ ...moved, evacuationNodeName: "node02", evacuationLabel: "urgent" }] }, `CreateEvacuation, tell, ${MOVED}`],
-  ["… by a migration that no look has seen",   evacuation(), { vmis: [moved], migrations: [without(succeeded, "cause")] }, "Moved Moved, Count, AdoptMigration, tell"],
+  ["… by a migration that no look has seen",   evacuation(), { vmis: [moved], migrations: [without(succeeded, "cause")] }, "Moved Moved, AdoptMigration, tell"],
   ["back on its node, in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
   ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
   ["a migration succeeded, the VMI lags",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
@@ -145,22 +145,22 @@ const rows: readonly Row[] = [
   ["… a migration runs",                       evacuation(), { vmis: [vmi()], migrations: [running] },                  "Migrating Running"],
   ["… and one for a former node is left",      evacuation(), { vmis: [vmi({ evacuationNodeName: "node00" })] },         `${BY_MARK}; Unmark, Released`],
   ["… in a VMI read before the Evacuation",    evacuation(), { vmis: [vmi()], vmisAreNewer: false },                    "-"],
-  ["… the last attempt had failed",            exhausted,    { vmis: [vmi()] },                                         "Abandoned MigrationFailed, Count, tell"],
+  ["… the last attempt had failed",            exhausted,    { vmis: [vmi()] },                                         "Abandoned MigrationFailed, tell"],
   ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
   ["… in a VMI read before the Evacuation",    unseen,       { vmis: [vmi()], vmisAreNewer: false },                    MARKED],
   ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         MARKED],
   ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, MARKED],
   ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, MARKED],
-  ["… no budgets are made",                    unseen,       { vmis: [vmi()], settings: settings({ reconcilers: { budget: "Disabled" } }) }, "Mark, Pending Pending"],
+  ["… no budgets are made",                    unseen,       { vmis: [vmi()], settings: settings({ disruptionBudgets: "Never" }) }, "Mark, Pending Pending"],
   // It is hopeless
-  ["five attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, Count, tell; Unmark, Released"],
-  ["… and another migration waits",            exhausted,    { migrations: [kubevirts] },                               "Abandoned MigrationFailed, Count, tell; Unmark, DeleteMigration, Released"],
+  ["five attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, tell; Unmark, Released"],
+  ["… and another migration waits",            exhausted,    { migrations: [kubevirts] },                               "Abandoned MigrationFailed, tell; Unmark, DeleteMigration, Released"],
   ["five attempts, inherited",                 evacuation({ ...inherited, status: { attempts: 5 } }), {},               "BackingOff MigrationFailed"],
-  ["… and one of its own",                     evacuation({ ...inherited, status: { ...resting, attempts: 6 } }), {},   "Abandoned MigrationFailed, Count, tell; Unmark, Released"],
-  ["strategy None",                            evacuation(), { vmis: [marked({ evictionStrategy: "None" })] },          "Abandoned StrategyNone, Count, tell; Unmark, Released"],
-  ["a strategy that KubeVirt does not know",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, Count, tell; Unmark, Released"],
-  ["by hand, pinned",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, Count, tell"],
-  ["… without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, Count, tell"],
+  ["… and one of its own",                     evacuation({ ...inherited, status: { ...resting, attempts: 6 } }), {},   "Abandoned MigrationFailed, tell; Unmark, Released"],
+  ["strategy None",                            evacuation(), { vmis: [marked({ evictionStrategy: "None" })] },          "Abandoned StrategyNone, tell; Unmark, Released"],
+  ["a strategy that KubeVirt does not know",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, tell; Unmark, Released"],
+  ["by hand, pinned",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, tell"],
+  ["… without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, tell"],
   ["… External: its owner may move it",        byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Pending Pending"],
   ["… a migration runs: pinned by that",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
   // An attempt
@@ -218,12 +218,6 @@ describe("an Evacuation", () => {
   test("the rows show every phase but Duplicate", () => {
     const shown = new Set(rows.map(([, subject, tweak]) => statusAfter(subject, tweak).phase));
     expect(new Set([...shown, "Duplicate"])).toEqual(new Set([...ACTIVE_PHASES, ...END_PHASES]));
-  });
-
-  test("switched off: nothing", () => {
-    const off = { vmis: [vmi()], settings: settings({ reconcilers: { evacuation: false } }) };
-    expect(planned(newborn(), off)).toEqual([]);
-    expect(planBeginnings(world({ ...off, vmis: [marked()] })).chains).toEqual([]);
   });
 
   test("one that has ended is left alone", () => {

@@ -7,7 +7,7 @@ import { budget, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
 // prettier-ignore
 test.each([
   ["migratable",       {},     settings(),                                         ["GrowBudget", "Mark"]],
-  ["budgets off",      {},     settings({ reconcilers: { budget: "Disabled" } }),  ["Mark"]],
+  ["budgets off",      {},     settings({ disruptionBudgets: "Never" }),  ["Mark"]],
   ["budgets are noise", {},    settings({ evictionsCovered: true }),               ["Mark"]],
   ["pinned",           PINNED, settings(),                                         ["Mark"]],
 ])("%s: in this order", (_, tweak, given, expected) => {

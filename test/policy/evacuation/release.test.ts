@@ -61,7 +61,7 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… no mark for where it is now",             ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: "node02" }] }, "CreateEvacuation, tell, Released"],
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
   ["another one of the VM goes on: nothing",    cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "AdoptMigration, Migrating Queued, tell, Released"],
-  ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Count, Unmark, Released"],
+  ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
   ["ended before there was such a condition",   unsaid(cancelled), { vmis: [vmi()] },                                   "-"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
 

@@ -13,7 +13,7 @@ const arrived = { ...sent, phase: "Succeeded", cause: "ApiEviction", targetNode:
 const received = migration({ decentralized: "Receives" });
 
 const CREATED = "CreateMigration, Pending Pending, tell";
-const MOVED = "Moved Moved, Count, tell";
+const MOVED = "Moved Moved, tell";
 
 // prettier-ignore
 test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
@@ -27,7 +27,7 @@ test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, exp
   ["… there, and its pod is not listed any more", evacuation(), { vmis: [marked({ activePods: {} })], migrations: [arrived] }, "Migrating Succeeded"],
   ["… there",                                  evacuation(), { vmis: [marked({ phase: "Succeeded" })], migrations: [arrived] }, MOVED],
   ["… there, and its VMI is being deleted",    evacuation(), { vmis: [marked({ deleting: true })], migrations: [arrived] }, MOVED],
-  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, Count, tell; Unmark, Released"],
+  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, tell; Unmark, Released"],
   ["received: not there yet",                  byHand,       { vmis: [vmi({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
   ["… marked by KubeVirt: no Evacuation yet",  byHand,       { vmis: [marked({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
   ["… just come, and that migration goes on",  evacuation(), { migrations: [received] },                                "Blocked BeingReceived, tell"],

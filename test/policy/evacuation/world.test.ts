@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { needsNode, needsPods } from "../../../shared/policy/evacuation/world.ts";
-import { evacuation, migration, NOW, settings, time } from "../fixtures.ts";
+import { evacuation, migration, NOW, time } from "../fixtures.ts";
 
 test.each<[Cause, left: number, phase: string, node: boolean, pods: boolean]>([
   ["ApiEviction", 0, "Running", false, false],
@@ -14,5 +14,5 @@ test.each<[Cause, left: number, phase: string, node: boolean, pods: boolean]>([
 ])("%s, its deadline in %d s, its migration is %s: node %s, pods %s", (...[cause, left, phase, node, pods]) => {
   const subject = evacuation({ spec: { cause, deadline: time(left) } });
   const migrations = [migration({ phase })];
-  expect([needsNode(subject, settings()), needsPods(subject, migrations, NOW)]).toEqual([node, pods]);
+  expect([needsNode(subject), needsPods(subject, migrations, NOW)]).toEqual([node, pods]);
 });

@@ -71,7 +71,7 @@ describe.each(cellsOf(CELLS))("%s, %s", (evictionStrategy, mobility, [first, idl
 const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
 const sent = migration({ phase: "Synchronizing", decentralized: "Sends" });
 const odd = { evictionStrategy: "Odd" };
-const noBudgets = settings({ reconcilers: { budget: "Disabled" } });
+const noBudgets = settings({ disruptionBudgets: "Never" });
 const elsewhere = { nodeName: "node02", evacuationNodeName: "node02", activePods: { [POD_UID]: NODE } };
 const backingOff = evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(40) } });
 const ofFormerPod = newborn({ status: { podUID: "old" } });

@@ -60,7 +60,6 @@ describe("the watch", () => {
     ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
     ["gate off: preemption",           { pods: [terminating], settings: guarded({}, { featureGates: gatesBut("Preemption") }) }],
     ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
-    ["the reconciler is off",          { pods: [terminating], settings: guarded({}, { reconcilers: { disruption: false } }) }],
     ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
     ["the VM is not known",            { pods: [terminating], vmis: [] }],
     ["the VM is going",                { pods: [terminating], vmis: [vmi({ deleting: true })] }],
@@ -141,7 +140,6 @@ describe("the deadline keeper", () => {
     ["the VM is going",              { vmis: [marked({ deleting: true })] }],
     ["the VM has ended",             { vmis: [marked({ phase: "Failed" })] }],
     ["no gate",                      { settings: settings() }],
-    ["the reconciler is off",        { settings: guarded({}, { reconcilers: { disruption: false } }) }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 
   test("deletes once the time has come, and then has nothing to look at again", () => {

@@ -183,9 +183,7 @@ describe("a plan, once done, has nothing left to mark", () => {
           const { uid, activePods } = plain;
           return { vmi: vmi({ ...vmis[i], name, uid, activePods }), pod: launcher };
         });
-        const signals = signalled
-          ? all.map(({ vmi: v }) => ({ vmi: v, domain: { status: "Running", gracefulShutdown: true }, by: "test" }))
-          : [];
+        const signals = signalled ? all.map((one) => ({ ...one, by: "test" })) : [];
         const actions = planPressure(pressureWorld(all, { signals })).chains.flat();
         const left = only("Mark", actions).map((mark) => mark.vmi.name);
         expect(left).toEqual([...new Set(left)]);

@@ -9,9 +9,6 @@ import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtur
 
 export const GIB = 2 ** 30;
 
-/** A guest that is being shut down. */
-export const ALIVE = { status: "Running", gracefulShutdown: true } as const;
-
 export const PRESSED = node({ pressures: ["MemoryPressure"] });
 export const ROOM = { node: node({ name: "node02" }), freeMemory: 8 * GIB };
 

@@ -22,7 +22,6 @@ const ROLE_WORDS = {
 const CELL_WORDS = {
   add: "added",
   remove: "removed",
-  yield: "removed; with `Auto` left to KubeVirt",
   leave: "left alone",
 } as const satisfies Record<(typeof EVICTION_IN_PROGRESS)[PodRole][MarkState], string>;
 

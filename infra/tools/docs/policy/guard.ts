@@ -109,11 +109,9 @@ export function releaseTable(): string {
   return renderTable([["reason", "because", "Event"], ...rows]);
 }
 
-const ALIVE = { status: "Running", gracefulShutdown: true } as const;
-
 export function pressureTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
-    const saved = shouldEvacuate(sample(strategy, mobility), ALIVE, DEFAULT_SETTINGS);
+    const saved = shouldEvacuate(sample(strategy, mobility), DEFAULT_SETTINGS);
     return [strategy, CAN_MIGRATE[mobility], saved ? "yes" : "no"];
   });
   return renderTable([["strategy", "can migrate", "moves instead of shutting down"], ...rows]);

@@ -5,7 +5,7 @@
  */
 import { STORY } from "../../../../shared/policy/action.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
-import { strongerUrgency } from "../../../../shared/policy/evacuation/convergence.ts";
+import { isMadeUrgent } from "../../../../shared/policy/evacuation/convergence.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
@@ -200,19 +200,13 @@ export function eventTable(): string {
   return renderTable([["reason", "type"], ...Object.entries(STORY)]);
 }
 
-const SAID = [undefined, "firm", "urgent"] as const;
-
 export function convergenceTable(): string {
   const vmi = sample("LiveMigrate", "migratable");
-  const after = (attempts: number, said: Partial<VmiFacts>) =>
-    strongerUrgency({ ...vmi, ...said }, attempts) ?? said.evacuationLabel ?? "none";
-  const rows = SAID.map((evacuationLabel) => {
-    const said = evacuationLabel === undefined ? {} : { evacuationLabel };
-    const gently = after(2, { ...said, isGentle: true });
-    return [evacuationLabel ?? "none", after(1, said), after(2, said), gently, evacuationLabel ?? "none"];
+  const { maxAttempts } = DEFAULT_SETTINGS.evacuation;
+  const rows = [false, true].map((isGentle) => {
+    const after = (attempts: number) =>
+      isMadeUrgent({ ...vmi, isGentle }, attempts, DEFAULT_SETTINGS) ? "urgent" : "as before";
+    return [isGentle ? "`convergence: gentle`" : "any other", after(1), after(maxAttempts - 1)];
   });
-  return renderTable([
-    ["label before", "the first has failed", "a later one has", "with `convergence: gentle`", "it never began"],
-    ...rows,
-  ]);
+  return renderTable([["VM", "the first has failed", "the last but one has"], ...rows]);
 }
