@@ -6,7 +6,7 @@ import type { Context } from "hono";
 import type { NamespacedName, PodFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/policy/blind.ts";
-import { BUSY, ClusterError, isBusy, isLasting, isSilence } from "../shared/cluster/failure.ts";
+import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/cluster/failure.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
 import type { Acting } from "../shared/pass/act-in-order.ts";
@@ -90,7 +90,8 @@ export function refuseUnread(uid: string): review.AdmissionReview {
 
 /** What could not be done for good is none of that: the decision stands, and its reader learns which permission is missing. */
 function isForGood(error: unknown, hasFacts: boolean): boolean {
-  return !hasFacts && error instanceof ClusterError && isLasting(error.failure);
+  if (hasFacts || !(error instanceof ClusterError)) return false;
+  return isLasting(error.failure) || isOddObject(error.failure);
 }
 
 /** Where nothing answers, nothing can be written either, and each scrape fails. */

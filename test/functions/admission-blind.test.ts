@@ -116,6 +116,7 @@ describe("what a retry does not change: the webhook's failurePolicy decides, and
     ["may not read the KubeVirt CR",             { kubevirt: forbidden }],
     ["the kind Evacuation is not served",        { evacuations: notServed, begin: notServed }],
     ["the kind VirtualMachineInstance is not served", { vmi: notServed }],
+    ["the VMI is none that it understands",      { vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: 7 } }) }],
     ["… for a VM whose pod may go",              { evacuations: notServed, vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: "None" } }) }],
   ])("%s", async (_, answers) => expect(await ask(answers)).toMatchObject(FAILS));
 });
