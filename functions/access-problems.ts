@@ -1,7 +1,4 @@
-/**
- * What is wrong with the variables that say which Cloudflare Access to believe.
- * Owns: their form. Does not own: believing it (page/access.ts).
- */
+/** What is wrong with the variables that say which Cloudflare Access to believe. */
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import type { Env } from "./env.ts";
 

@@ -1,7 +1,4 @@
-/**
- * AdmissionReview in, AdmissionReview out.
- * Owns: what must be in a review, how long its API server waits, and how decisions are said to it. Does not own: deciding.
- */
+/** AdmissionReview in, AdmissionReview out. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Held } from "../shared/cluster/budget.ts";

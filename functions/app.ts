@@ -1,7 +1,4 @@
-/**
- * The routes: which door answers what, for whom.
- * Owns: the Hono app, body limits, authentication of every route, rendering of rejections. Does not own: the doors.
- */
+/** The routes: which door answers what, for whom. */
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";

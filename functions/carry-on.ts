@@ -1,6 +1,5 @@
 /**
  * What follows an answer, once: Lifeboat tells the story as Events and reconciles the VM that was asked about.
- * Owns: the time limit of that. Does not own: the reconcile (shared/pass/pass.ts).
  *
  * A drain repeats its requests every five seconds, so it drives itself; the relay and the tick do the rest.
  */

@@ -1,8 +1,4 @@
-/**
- * Which clusters there are.
- * Owns: the names, of the secret and of the registry, valid or not. Does not own: what is wrong with an entry (logged where it is
- * used).
- */
+/** Which clusters there are. */
 import { parseClusters } from "../shared/config/clusters.ts";
 import type { Surroundings } from "./target.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, and the log.
- * Owns: gathering the findings. Does not own: the conditions (shared/policy/configuration-status.ts).
- */
+/** What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, and the log. */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { ConfigurationFacts } from "../shared/cluster/kinds/lifeboat.ts";

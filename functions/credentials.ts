@@ -1,7 +1,4 @@
-/**
- * Lifeboat's own token of a cluster: when it ends, and whether the API server accepts it.
- * Owns: finding that out, and logging it. Does not own: what follows from it (shared/policy/credential.ts).
- */
+/** Lifeboat's own token of a cluster: when it ends, and whether the API server accepts it. */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import { expiryOf } from "../shared/config/token-expiry.ts";

@@ -1,7 +1,4 @@
-/**
- * The guard's door: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again.
- * Owns: parsing, the time budget, the answer, the log. Does not own: the decision (shared/policy/guard/deletion.ts).
- */
+/** The guard's door: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
 import type { Context } from "hono";
 import type { Held } from "../shared/cluster/budget.ts";
 import { BUSY } from "../shared/cluster/failure.ts";

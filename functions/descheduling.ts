@@ -1,8 +1,4 @@
-/**
- * The descheduling door: runs a cycle on request, and when the interval has passed.
- * Owns: the bound on a cycle's time, its answer in JSON, reporting an invalid policy. Does not own: the cycle
- * (shared/descheduling/deschedule.ts), authentication (app.ts).
- */
+/** The descheduling door: runs a cycle on request, and when the interval has passed. */
 import type { Context } from "hono";
 import {
   loadDeschedulerPolicy,

@@ -1,7 +1,4 @@
-/**
- * What the platform gives the Worker: its environment and what runs after an answer.
- * Owns: their narrow types. Does not own: the values' meaning (shared/config).
- */
+/** What the platform gives the Worker: its environment and what runs after an answer. */
 import type { Fetch } from "../shared/cluster/transport.ts";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */

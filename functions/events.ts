@@ -1,7 +1,4 @@
-/**
- * The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there.
- * Owns: verifying and parsing deliveries, turning events into pointers. Does not own: the look (shared/pass/pass.ts).
- */
+/** The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there. */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
 import type { ClusterEntry } from "../shared/config/clusters.ts";

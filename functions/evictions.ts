@@ -1,7 +1,4 @@
-/**
- * The eviction door: reviews of evictions, from API servers.
- * Owns: the time budget, the answer, and what is set going after it. Does not own: the decision (shared/pass/eviction.ts).
- */
+/** The eviction door: reviews of evictions, from API servers. */
 import type { Context } from "hono";
 import type { NamespacedName, PodFacts, VmiFacts } from "../shared/policy/facts.ts";
 import { parseConfig } from "../shared/config/problem.ts";

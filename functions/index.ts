@@ -1,7 +1,4 @@
-/**
- * The Worker: one Hono app, the scheduled handler and the queue's consumer, on the real platform.
- * Owns: the wiring. Does not own: anything that a test would want to look at (app.ts, ticks.ts).
- */
+/** The Worker: one Hono app, the scheduled handler and the queue's consumer, on the real platform. */
 import { createApp } from "./app.ts";
 import type { Env, Platform } from "./env.ts";
 import { newIsolateState } from "./target.ts";

@@ -1,6 +1,5 @@
 /**
  * The metrics of a cluster, for Prometheus.
- * Owns: what is read for them. Does not own: their text (shared/metrics), authentication (app.ts).
  *
  * Functions share no memory: everything is read from the cluster.
  */

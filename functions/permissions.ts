@@ -1,7 +1,4 @@
-/**
- * What Lifeboat has to be allowed to do in a cluster, tried out without changing anything, for the conditions.
- * Owns: the trials. Does not own: what is said of them (shared/policy/configuration-status.ts).
- */
+/** What Lifeboat has to be allowed to do in a cluster, tried out without changing anything, for the conditions. */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Right } from "../shared/cluster/identity-reviews.ts";

@@ -1,7 +1,6 @@
 /**
  * Whether the API server of a cluster accepts Lifeboat. What else may be wrong, the conditions of the LifeboatConfiguration say, and
  * `lifeboat doctor`.
- * Owns: that answer. Does not own: authentication (app.ts), the words (shared/policy/credential.ts).
  */
 import type { Context } from "hono";
 import { expiryOf } from "../shared/config/token-expiry.ts";

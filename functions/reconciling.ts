@@ -1,8 +1,4 @@
-/**
- * A reconcile within a time limit, with its failures in one line of the log.
- * Owns: the limit, the grouping of what failed. Does not own: what is looked at (shared/pass/pass.ts), when (carry-on.ts,
- * schedule.ts, events.ts, descheduling.ts).
- */
+/** A reconcile within a time limit, with its failures in one line of the log. */
 import type { Held } from "../shared/cluster/budget.ts";
 import type { ClusterError, Failure } from "../shared/cluster/failure.ts";
 import type { Deps, Result } from "../shared/pass/perform.ts";

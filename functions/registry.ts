@@ -1,8 +1,4 @@
-/**
- * The clusters of the KV namespace `CLUSTER_REGISTRY`.
- * Owns: reading and opening its entries, and keeping them for a moment. Does not own: their encryption
- * (shared/config/sealed-entry.ts), their fields (shared/config/clusters.ts).
- */
+/** The clusters of the KV namespace `CLUSTER_REGISTRY`. */
 import { type ClusterEntry, parseRegistryEntry } from "../shared/config/clusters.ts";
 import type { Parsed } from "../shared/config/problem.ts";
 import { parseKeys, unseal } from "../shared/config/sealed-entry.ts";

@@ -1,8 +1,4 @@
-/**
- * Every answer that is not the one asked for: one table, one renderer.
- * Owns: reasons, codes and the error format `{error: {reason, field?, message}}`. Does not own: admission denials
- * (admission-review.ts): those are answers.
- */
+/** Every answer that is not the one asked for: one table, one renderer. */
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
 import type { Platform } from "./env.ts";

@@ -1,8 +1,4 @@
-/**
- * One cluster's share of a tick, and requests for a full scan.
- * Owns: what the share is spent on, and when it is a full scan. Does not own: which clusters there are, and how many at a time
- * (ticks.ts), the passes (shared/pass).
- */
+/** One cluster's share of a tick, and requests for a full scan. */
 import type { Context } from "hono";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";

@@ -1,7 +1,4 @@
-/**
- * The cluster that a request is about: found by name, its caller authenticated, ready to be connected to.
- * Owns: look-up, tokens, connections, and the state of this isolate. Does not own: routes, comparing in constant time (Hono's).
- */
+/** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
 import { timingSafeEqual } from "hono/utils/buffer";
 import { Budget, type Held } from "../shared/cluster/budget.ts";
 import { type Cluster, connect } from "../shared/cluster/cluster.ts";

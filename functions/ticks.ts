@@ -1,8 +1,4 @@
-/**
- * Which clusters a tick is for, and that each gets its own share of it.
- * Owns: one message for each cluster where there is a queue; without one, the order, the bound and what was not reached.
- * Does not own: what a cluster's share is spent on (schedule.ts).
- */
+/** Which clusters a tick is for, and that each gets its own share of it. */
 import * as z from "zod/mini";
 import { clusterNames } from "./cluster-names.ts";
 import type { Surroundings } from "./target.ts";

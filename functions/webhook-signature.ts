@@ -1,10 +1,9 @@
 /**
- * Standard Webhooks signatures, with the clock passed in.
- * Owns: what is signed, tolerance, rotation. Does not own: HMAC (the platform's), comparing in constant time (Hono's).
- * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ * Standard Webhooks signatures, with the clock passed in. Specification:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  *
- * The relay signs with the library standardwebhooks. Here that would bring its own SHA-256 along: a twentieth of the
- * bundle, and tens of milliseconds of CPU for the largest delivery.
+ * The relay signs with the library standardwebhooks. Here that would bring its own SHA-256 along: a twentieth of the bundle, and tens of
+ * milliseconds of CPU for the largest delivery.
  */
 import { timingSafeEqual } from "hono/utils/buffer";
 

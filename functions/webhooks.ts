@@ -1,7 +1,4 @@
-/**
- * The webhook objects that make the API server ask Lifeboat.
- * Owns: reading them, and what is expected of this cluster's. Does not own: the comparison (shared/policy/webhooks).
- */
+/** The webhook objects that make the API server ask Lifeboat. */
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Settings } from "../shared/policy/settings.ts";

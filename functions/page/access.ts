@@ -1,6 +1,5 @@
 /**
  * Visitors that Cloudflare Access has signed in before they reach the Worker.
- * Owns: checking its assertion, and its keys. Does not own: who may pass Access (its policies decide), what a visitor sees.
  *
  * Without ACCESS_TEAM_DOMAIN and ACCESS_AUD nothing is believed: anyone could send the header to a Worker that Access is not before.
  */

@@ -1,8 +1,4 @@
-/**
- * What a visitor does on the page: evacuate, cancel, try again.
- * Owns: who may, what is read to foresee it, the act in the log, where the visitor goes then. Does not own: what is written (shared/pass),
- * words (views/confirm.ts, parts/act-words.ts).
- */
+/** What a visitor does on the page: evacuate, cancel, try again. */
 import { cancelEvacuations, foreseeCancel } from "../../shared/pass/cancel.ts";
 import { type Asking, evacuateVm, retryVm } from "../../shared/pass/evacuate.ts";
 import { reconcileVmi } from "../../shared/pass/pass.ts";

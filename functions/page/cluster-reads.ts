@@ -1,6 +1,5 @@
 /**
  * What the page of a cluster shows: its Evacuations, its nodes, and what is wrong with Lifeboat in it.
- * Owns: which requests that takes, and how often. Does not own: order and words (parts/), what is shown (views/cluster.ts).
  *
  * Evacuations are read each time; nodes and the number of VMs on each, which are large and change slowly, now and then.
  */

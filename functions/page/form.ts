@@ -1,7 +1,4 @@
-/**
- * What a visitor sends with a form of ours.
- * Owns: that it comes from a page of this origin, its type and size. Does not own: what is done with it.
- */
+/** What a visitor sends with a form of ours. */
 import { bodyLimit } from "hono/body-limit";
 import { RejectionError } from "../rejection.ts";
 import type { PageContext } from "./visit.ts";

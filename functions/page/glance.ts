@@ -1,8 +1,4 @@
-/**
- * A glance at each cluster of the fleet: what is under way, and what is wrong.
- * Owns: which requests that takes, how long a cluster may take, how many are asked at a time. Does not own: which clusters a visitor
- * may look at (open-clusters.ts), words (parts/), what is shown (views/fleet.ts).
- */
+/** A glance at each cluster of the fleet: what is under way, and what is wrong. */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import type { MinorVersions } from "../../shared/policy/versions.ts";

@@ -1,7 +1,4 @@
-/**
- * The frame of every page.
- * Owns: the document around `main`. Does not own: what is in it (views/), how it looks (assets/style.ts).
- */
+/** The frame of every page. */
 import { html, raw } from "hono/html";
 import { durationText } from "../../shared/policy/duration-text.ts";
 import { ASSETS } from "./assets/assets.ts";

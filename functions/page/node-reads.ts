@@ -1,6 +1,5 @@
 /**
  * What the page of a node shows: what is on it, what has left it, and what a drain of it would come to.
- * Owns: which requests that takes, and how often. Does not own: what follows from them (shared/policy/progress, preflight).
  *
  * What the node has is read each time. Whether other nodes have room needs the pods of all of them: that is looked at seldom.
  */

@@ -1,8 +1,4 @@
-/**
- * The clusters that a visitor may look at.
- * Owns: finding them from what the visitor presents, Access first, then the cookie. Does not own: either of them (access.ts, session.ts),
- * signing in.
- */
+/** The clusters that a visitor may look at. */
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";

@@ -1,8 +1,4 @@
-/**
- * The pages for people: which address shows what, to whom.
- * Owns: their routes, security headers, finding out who visits. Does not own: signing in (sign-in.ts), acts (acts.ts), what is shown
- * (views/), the doors for programs (app.ts).
- */
+/** The pages for people: which address shows what, to whom. */
 import { getCookie } from "hono/cookie";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";

@@ -1,7 +1,4 @@
-/**
- * How a visitor proves who they are to one cluster: with a token that was made for this page, which the cluster's API server reviews.
- * Owns: what it opens, and for how long. Does not own: the form (sign-in.ts), the cookie (session.ts).
- */
+/** How a visitor proves who they are to one cluster: with a token that was made for this page, which the cluster's API server reviews. */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Right } from "../../shared/cluster/identity-reviews.ts";
 import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";

@@ -1,6 +1,6 @@
 /**
- * What pages have read lately, kept for the other watchers of this isolate.
- * Owns: sharing values. Does not own: reading. A promise is never shared: workerd lets no request wait for another's I/O.
+ * What pages have read lately, kept for the other watchers of this isolate. A promise is never shared: workerd lets no request wait for
+ * another's I/O.
  */
 export interface Recent<F> {
   readonly facts: F;

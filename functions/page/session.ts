@@ -1,6 +1,5 @@
 /**
  * Who has signed in: one cookie that lists the clusters it opens.
- * Owns: its form, its size, what it opens, its signatures. Does not own: how a visitor proves who they are (proof.ts).
  *
  * The key is made of secrets that are there already, mostly the cluster's own two tokens: there is no further secret to keep, and once one
  * of them is replaced, nothing that was signed with it counts any more. Neither of those who hold one of them can sign.

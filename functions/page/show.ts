@@ -1,8 +1,4 @@
-/**
- * Shows a live page: as a document, or as a stream of what its `main` becomes.
- * Owns: reading through what other watchers have read, what is said while a cluster cannot be reached. Does not own: what is
- * shown (views/), how long a stream lasts (stream.ts).
- */
+/** Shows a live page: as a document, or as a stream of what its `main` becomes. */
 import { html } from "hono/html";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { layout } from "./layout.ts";

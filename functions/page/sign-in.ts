@@ -1,7 +1,5 @@
 /**
  * Signing in and out.
- * Owns: which cluster a visitor means, the cookie's attributes, where they go then, what a failure says and to whom. Does not own: what
- * opens a cluster (proof.ts), the page (views/sign-in.ts).
  *
  * A stranger is answered alike of a cluster that there is not and of one that they have no token of.
  */

@@ -1,7 +1,4 @@
-/**
- * A page's stream of server-sent events: `main`, its content, whenever that has changed, and `asof`, how old it is in seconds.
- * Owns: when what is sent, and when the stream ends. Does not own: what is shown (show.ts).
- */
+/** A page's stream of server-sent events: `main`, its content, whenever that has changed, and `asof`, how old it is in seconds. */
 import { streamSSE } from "hono/streaming";
 import type { Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";

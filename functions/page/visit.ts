@@ -1,7 +1,4 @@
-/**
- * One visit of a page: who asks, about which cluster, and what every page has to give.
- * Owns: these shapes. Does not own: routes (pages.ts), signing in (session.ts), what pages show (views/).
- */
+/** One visit of a page: who asks, about which cluster, and what every page has to give. */
 import type { Context } from "hono";
 import type { html } from "hono/html";
 import type { Env } from "../env.ts";

@@ -1,7 +1,4 @@
-/**
- * What the page of a virtual machine shows: the VMI, what an eviction of it would get, and its past.
- * Owns: which requests that takes. Does not own: the decision (shared/policy/eviction), words, what is shown (views/vm.ts).
- */
+/** What the page of a virtual machine shows: the VMI, what an eviction of it would get, and its past. */
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";

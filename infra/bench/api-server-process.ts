@@ -1,7 +1,4 @@
-/**
- * The sandbox's API server alone in a process, as a child of the benchmark.
- * Owns: starting it, telling what it uses. Does not own: what is in it (population.ts), who asks it.
- */
+/** The sandbox's API server alone in a process, as a child of the benchmark. */
 import * as z from "zod";
 import { FaultPlan, startApiServer } from "../sandbox/apiserver/server.ts";
 import { createAuthority } from "../sandbox/certificates.ts";

@@ -1,7 +1,4 @@
-/**
- * An API server in a process of its own: who may ask it, and what it uses.
- * Owns: the accounts, Lifeboat's permissions as shipped. Does not own: the process (api-server-process.ts).
- */
+/** An API server in a process of its own: who may ask it, and what it uses. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { createClient, type KubeClient } from "../sandbox/actors/client.ts";

@@ -1,7 +1,4 @@
-/**
- * Bundles of Workers: Lifeboat's as it is deployed, and those it is measured against in the same way.
- * Owns: making them, their sizes. Does not own: running them (workerd.ts).
- */
+/** Bundles of Workers: Lifeboat's as it is deployed, and those it is measured against in the same way. */
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { buildWorker } from "../tools/build-worker.ts";

@@ -1,7 +1,4 @@
-/**
- * A part of the benchmark in a process of its own, so that its CPU and memory are its own.
- * Owns: starting it, its messages, its end. Does not own: what it does.
- */
+/** A part of the benchmark in a process of its own, so that its CPU and memory are its own. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,4 @@
-/**
- * The command line of `npm run bench`.
- * Owns: parts, flags and what is wrong with them. Does not own: what they lead to (main.ts).
- */
+/** The command line of `npm run bench`. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FLAG, HELP, nameOf, notEmpty, readArguments, TEXT } from "../tools/console/arguments.ts";

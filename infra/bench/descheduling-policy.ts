@@ -1,7 +1,4 @@
-/**
- * The policy of the descheduling benchmark.
- * Owns: whom it nominates in a lopsided cluster, and how many of them. Does not own: that cluster (lopsided-plan.ts).
- */
+/** The policy of the descheduling benchmark. */
 import { STUCK } from "./lopsided-plan.ts";
 
 /** Pods that a cycle requests, whatever the size of the cluster: the limit. */

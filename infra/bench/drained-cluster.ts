@@ -1,7 +1,4 @@
-/**
- * A cluster with all of its VMs on one node, where KubeVirt moves them: with Lifeboat as shipped beside it, or alone.
- * Owns: setting it up, draining the node, what that takes and what is lost. Does not own: the drain's requests (infra/demo).
- */
+/** A cluster with all of its VMs on one node, where KubeVirt moves them: with Lifeboat as shipped beside it, or alone. */
 import { drainNode } from "../demo/drain-client.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { VirtualMachine } from "../sandbox/fleet.ts";

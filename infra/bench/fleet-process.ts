@@ -1,8 +1,4 @@
-/**
- * Ticks of a whole fleet, as a child of the benchmark: the schedule of the Worker in Node, each cluster's requests counted.
- * Owns: the clock (a minute passes with each tick), a queue with so many consumers, counting. Does not own: the ticks
- * (functions/), who wants to know (parts/fleet.ts).
- */
+/** Ticks of a whole fleet, as a child of the benchmark: the schedule of the Worker in Node, each cluster's requests counted. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Env, Platform } from "../../functions/env.ts";

@@ -1,7 +1,4 @@
-/**
- * What the fleet's process may be asked to do, and what it says of it.
- * Owns: both ends' shapes, starting the process. Does not own: doing it (fleet-process.ts).
- */
+/** What the fleet's process may be asked to do, and what it says of it. */
 import * as z from "zod";
 import { startChild } from "./child.ts";
 

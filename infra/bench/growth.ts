@@ -1,7 +1,4 @@
-/**
- * How figures grow with what is in the cluster.
- * Owns: the factor for ten times as much of everything. Does not own: the sizes (parts/).
- */
+/** How figures grow with what is in the cluster. */
 import type { Measurement } from "./measurement.ts";
 
 export interface Sized {

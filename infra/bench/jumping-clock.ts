@@ -1,9 +1,8 @@
 /**
  * A clock that leaves out waiting: where nothing is being done, it is at once as late as the next timer wants it to be.
- * Owns: what time it is, in which order timers run. Does not own: whether anything is being done.
  *
- * A clock that is merely fast ends every patience early: at 3,600 times, a Lease of 15 s has ended before its renewal is answered.
- * While a request is under way, this one is as fast as any other.
+ * A clock that is merely fast ends every patience early: at 3,600 times, a Lease of 15 s has ended before its renewal is answered. While a
+ * request is under way, this one is as fast as any other.
  */
 import type { Clock } from "../relay/clock.ts";
 

@@ -1,7 +1,4 @@
-/**
- * How much of a V8 heap is alive, from what V8 itself says of its collections (--trace-gc).
- * Owns: reading those lines. Does not own: having them printed (workerd.ts).
- */
+/** How much of a V8 heap is alive, from what V8 itself says of its collections (--trace-gc). */
 
 /** What was left by a full collection; lesser ones leave garbage. */
 const FULL = /Mark-Compact .*? -> (\d+(?:\.\d+)?) \(.*?\) MB/;

@@ -1,7 +1,4 @@
-/**
- * Requests to a Worker, so many at a time, each timed.
- * Owns: connections and the clock. Does not own: what is asked; whether the answer is right.
- */
+/** Requests to a Worker, so many at a time, each timed. */
 import { Agent, request } from "node:http";
 import { inParallel } from "../tools/in-parallel.ts";
 

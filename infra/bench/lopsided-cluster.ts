@@ -1,8 +1,4 @@
-/**
- * A lopsided cluster in an API server, and as it was before a cycle of descheduling.
- * Owns: creating what is planned, undoing what was requested. Does not own: the plan
- * (lopsided-plan.ts), cycles (pass.ts).
- */
+/** A lopsided cluster in an API server, and as it was before a cycle of descheduling. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import * as core from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";

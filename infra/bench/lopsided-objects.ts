@@ -1,8 +1,4 @@
-/**
- * Nodes and pods of the size that they have in a real cluster: five kilobytes for an ordinary pod, more for a launcher.
- * Owns: those objects, each as its creator sends it and with the status that a kubelet gives it. Does not own: what is
- * where (lopsided-plan.ts).
- */
+/** Nodes and pods of the size that they have in a real cluster: five kilobytes for an ordinary pod, more for a launcher. */
 import type * as core from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";
 import { launcherName, type PlannedVm, type Vm } from "./population.ts";

@@ -1,8 +1,4 @@
-/**
- * A cluster that is full in places and empty in others: what is where.
- * Owns: how many pods of which kind are on which node. Does not own: the objects (lopsided-objects.ts), the policy that
- * evens it out (parts/descheduling.ts).
- */
+/** A cluster that is full in places and empty in others: what is where. */
 import { numbered } from "../tools/in-parallel.ts";
 import type { PlannedVm } from "./population.ts";
 

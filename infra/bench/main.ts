@@ -1,7 +1,4 @@
-/**
- * `npm run bench`: measures, prints one table, writes it down, compares it with an earlier run.
- * Owns: that order, and the exit code: 1 only if something did not work, whatever the figures. Does not own: the parts.
- */
+/** `npm run bench`: measures, prints one table, writes it down, compares it with an earlier run. */
 import { runTool } from "../tools/console/arguments.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";
 import { parseArguments, type Arguments, USAGE } from "./command-line.ts";

@@ -1,7 +1,4 @@
-/**
- * The server in the cluster, in a process of its own: what it uses, and reviews sent to its door.
- * Owns: both ends' shapes, starting the process, asking it. Does not own: the server's surroundings (server-process.ts).
- */
+/** The server in the cluster, in a process of its own: what it uses, and reviews sent to its door. */
 import { Agent, request } from "node:https";
 import * as z from "zod";
 import type { KubeClient } from "../sandbox/actors/client.ts";

@@ -1,7 +1,4 @@
-/**
- * One line of the benchmark's result.
- * Owns: its shape, and making it from samples. Does not own: how it is shown (table.ts) or kept (results.ts).
- */
+/** One line of the benchmark's result. */
 import { pairedRatios, percentile, type Summary, summarize } from "./statistics.ts";
 
 /** In the order in which they run. */

@@ -1,7 +1,4 @@
-/**
- * VMs that leave their nodes as in a drain: asked through the server's door, and moved as KubeVirt moves what is marked.
- * Owns: who is next, what KubeVirt writes, whether evacuations come to their ends. Does not own: when (server-week.ts).
- */
+/** VMs that leave their nodes as in a drain: asked through the server's door, and moved as KubeVirt moves what is marked. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { pods } from "../sandbox/actors/resources.ts";

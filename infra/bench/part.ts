@@ -1,7 +1,4 @@
-/**
- * The shape of a part of the benchmark.
- * Owns: the shape. Does not own: the parts (parts/), their order (main.ts).
- */
+/** The shape of a part of the benchmark. */
 import type { Measurement } from "./measurement.ts";
 
 export interface PartOptions {

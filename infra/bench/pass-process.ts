@@ -1,8 +1,4 @@
-/**
- * One pass over a cluster in a fresh process, as a child of the benchmark: the app of the Worker in Node, counted.
- * Owns: asking for the pass and for the floor beneath it, counting requests, bytes and CPU. Does not own: the pass
- * (functions/, shared/), who wants to know (pass.ts).
- */
+/** One pass over a cluster in a fresh process, as a child of the benchmark: the app of the Worker in Node, counted. */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import * as z from "zod";
 import { tickTime } from "../tools/tick-times.ts";

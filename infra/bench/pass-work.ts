@@ -1,7 +1,4 @@
-/**
- * What a pass in a process of its own may be asked to do, and what it says of it.
- * Owns: both ends' shapes. Does not own: doing it (pass-process.ts), starting the process (pass.ts).
- */
+/** What a pass in a process of its own may be asked to do, and what it says of it. */
 import * as z from "zod";
 
 /** A collection, page by page. */

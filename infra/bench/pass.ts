@@ -1,7 +1,4 @@
-/**
- * A pass as a cron trigger finds it: in a fresh process, or in a fresh isolate.
- * Owns: starting either, and asking. Does not own: what is done in it (pass-process.ts, the bundle).
- */
+/** A pass as a cron trigger finds it: in a fresh process, or in a fresh isolate. */
 import type { MeasuredApiServer } from "./api-server.ts";
 import { bundle } from "./bundle.ts";
 import { startChild } from "./child.ts";

@@ -1,7 +1,4 @@
-/**
- * What fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods.
- * Owns: those objects, creating them through the API. Does not own: how many of which.
- */
+/** What fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import * as core from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";

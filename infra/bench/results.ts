@@ -1,7 +1,4 @@
-/**
- * Results as a file, for a later run to be compared with.
- * Owns: its format, and what is noted about the machine. Does not own: the figures.
- */
+/** Results as a file, for a later run to be compared with. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { dirname } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * The pods whose evictions are reviewed: of VMs that are asked for the first time, of VMs that have been asked before, and of no VM.
- * Owns: the pods, and undoing what a review has done. Does not own: the reviews (reviews.ts), who sends them (parts/admission.ts).
- */
+/** The pods whose evictions are reviewed: of VMs that are asked for the first time, of VMs that have been asked before, and of no VM. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { pods } from "../sandbox/actors/resources.ts";
 import * as kubevirt from "../sandbox/kubevirt/resources.ts";

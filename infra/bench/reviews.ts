@@ -1,7 +1,4 @@
-/**
- * The reviews of the admission benchmark: what an API server sends, and what has to come back.
- * Owns: three kinds of them. Does not own: sending them (load.ts).
- */
+/** The reviews of the admission benchmark: what an API server sends, and what has to come back. */
 import * as z from "zod";
 
 export const KINDS = ["ordinary", "first", "repeat"] as const;

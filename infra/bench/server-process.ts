@@ -1,6 +1,5 @@
 /**
  * Lifeboat in the cluster, as a child of the benchmark: the server that is shipped, on the real clock or on one that leaves out waiting.
- * Owns: the clock, the account's tokens, telling what the process uses. Does not own: the server (infra/server), the cluster.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setDefaultCACertificates } from "node:tls";

@@ -1,8 +1,4 @@
-/**
- * A week of the server in the cluster, on a clock that leaves out waiting.
- * Owns: what happens in it, by the hour and by the day, and what the process has at the end of each day. Does not own: the rows
- * (parts/in-cluster.ts).
- */
+/** A week of the server in the cluster, on a clock that leaves out waiting. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { secrets } from "../sandbox/actors/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * What many measurements of the same thing come to.
- * Owns: medians, percentiles, ranges. Does not own: measuring, units.
- */
+/** What many measurements of the same thing come to. */
 
 export interface Summary {
   readonly median: number;

@@ -1,7 +1,4 @@
-/**
- * The result as text.
- * Owns: columns, rounding. Does not own: the figures.
- */
+/** The result as text. */
 import { aligned, type Cells, widthsOf } from "../tools/console/table.ts";
 import { type Measurement, meetsTarget } from "./measurement.ts";
 import type { Summary } from "./statistics.ts";

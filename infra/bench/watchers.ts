@@ -1,7 +1,4 @@
-/**
- * Many watches of the same kind at once.
- * Owns: knowing when all of them have seen a change. Does not own: making changes.
- */
+/** Many watches of the same kind at once. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { KubeObject, Resource } from "../sandbox/actors/resources.ts";
 

@@ -1,7 +1,4 @@
-/**
- * A bundle in a bare workerd: no Miniflare, no dev proxy, nothing before the Worker but workerd's own HTTP server.
- * Owns: its configuration, its process. Does not own: the bundle, requests.
- */
+/** A bundle in a bare workerd: no Miniflare, no dev proxy, nothing before the Worker but workerd's own HTTP server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the cluster.
- * Owns: starting and stopping it. Does not own: what happens in it (perform-run.ts).
- */
+/** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the cluster. */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { isSimulated, type Sandbox, type SimulatedSandbox } from "../sandbox/sandbox.ts";
 import { startSandboxAsChosen } from "../tools/control-plane.ts";

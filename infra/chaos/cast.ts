@@ -1,7 +1,4 @@
-/**
- * The VMs of a run: where each begins, what its owner wants for it, how its migrations go.
- * Owns: drawing them. Does not own: creating them (scene.ts).
- */
+/** The VMs of a run: where each begins, what its owner wants for it, how its migrations go. */
 import type { FaultName } from "./fault-table.ts";
 import type { Random } from "./random.ts";
 

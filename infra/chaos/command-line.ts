@@ -1,7 +1,4 @@
-/**
- * The command line of `npm run chaos`.
- * Owns: flags and what is wrong with them. Does not own: what they lead to (main.ts).
- */
+/** The command line of `npm run chaos`. */
 import { countOf, FLAG, HELP, nameOf, notEmpty, readFlags, TEXT, TEXTS } from "../tools/console/arguments.ts";
 import { aligned } from "../tools/console/table.ts";
 import { type FormName, FORMS } from "./form.ts";

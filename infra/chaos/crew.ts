@@ -1,7 +1,4 @@
-/**
- * The Workers of a run: so many at once, each followed by another one when it dies.
- * Owns: who is alive, who answers the API server, ticks. Does not own: what a Worker is (instances.ts).
- */
+/** The Workers of a run: so many at once, each followed by another one when it dies. */
 import type { Front } from "./front.ts";
 import type { Instance, Instances } from "./instances.ts";
 import type { Plan } from "./plan.ts";

@@ -1,7 +1,4 @@
-/**
- * The descheduler's policy in every run: VMs leave nodes with a taint they do not tolerate.
- * Owns: the ConfigMap. Does not own: the taint (happen.ts), the cycles (crew.ts).
- */
+/** The descheduler's policy in every run: VMs leave nodes with a taint they do not tolerate. */
 import { dump } from "js-yaml";
 import { WIRE } from "./wire.ts";
 

@@ -1,7 +1,4 @@
-/**
- * How evacuations end, as their phases tell.
- * Owns: following them. Does not own: watching (observer.ts).
- */
+/** How evacuations end, as their phases tell. */
 import { endingOf, type Ending } from "../tools/evacuations.ts";
 import type { Listener } from "./observer.ts";
 

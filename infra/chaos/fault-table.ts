@@ -1,8 +1,4 @@
-/**
- * What can go wrong in a run: one row for each fault.
- * Owns: names, what each is, how often it is drawn, what it cannot be combined with. Does not own: when it strikes in a
- * run (plan.ts, moments.ts), doing it (happen.ts).
- */
+/** What can go wrong in a run: one row for each fault. */
 export interface FaultRow {
   readonly says: string;
   /** How often it is drawn, compared with the others. */

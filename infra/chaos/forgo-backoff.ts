@@ -1,7 +1,4 @@
-/**
- * No back-off of KubeVirt's where it is not the sandbox's to set: it outlasts a run.
- * Owns: the admission policy that annotates each migration as KubeVirt's own tests do.
- */
+/** No back-off of KubeVirt's where it is not the sandbox's to set: it outlasts a run. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { ANNOTATION } from "../sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../sandbox/manifests.ts";

@@ -1,7 +1,6 @@
 /**
  * The forms in which Lifeboat is installed: a Worker outside of the cluster (worker-form.ts), and replicas inside of it
  * (in-cluster-form.ts).
- * Owns: what a run can ask of either. Does not own: what comes and goes in it (crew.ts).
  */
 import type { Relay } from "../relay/relay.ts";
 import type { Front } from "./front.ts";

@@ -1,7 +1,4 @@
-/**
- * Lifeboat's address, as the API server knows it: behind it, one Worker after another.
- * Owns: the listener, whom a review goes to, silence. Does not own: the Workers (instances.ts).
- */
+/** Lifeboat's address, as the API server knows it: behind it, one Worker after another. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
 import { createSecureContext } from "node:tls";

@@ -1,7 +1,4 @@
-/**
- * What has to happen in a run, for each place a VM can begin at.
- * Owns: telling, in words, what has not yet. Does not own: what is left to tidy up after it (rest.ts).
- */
+/** What has to happen in a run, for each place a VM can begin at. */
 import { isFinal, LABEL, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";
 import { ALWAYS, type CastMember, isRefused, type Place } from "./cast.ts";
 import type { Endings } from "./endings.ts";

@@ -1,7 +1,4 @@
-/**
- * Making happen what the plan says, and whether it has: what is done in vain has disturbed nothing.
- * Owns: one function for each happening, and taking back what outlasts its moment. Does not own: when (perform-run.ts).
- */
+/** Making happen what the plan says, and whether it has: what is done in vain has disturbed nothing. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { terminateNode } from "../sandbox/actors/node-termination.ts";

@@ -1,8 +1,4 @@
-/**
- * Lifeboat in the cluster: replicas behind its Service, which is played by a pod of a node of its own.
- * Owns: that pod, the Secret's and the token's state before and in a run, whether the API server can ask a replica. Does not own: the
- * replicas (replicas.ts).
- */
+/** Lifeboat in the cluster: replicas behind its Service, which is played by a pod of a node of its own. */
 import { once } from "node:events";
 import { IncomingMessage } from "node:http";
 import { request } from "node:https";

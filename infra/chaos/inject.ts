@@ -1,7 +1,4 @@
-/**
- * Faults of the API server: whose requests they meet.
- * Owns: that. Does not own: what each fault does (sandbox/apiserver/faults.ts), when it begins and ends (happen.ts).
- */
+/** Faults of the API server: whose requests they meet. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Effect, FaultMatch } from "../sandbox/apiserver/faults.ts";
 import { USERS } from "../sandbox/identities.ts";

@@ -1,6 +1,5 @@
 /**
  * Workers of one cluster that come and go: each is an entry of the registry of a workerd that stays up.
- * Owns: their beginning and end; which workerd has which clock. Does not own: their way to the API server (links.ts).
  *
  * Whatever an isolate remembers, it remembers by the cluster's name: under a new name it is a new Worker.
  */

@@ -1,7 +1,4 @@
-/**
- * A process that performs runs: told which, it says what they came to.
- * Owns: its messages. Does not own: the runs (runner.ts), which there are (jobs.ts).
- */
+/** A process that performs runs: told which, it says what they came to. */
 import * as z from "zod/mini";
 import { isFault } from "./fault-table.ts";
 import { FORMS } from "./form.ts";

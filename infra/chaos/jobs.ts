@@ -1,7 +1,4 @@
-/**
- * Runs shared out among processes, each with a cluster of its own: a process that is done gets the next one.
- * Owns: the processes, the sharing out. Does not own: what they do (job.ts).
- */
+/** Runs shared out among processes, each with a cluster of its own: a process that is done gets the next one. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

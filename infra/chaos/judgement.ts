@@ -1,7 +1,4 @@
-/**
- * What became of a run's VMs, judged from the cluster before and after, and from what the plan and their owners did.
- * Owns: the fates. Does not own: when a guest counts as running, or as free to stop (infra/demo/summary.ts).
- */
+/** What became of a run's VMs, judged from the cluster before and after, and from what the plan and their owners did. */
 import { guestRuns, mayStop } from "../demo/summary.ts";
 import type { World } from "../demo/world.ts";
 import type { CastMember } from "./cast.ts";

@@ -1,8 +1,4 @@
-/**
- * What must be true all the time, checked with every change of the cluster.
- * Owns: KubeVirt's limits, no guest ending that may not end. Does not own: watching (observer.ts),
- * budgets (protection.ts), what must be true in the end (rest.ts, judgement.ts).
- */
+/** What must be true all the time, checked with every change of the cluster. */
 import { mayStop } from "../demo/summary.ts";
 import { viewOfVmi } from "../demo/world.ts";
 import { keyOf } from "../sandbox/actors/resources.ts";

@@ -1,9 +1,8 @@
 /**
  * The way from one Worker to the API server, which can end between any two writes.
- * Owns: counting writes, the end. Does not own: listening (links.ts), what is asked.
  *
- * To a cluster, a Worker that cannot reach it any more is a Worker that has been killed: nothing that it has in mind
- * happens, and nothing of what it knows comes back.
+ * To a cluster, a Worker that cannot reach it any more is a Worker that has been killed: nothing that it has in mind happens, and nothing
+ * of what it knows comes back.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Agent, request as httpsRequest } from "node:https";

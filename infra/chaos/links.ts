@@ -1,7 +1,4 @@
-/**
- * Where Workers reach the API server: one address for each of them.
- * Owns: the listener, which link a request belongs to. Does not own: a link's life (link.ts).
- */
+/** Where Workers reach the API server: one address for each of them. */
 import { createServer } from "node:http";
 import { Agent } from "node:https";
 import { createSecureContext } from "node:tls";

@@ -1,7 +1,4 @@
-/**
- * Servers on loopback, on any free port.
- * Owns: their beginning and end. Does not own: what they answer.
- */
+/** Servers on loopback, on any free port. */
 import type { Server as HttpServer } from "node:http";
 import type { Server } from "node:net";
 

@@ -1,7 +1,4 @@
-/**
- * `npm run chaos`: drains under faults, and what became of the VMs.
- * Owns: the output and the exit code: 1 if a VM was lost, a limit broken, or something hung. Does not own: the runs.
- */
+/** `npm run chaos`: drains under faults, and what became of the VMs. */
 import { randomInt } from "node:crypto";
 import { runTool } from "../tools/console/arguments.ts";
 import { startTimeLine } from "../tools/console/time-line.ts";

@@ -1,7 +1,4 @@
-/**
- * What happens in a run, and when: the entries of a plan's timeline.
- * Owns: the closed list. Does not own: drawing them (moments.ts), making them happen (happen.ts).
- */
+/** What happens in a run, and when: the entries of a plan's timeline. */
 import type { Effect } from "../sandbox/apiserver/faults.ts";
 import type { FaultName } from "./fault-table.ts";
 

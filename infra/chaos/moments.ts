@@ -1,7 +1,4 @@
-/**
- * The timeline of a run: what each of its faults does, and when.
- * Owns: drawing it. Does not own: what there is to draw (moment.ts), the rest of the plan (plan.ts).
- */
+/** The timeline of a run: what each of its faults does, and when. */
 import type { Effect } from "../sandbox/apiserver/faults.ts";
 import type { CastMember } from "./cast.ts";
 import type { FaultName } from "./fault-table.ts";

@@ -1,7 +1,4 @@
-/**
- * The cluster, watched by a client that is not Lifeboat.
- * Owns: the caches, telling listeners of every change. Does not own: what must be true (ledger.ts, rest.ts).
- */
+/** The cluster, watched by a client that is not Lifeboat. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { systemClock } from "../sandbox/actors/clock.ts";
 import { type Informer, startInformer } from "../sandbox/actors/informer.ts";

@@ -1,7 +1,6 @@
 /**
  * What an operator does to the evacuations of one VM: creates, cancels and deletes them, or removes the mark; and KubeVirt's mark that
  * comes late.
- * Owns: doing it, and telling when what may not be deleted was. Does not own: when (moments.ts).
  */
 import { USERS } from "../sandbox/identities.ts";
 import { virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * Lifeboat's Service, as the API server knows it: behind it, one replica after another, whose TLS it does not open.
- * Owns: the listener, whom a connection goes to, silence. Does not own: the replicas (replicas.ts).
- */
+/** Lifeboat's Service, as the API server knows it: behind it, one replica after another, whose TLS it does not open. */
 import { connect, createServer, type Socket } from "node:net";
 import type { Answering, Front } from "./front.ts";
 import { listenOnLoopback } from "./listen.ts";

@@ -1,7 +1,4 @@
-/**
- * One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement.
- * Owns: that order, and the bounds on waiting. Does not own: any of the parts.
- */
+/** One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement. */
 import { setTimeout as delay } from "node:timers/promises";
 import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";

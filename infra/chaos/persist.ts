@@ -1,7 +1,4 @@
-/**
- * Doing something in a cluster whose API server may be away just now.
- * Owns: trying again. Does not own: what is done.
- */
+/** Doing something in a cluster whose API server may be away just now. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isNotFound } from "../sandbox/actors/status-error.ts";
 

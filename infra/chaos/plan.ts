@@ -1,7 +1,4 @@
-/**
- * The plan of a run: drawn from the seed and the run's number, before anything happens.
- * Owns: its shape; how many VMs, which faults, which settings. Does not own: the timeline (moments.ts), the VMs (cast.ts).
- */
+/** The plan of a run: drawn from the seed and the run's number, before anything happens. */
 import { type CastMember, drawCast } from "./cast.ts";
 import { agree, FAULT_NAMES, type FaultName, rowOf } from "./fault-table.ts";
 import type { FormName } from "./form.ts";

@@ -1,7 +1,4 @@
-/**
- * While a VM is marked, its budget has to be there: without one, the next eviction of it would be let through.
- * Owns: noticing that it is not, and looking twice. Does not own: the caches (observer.ts).
- */
+/** While a VM is marked, its budget has to be there: without one, the next eviction of it would be let through. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { keyOf, podDisruptionBudgets, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
 import { isFinal, virtualMachineInstances, type VirtualMachineInstance } from "../sandbox/kubevirt/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * Chance that can be repeated: the same text gives the same draws, in the same order.
- * Owns: the generator. Does not own: what is drawn (plan.ts).
- */
+/** Chance that can be repeated: the same text gives the same draws, in the same order. */
 export interface Random {
   /** From 0 to 1, without 1. */
   next(): number;

@@ -1,7 +1,4 @@
-/**
- * A namespace as the API server has it now.
- * Owns: reading it. Does not own: what it means (rest.ts).
- */
+/** A namespace as the API server has it now. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { podDisruptionBudgets, pods } from "../sandbox/actors/resources.ts";
 import { migrations, virtualMachineInstances } from "../sandbox/kubevirt/resources.ts";

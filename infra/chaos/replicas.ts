@@ -1,9 +1,8 @@
 /**
  * Replicas of the in-cluster form that come and go: each is the whole server, in this process.
- * Owns: their beginning and end, their clocks, their token. Does not own: their way to the API server (links.ts).
  *
- * A replica that is killed cannot reach the API server any more, nor be reached: nothing that it has in mind happens. It starts again
- * under its name, as a container does in its pod.
+ * A replica that is killed cannot reach the API server any more, nor be reached: nothing that it has in mind happens. It starts again under
+ * its name, as a container does in its pod.
  */
 import { once } from "node:events";
 import { IncomingMessage } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * What a run came to, as it travels from the process that did it.
- * Owns: the shape, what makes a run a bad one, sums over runs. Does not own: how it is shown (table.ts).
- */
+/** What a run came to, as it travels from the process that did it. */
 import * as z from "zod/mini";
 import { FORMS } from "./form.ts";
 

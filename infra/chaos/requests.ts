@@ -1,8 +1,6 @@
 /**
  * How many VMs of a node descheduling moves at a time, told by the annotations on their pods, and which it has ever asked for, told by
  * Evacuations.
- * Owns: counting them with every change. Does not own: watching (observer.ts), the policy (descheduler-policy.ts), whether
- * there were any to move (goal.ts).
  */
 import { keyOf, type Pod } from "../sandbox/actors/resources.ts";
 import { isFinal } from "../sandbox/kubevirt/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * What is left when nothing is under way any more: nothing.
- * Owns: telling, in words, what still is. Does not own: waiting for it (perform-run.ts), the VMs' lives (judgement.ts).
- */
+/** What is left when nothing is under way any more: nothing. */
 import { isTrue } from "../sandbox/actors/conditions.ts";
 import { keyOf, type Pod, type PodDisruptionBudget } from "../sandbox/actors/resources.ts";
 import {

@@ -1,7 +1,4 @@
-/**
- * Runs, one after another, in one arena for each form of Lifeboat, for as long as nothing goes wrong in it.
- * Owns: when the arena is a new one; what becomes of a run that could not be performed. Does not own: the run itself.
- */
+/** Runs, one after another, in one arena for each form of Lifeboat, for as long as nothing goes wrong in it. */
 import { type Arena, startArena } from "./arena.ts";
 import { type FormName, FORMS } from "./form.ts";
 import { performRun, prepareRun, type Prepared } from "./perform-run.ts";

@@ -1,7 +1,4 @@
-/**
- * What is on in one run: everything that a happening can touch.
- * Owns: the shape. Does not own: its parts.
- */
+/** What is on in one run: everything that a happening can touch. */
 import type { Actor } from "../sandbox/actors/actor.ts";
 import type { Arena } from "./arena.ts";
 import type { Crew } from "./crew.ts";

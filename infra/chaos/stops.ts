@@ -1,8 +1,4 @@
-/**
- * Stops by owners: the shield must delay none.
- * Owns: when a VMI was deleted, and whether virt-handler was refused to shut its guest down after that. Does not own: watching
- * (observer.ts), who deletes (happen.ts).
- */
+/** Stops by owners: the shield must delay none. */
 import { type Event, keyOf } from "../sandbox/actors/resources.ts";
 import type { Listener } from "./observer.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What is printed: a line now and then, a bad run with its plan, the table at the end.
- * Owns: the words. Does not own: the figures (report.ts).
- */
+/** What is printed: a line now and then, a bad run with its plan, the table at the end. */
 import { aligned, type Cells } from "../tools/console/table.ts";
 import type { Plan } from "./plan.ts";
 import type { Counts, RunReport, Tallies, Totals } from "./report.ts";

@@ -1,8 +1,4 @@
-/**
- * A tenant who does its worst: it may write what it likes in a namespace of its own, and nothing elsewhere.
- * Owns: that namespace, what is forged and tried in it, telling when the tenant could do what it may not. Does not own: when
- * (moments.ts), what becomes of the others' VMs (judgement.ts and the other judges).
- */
+/** A tenant who does its worst: it may write what it likes in a namespace of its own, and nothing elsewhere. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { configMaps, events, namespaces, type Pod, podDisruptionBudgets, pods } from "../sandbox/actors/resources.ts";
 import { createVirtualMachineInstance } from "../sandbox/fleet.ts";

@@ -1,7 +1,4 @@
-/**
- * The timeline of a run, told moment by moment; what takes time does so beside the others.
- * Owns: when, and what of it came to something. Does not own: doing it (happen.ts), drawing it (moments.ts).
- */
+/** The timeline of a run, told moment by moment; what takes time does so beside the others. */
 import { setTimeout as delay } from "node:timers/promises";
 import { happen } from "./happen.ts";
 import type { Happening, Moment } from "./moment.ts";

@@ -1,7 +1,4 @@
-/**
- * What is under way with a VM when it has to leave: a user's migration, here or to another cluster, an update, a backup.
- * Owns: beginning these, and giving up what would never end by itself. Does not own: which VM, and when (moments.ts).
- */
+/** What is under way with a VM when it has to leave: a user's migration, here or to another cluster, an update, a backup. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { isNotFound } from "../sandbox/actors/status-error.ts";
 import { USERS } from "../sandbox/identities.ts";

@@ -1,7 +1,4 @@
-/**
- * Waiting for something in memory to become true, which watches keep up to date.
- * Owns: patience. Does not own: what is waited for.
- */
+/** Waiting for something in memory to become true, which watches keep up to date. */
 import { setTimeout as delay } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 20;

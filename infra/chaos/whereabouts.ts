@@ -1,7 +1,4 @@
-/**
- * What a VM that has not left was waiting for, in words: for the person who looks into a run that failed.
- * Owns: these words. Does not own: that it should have left (goal.ts).
- */
+/** What a VM that has not left was waiting for, in words: for the person who looks into a run that failed. */
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { isFinal, LABEL } from "../sandbox/kubevirt/resources.ts";
 import type { Cluster } from "./rest.ts";

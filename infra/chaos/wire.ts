@@ -1,7 +1,4 @@
-/**
- * The words on the wire that the judge looks for.
- * Owns: the strings, written down once more: a judge who takes them from the product would not notice that they are wrong there.
- */
+/** The words on the wire that the judge looks for. */
 export const WIRE = {
   /** On a VMI whose evacuation is urgent. */
   urgentLabel: "lifeboat.dev/evacuation",

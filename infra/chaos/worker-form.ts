@@ -1,7 +1,4 @@
-/**
- * Lifeboat outside of the cluster: Workers behind one address, and the relay.
- * Owns: starting and stopping these. Does not own: Workers that come and go (instances.ts).
- */
+/** Lifeboat outside of the cluster: Workers behind one address, and the relay. */
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { applyLifeboat } from "../tools/apply.ts";
 import { installRelay, startRelayBeside } from "../tools/relay.ts";

@@ -1,7 +1,4 @@
-/**
- * `lifeboat cancel`: withdraws what evacuates a VM.
- * Owns: what is said. Does not own: what is withdrawn (shared/pass/cancel.ts).
- */
+/** `lifeboat cancel`: withdraws what evacuates a VM. */
 import { cancelEvacuations } from "../../shared/pass/cancel.ts";
 import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationStatus } from "../../shared/policy/facts.ts";

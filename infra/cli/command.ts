@@ -1,7 +1,4 @@
-/**
- * What every command of `lifeboat` has in common: flags as kubectl's, the cluster, the form of the output.
- * Owns: those flags. Does not own: any command, nor the list of them (commands.ts).
- */
+/** What every command of `lifeboat` has in common: flags as kubectl's, the cluster, the form of the output. */
 import type { ParseArgsOptionsConfig } from "node:util";
 import { FLAG, HELP, readArguments, TEXT, UsageError } from "../tools/console/arguments.ts";
 import { type Connection, openConnection } from "./connection.ts";

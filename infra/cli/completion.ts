@@ -1,7 +1,4 @@
-/**
- * `lifeboat completion`: commands and flags, for bash and zsh.
- * Owns: the scripts. Does not own: which commands and flags there are.
- */
+/** `lifeboat completion`: commands and flags, for bash and zsh. */
 import { UsageError } from "../tools/console/arguments.ts";
 import { type Command, COMMON_FLAGS, noWords, readCommand } from "./command.ts";
 import { EXIT } from "./exit-code.ts";

@@ -1,8 +1,4 @@
-/**
- * The cluster that a kubeconfig names, as the command talks to it.
- * Owns: which kubeconfig, context and namespace; what the API server said where it refused. Does not own: credentials
- * (kube-fetch.ts), requests (shared/cluster).
- */
+/** The cluster that a kubeconfig names, as the command talks to it. */
 import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";

@@ -1,7 +1,4 @@
-/**
- * `lifeboat evacuate`: asks for the evacuation of one VM.
- * Owns: what is said. Does not own: what is created (shared/pass/evacuate.ts), what becomes of it (shared/policy/evacuation).
- */
+/** `lifeboat evacuate`: asks for the evacuation of one VM. */
 import { type Evacuating, evacuateVm } from "../../shared/pass/evacuate.ts";
 import { isEnd } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";

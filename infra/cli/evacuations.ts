@@ -1,7 +1,4 @@
-/**
- * `lifeboat evacuations`: what leaves which node, and why.
- * Owns: rows, and following them. Does not own: what an Evacuation says (shared/policy/evacuation).
- */
+/** `lifeboat evacuations`: what leaves which node, and why. */
 import * as z from "zod/mini";
 import { readAll } from "../../shared/cluster/read.ts";
 import { FLAG, UsageError } from "../tools/console/arguments.ts";

@@ -1,7 +1,4 @@
-/**
- * `lifeboat explain node`: will a drain of this node succeed?
- * Owns: how the answer is printed. Does not own: the answer (shared/policy/preflight).
- */
+/** `lifeboat explain node`: will a drain of this node succeed? */
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
 import type { DrainFlags, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../shared/policy/preflight/preflight.ts";

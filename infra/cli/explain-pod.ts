@@ -1,7 +1,4 @@
-/**
- * `lifeboat explain pod`: what would an eviction of this pod get, and why?
- * Owns: how the answer is printed. Does not own: the answer (shared/policy/eviction).
- */
+/** `lifeboat explain pod`: what would an eviction of this pod get, and why? */
 import { reviewEviction } from "../../shared/pass/eviction.ts";
 import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
 import { keyOf } from "../../shared/policy/facts.ts";

@@ -1,7 +1,4 @@
-/**
- * What keeps the command from doing its work, in words that say what to do.
- * Owns: those words. Does not own: what a decision says (shared/policy).
- */
+/** What keeps the command from doing its work, in words that say what to do. */
 import { ClusterError, describeFailure, type Failure } from "../../shared/cluster/failure.ts";
 import type { Connection } from "./connection.ts";
 

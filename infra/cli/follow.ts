@@ -1,7 +1,4 @@
-/**
- * Following an Evacuation that a person has asked for or withdrawn, until it has ended, or until nothing takes it up.
- * Owns: how long that is tried, and what is said meanwhile. Does not own: what moves it (the Worker, or the server in the cluster).
- */
+/** Following an Evacuation that a person has asked for or withdrawn, until it has ended, or until nothing takes it up. */
 import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
 import type { Connection } from "./connection.ts";

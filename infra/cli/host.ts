@@ -1,7 +1,4 @@
-/**
- * What the command has of the machine it runs on: streams, environment, time, a person to ask.
- * Owns: that interface, and the real one. Does not own: what is said (each command), the cluster (connection.ts).
- */
+/** What the command has of the machine it runs on: streams, environment, time, a person to ask. */
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 

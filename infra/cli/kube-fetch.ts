@@ -1,9 +1,8 @@
 /**
  * Requests with a kubeconfig's credentials, in the shape that shared/cluster asks for.
- * Owns: credentials, TLS, proxies, by client-node. Does not own: what is asked.
  *
- * client-node makes a new pool of connections for every request. Here requests share one, until the cluster refuses the
- * credentials: a plugin may have others by then.
+ * client-node makes a new pool of connections for every request. Here requests share one, until the cluster refuses the credentials: a
+ * plugin may have others by then.
  */
 import {
   HttpMethod,

@@ -1,7 +1,4 @@
-/**
- * KubeVirt's feature gate Plugins, which the shield needs: KubeVirt refuses to create a Plugin without it, and asks none.
- * Owns: the command that switches it on. Does not own: who has to know (doctor/judge-shield.ts, install/cluster-facts.ts).
- */
+/** KubeVirt's feature gate Plugins, which the shield needs: KubeVirt refuses to create a Plugin without it, and asks none. */
 import { PLUGINS_GATE } from "../../shared/policy/names.ts";
 
 export interface KubeVirtObject {

@@ -1,7 +1,4 @@
-/**
- * A preflight for people: the verdict, what is in the way, then the pods.
- * Owns: order and form. Does not own: what is said.
- */
+/** A preflight for people: the verdict, what is in the way, then the pods. */
 import { isInTheWay } from "../../shared/policy/preflight/in-the-way.ts";
 import { subjectOf } from "../../shared/policy/progress/subjects.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";

@@ -1,7 +1,4 @@
-/**
- * `lifeboat retry`: has a failed evacuation tried again now.
- * Owns: what is said. Does not own: what is created (shared/pass/evacuate.ts), what ends a back-off (shared/policy/evacuation/retry.ts).
- */
+/** `lifeboat retry`: has a failed evacuation tried again now. */
 import { retryVm } from "../../shared/pass/evacuate.ts";
 import { isEnd } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationStatus } from "../../shared/policy/facts.ts";

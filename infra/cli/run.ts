@@ -1,7 +1,4 @@
-/**
- * One call of `lifeboat`, from its words to its exit code.
- * Owns: help, and what is said when a command fails. Does not own: commands.
- */
+/** One call of `lifeboat`, from its words to its exit code. */
 import { UsageError } from "../tools/console/arguments.ts";
 import { ALL_COMMANDS, findCommand, helpText } from "./commands.ts";
 import type { Connection } from "./connection.ts";

@@ -1,7 +1,4 @@
-/**
- * The command line of `npm start`.
- * Owns: the arguments and the usage text.
- */
+/** The command line of `npm start`. */
 import { FLAG, HELP, nameOf, readArguments, UsageError } from "../tools/console/arguments.ts";
 
 export const STORIES = ["drain", "preemption", "taint", "pressure", "descheduler"] as const;

@@ -1,7 +1,4 @@
-/**
- * Tells what happens in two clusters: on a terminal as a table that is drawn again, elsewhere as a line per change.
- * Owns: what is said when. Does not own: the looks (beside-view.ts), what is worth telling (beside.ts).
- */
+/** Tells what happens in two clusters: on a terminal as a table that is drawn again, elsewhere as a line per change. */
 import type { BesideRow } from "./beside.ts";
 import { renderBesideChanges, renderSaid, type BesideFrame } from "./beside-view.ts";
 import type { TimeLine } from "../tools/console/time-line.ts";

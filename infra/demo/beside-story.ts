@@ -1,7 +1,4 @@
-/**
- * A disruption told in two clusters at once, of which one has Lifeboat.
- * Owns: watching both, telling, the end, the judgement. Does not own: the disruption (the plot), the words (beside-view.ts).
- */
+/** A disruption told in two clusters at once, of which one has Lifeboat. */
 import { setTimeout as delay } from "node:timers/promises";
 import { besideRows, isAtRest, noteworthy, type Cast } from "./beside.ts";
 import { createBesideNarrator } from "./beside-narrator.ts";

@@ -1,7 +1,4 @@
-/**
- * How two clusters look side by side: rows, nodes, the last words from each.
- * Owns: layout, the final words. Pure: state in, lines out. Does not own: what is in the rows (beside.ts).
- */
+/** How two clusters look side by side: rows, nodes, the last words from each. */
 import type { BesideRow } from "./beside.ts";
 import { cut, MARK, painter, STYLE, type Look } from "./look.ts";
 import { nodeLines, type NodeLine, type Place } from "./rows.ts";

@@ -1,7 +1,4 @@
-/**
- * What one disruption does to two clusters, side by side: where each virtual machine and each pod that matters is now.
- * Owns: two worlds → rows. Pure. Does not own: the words for a VM (rows.ts), how rows look (beside-view.ts).
- */
+/** What one disruption does to two clusters, side by side: where each virtual machine and each pod that matters is now. */
 import { placeOf, type Mood, type Place } from "./rows.ts";
 import type { Pair } from "./stage.ts";
 import type { World } from "./world.ts";

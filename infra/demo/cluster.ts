@@ -1,7 +1,6 @@
 /**
- * A cluster on stage: a sandbox, what else the stories need in it, and Lifeboat beside it where it belongs, as its
- * manifests say, the Worker in workerd and the relay.
- * Owns: starting and stopping these, and the files a person needs to look around. Does not own: any of them.
+ * A cluster on stage: a sandbox, what else the stories need in it, and Lifeboat beside it where it belongs, as its manifests say, the
+ * Worker in workerd and the relay.
  */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Descheduling cycles, as any scheduler asks Lifeboat for them.
- * Owns: what is read of an answer, and the sentence that it makes. Does not own: how often (descheduler-story.ts).
- */
+/** Descheduling cycles, as any scheduler asks Lifeboat for them. */
 import * as z from "zod/mini";
 import { lifeboatOf, type Cluster } from "./cluster.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What descheduling does to a cluster: where its virtual machines are, and how many are leaving.
- * Owns: worlds and cycles → rows and figures. Pure. Does not own: how they look (descheduler-view.ts).
- */
+/** What descheduling does to a cluster: where its virtual machines are, and how many are leaving. */
 import type { BesideRow } from "./beside.ts";
 import type { Cycle } from "./descheduler-cycle.ts";
 import { EVACUATIONS_PER_NODE, isWithinTarget } from "./descheduler-scene.ts";

@@ -1,7 +1,4 @@
-/**
- * What is on stage before the descheduling: a node that runs everything, two that have only just joined, and the policy.
- * Owns: the cast, the policy, when the cluster is balanced by it. Does not own: the cycles (descheduler-story.ts).
- */
+/** What is on stage before the descheduling: a node that runs everything, two that have only just joined, and the policy. */
 import { dump } from "js-yaml";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { configMaps } from "../sandbox/actors/resources.ts";

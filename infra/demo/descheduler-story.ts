@@ -1,8 +1,6 @@
 /**
- * The story of the descheduler: a lopsided cluster is balanced under limits; then another one like it with the gate off,
- * where no cycle knows what the one before has set in motion.
- * Owns: when cycles run and when that is enough, watching, the judgement. Does not own: the cast and the policy
- * (descheduler-scene.ts), the words (descheduler-view.ts).
+ * The story of the descheduler: a lopsided cluster is balanced under limits; then another one like it with the gate off, where no cycle
+ * knows what the one before has set in motion.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { createBesideNarrator } from "./beside-narrator.ts";

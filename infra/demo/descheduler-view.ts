@@ -1,7 +1,4 @@
-/**
- * How a descheduled cluster looks with the gate on and with it off: nodes, figures, the last cycle of each.
- * Owns: layout, the final words. Pure: state in, lines out. Does not own: what is in the figures (descheduler-figures.ts).
- */
+/** How a descheduled cluster looks with the gate on and with it off: nodes, figures, the last cycle of each. */
 import { EVACUATIONS_PER_NODE } from "./descheduler-scene.ts";
 import type { Figures } from "./descheduler-figures.ts";
 import { cut, painter, type Look } from "./look.ts";

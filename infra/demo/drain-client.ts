@@ -1,7 +1,6 @@
 /**
- * What `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` asks of an API server, and says.
- * Owns: cordon, the choice of pods, evictions with their retries. Does not own: showing any of it.
- * Upstream: kubectl/pkg/drain (filters.go, drain.go).
+ * What `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` asks of an API server, and says. Upstream: kubectl/pkg/drain
+ * (filters.go, drain.go).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";

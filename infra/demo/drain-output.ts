@@ -1,7 +1,4 @@
-/**
- * What `kubectl drain` says, understood. The demo's own client (drain.ts) speaks the same lines.
- * Owns: the forms of the lines. Does not own: who prints them.
- */
+/** What `kubectl drain` says, understood. The demo's own client (drain.ts) speaks the same lines. */
 export type DrainLine =
   | { readonly says: "Evicting"; readonly pod: string }
   | { readonly says: "Refused"; readonly pod: string; readonly message: string }

@@ -1,8 +1,4 @@
-/**
- * The story of the drain, told while it happens.
- * Owns: the plot: ask first, drain, watch, remove the obstacle when nothing else is left, judge. Does not own: the stage
- * (stage.ts), the cast (scene.ts), the words (narrator.ts, view.ts).
- */
+/** The story of the drain, told while it happens. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Cluster } from "./cluster.ts";
 import { drainNode } from "./drain-client.ts";

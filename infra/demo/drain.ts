@@ -1,8 +1,4 @@
-/**
- * Drains a node as an administrator would: with the kubectl on the PATH if there is one, else with the same requests.
- * Owns: the choice, and kubectl as a child process. Does not own: the requests (drain-client.ts), what the lines mean
- * (drain-output.ts).
- */
+/** Drains a node as an administrator would: with the kubectl on the PATH if there is one, else with the same requests. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

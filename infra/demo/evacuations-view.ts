@@ -1,7 +1,4 @@
-/**
- * What `kubectl get evacuations --all-namespaces` shows, for where no kubectl is.
- * Owns: the columns. Pure. Does not own: the kind's own printer columns (infra/kubernetes/crds).
- */
+/** What `kubectl get evacuations --all-namespaces` shows, for where no kubectl is. */
 import type { Evacuation } from "../tools/evacuations.ts";
 import { aligned } from "../tools/console/table.ts";
 import { cut, painter, type Look } from "./look.ts";

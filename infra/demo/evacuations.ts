@@ -1,7 +1,4 @@
-/**
- * The Evacuations of a cluster, at the end of a story.
- * Owns: reading them, once all have ended. Does not own: how they look (evacuations-view.ts).
- */
+/** The Evacuations of a cluster, at the end of a story. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { endingOf, evacuations } from "../tools/evacuations.ts";

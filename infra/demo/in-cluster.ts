@@ -1,7 +1,4 @@
-/**
- * Lifeboat as pods of a cluster on stage: the shipped manifests, and how a story asks it something.
- * Owns: finding a pod that answers. Does not own: the pods' processes (the sandbox's kubelets), the manifests.
- */
+/** Lifeboat as pods of a cluster on stage: the shipped manifests, and how a story asks it something. */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * How moods and lines look on a screen.
- * Owns: colours, marks, cutting to a width. Pure. Does not own: what stands in the lines (view.ts, beside-view.ts).
- */
+/** How moods and lines look on a screen. */
 import { styleText } from "node:util";
 import type { Mood } from "./rows.ts";
 

@@ -1,7 +1,4 @@
-/**
- * `npm start`: two clusters in one process, Lifeboat beside one of them or both, and a story told on both.
- * Owns: the arguments, signals, the exit code. Does not own: the order of things (run.ts).
- */
+/** `npm start`: two clusters in one process, Lifeboat beside one of them or both, and a story told on both. */
 import { parseArguments, USAGE, type Arguments } from "./arguments.ts";
 import { runTool } from "../tools/console/arguments.ts";
 import { createScreen } from "../tools/console/screen.ts";

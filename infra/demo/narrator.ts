@@ -1,7 +1,4 @@
-/**
- * Tells what happens while it happens: on a terminal as a table that is drawn again, elsewhere as a line per change.
- * Owns: what is said when, and what of the drain's own words is worth repeating. Does not own: the looks (view.ts).
- */
+/** Tells what happens while it happens: on a terminal as a table that is drawn again, elsewhere as a line per change. */
 import { parseDrainLine } from "./drain-output.ts";
 import type { TimeLine } from "../tools/console/time-line.ts";
 import type { Screen } from "../tools/console/screen.ts";

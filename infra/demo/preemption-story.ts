@@ -1,7 +1,4 @@
-/**
- * The story of a preemption: a pod of high priority needs the room that virtual machines have.
- * Owns: the cast, the preemptor, the small pods that must be scheduled meanwhile. Does not own: the telling (beside-story.ts).
- */
+/** The story of a preemption: a pod of high priority needs the room that virtual machines have. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { createNodes, createVms } from "../tools/scene.ts";

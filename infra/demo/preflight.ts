@@ -1,7 +1,4 @@
-/**
- * What `lifeboat explain node` says before the drain.
- * Owns: calling the command on the demo's cluster. Does not own: what it says (infra/cli).
- */
+/** What `lifeboat explain node` says before the drain. */
 import type { Host } from "../cli/host.ts";
 import { run } from "../cli/run.ts";
 import type { Screen } from "../tools/console/screen.ts";

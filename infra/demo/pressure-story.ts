@@ -1,7 +1,4 @@
-/**
- * The story of memory pressure: the guests of a node begin to use all they were promised, and more was promised than is there.
- * Owns: the cast, the kubelets' patience, the growth. Does not own: the telling (beside-story.ts).
- */
+/** The story of memory pressure: the guests of a node begin to use all they were promised, and more was promised than is there. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { pods } from "../sandbox/actors/resources.ts";
 import { createNodes, createVms } from "../tools/scene.ts";

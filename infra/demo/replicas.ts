@@ -1,7 +1,4 @@
-/**
- * A ReplicaSet for the demo's ordinary pods: what is evicted is started again elsewhere.
- * Owns: making one. Does not own: its controller (the sandbox's).
- */
+/** A ReplicaSet for the demo's ordinary pods: what is evicted is started again elsewhere. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { replicaSets } from "../sandbox/actors/resources.ts";
 import { waitFor } from "../sandbox/actors/wait-for.ts";

@@ -1,7 +1,4 @@
-/**
- * The story of each virtual machine on the drained node: what was decided about it and why, and where it is now.
- * Owns: World → rows. Pure. Does not own: how rows look (view.ts), the final reckoning (summary.ts).
- */
+/** The story of each virtual machine on the drained node: what was decided about it and why, and where it is now. */
 import { mayStop } from "./summary.ts";
 import type { MigrationView, VirtualMachine, World } from "./world.ts";
 

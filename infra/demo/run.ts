@@ -1,7 +1,4 @@
-/**
- * The order of things: stage, scene, story, and staying up for who wants to look around.
- * Owns: that order, which story goes by which name. Does not own: any of them.
- */
+/** The order of things: stage, scene, story, and staying up for who wants to look around. */
 import type { StoryName } from "./arguments.ts";
 import { lifeboatOf } from "./cluster.ts";
 import { descheduler } from "./descheduler-story.ts";

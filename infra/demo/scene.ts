@@ -1,7 +1,4 @@
-/**
- * What is on stage before the drain: three nodes, a dozen virtual machines, some ordinary pods.
- * Owns: the cast, and the obstacle that is removed half-way. Does not own: sandbox and Worker (stage.ts), the plot.
- */
+/** What is on stage before the drain: three nodes, a dozen virtual machines, some ordinary pods. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import {
   namespaces,

@@ -1,7 +1,6 @@
 /**
- * The second act of the story of memory pressure: the same with the shield and without it, where a kubelet sends SIGTERM to VMs
- * before it is their turn to move.
- * Owns: what is different from the first act. Does not own: the scene (pressure-story.ts).
+ * The second act of the story of memory pressure: the same with the shield and without it, where a kubelet sends SIGTERM to VMs before it
+ * is their turn to move.
  */
 import { KUBEVIRT } from "../sandbox/kubevirt/manifests.ts";
 import { kubeVirts } from "../sandbox/kubevirt/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * The stage: two sandbox clusters that are alike but for what a story is about.
- * Owns: starting and stopping the two. Does not own: what one consists of (cluster.ts), what is on it (*-story.ts).
- */
+/** The stage: two sandbox clusters that are alike but for what a story is about. */
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,7 +1,4 @@
-/**
- * What a story is.
- * Owns: its shape. Does not own: any of them (*-story.ts), which of them is told (run.ts).
- */
+/** What a story is. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { LifeboatBeside } from "./cluster.ts";
 import type { Screen } from "../tools/console/screen.ts";

@@ -1,7 +1,4 @@
-/**
- * What became of the virtual machines, judged from the cluster's state before and after, and from nothing else.
- * Owns: what counts as moved, shut down by strategy, and lost. Does not own: how it is shown (view.ts).
- */
+/** What became of the virtual machines, judged from the cluster's state before and after, and from nothing else. */
 import type { VirtualMachine, World } from "./world.ts";
 
 export interface Summary {

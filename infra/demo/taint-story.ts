@@ -1,7 +1,4 @@
-/**
- * The story of a NoExecute taint: everything that does not tolerate it is driven off a node.
- * Owns: the cast, the taint. Does not own: the telling (beside-story.ts).
- */
+/** The story of a NoExecute taint: everything that does not tolerate it is driven off a node. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { KubeClient } from "../sandbox/actors/client.ts";

@@ -1,8 +1,4 @@
-/**
- * How the drain looks: rows, nodes and the last words of the drain as lines of text.
- * Owns: layout, widths. Pure: state in, lines out. Does not own: colours and marks (look.ts), what is in the rows
- * (rows.ts), the terminal (screen.ts).
- */
+/** How the drain looks: rows, nodes and the last words of the drain as lines of text. */
 import { cut, MARK, painter, STYLE, type Look } from "./look.ts";
 import type { NodeLine, Row } from "./rows.ts";
 import type { Summary } from "./summary.ts";

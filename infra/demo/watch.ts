@@ -1,7 +1,4 @@
-/**
- * The world, kept up to date by watches.
- * Owns: one informer per kind, put together. Does not own: what the objects mean (world.ts, rows.ts).
- */
+/** The world, kept up to date by watches. */
 import type { Clock } from "../sandbox/actors/clock.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { startInformer } from "../sandbox/actors/informer.ts";

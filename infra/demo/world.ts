@@ -1,7 +1,4 @@
-/**
- * The cluster as the demo sees it: the few fields of the few objects that tell the stories.
- * Owns: reducing objects to these views. Does not own: the watches (watch.ts), what it all means (rows.ts).
- */
+/** The cluster as the demo sees it: the few fields of the few objects that tell the stories. */
 import { findCondition } from "../sandbox/actors/conditions.ts";
 import { keyOf, type Event, type Node, type Pod } from "../sandbox/actors/resources.ts";
 import {

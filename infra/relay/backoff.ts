@@ -1,7 +1,4 @@
-/**
- * How long to wait before trying again.
- * Owns: the arithmetic. Does not own: clocks, randomness, what is tried.
- */
+/** How long to wait before trying again. */
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;

@@ -1,7 +1,4 @@
-/**
- * Time, handed to everything that waits: the real one, or one that tests step through.
- * Owns: what "now" and "later" mean. Does not own: how long to wait.
- */
+/** Time, handed to everything that waits: the real one, or one that tests step through. */
 export interface Clock {
   now(): Date;
   /** Runs `fn` once, `ms` from now; the returned function cancels it. */

@@ -1,7 +1,4 @@
-/**
- * The relay's configuration: environment variables, parsed once at start.
- * Owns: which variables there are, and naming what is wrong with them, never their values. Does not own: their use.
- */
+/** The relay's configuration: environment variables, parsed once at start. */
 import * as z from "zod/mini";
 import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
 import { RelaySecret } from "../../shared/config/relay-secret.ts";

@@ -1,7 +1,4 @@
-/**
- * Empties an outbox: one delivery at a time, repeated until the Worker takes it.
- * Owns: at-least-once delivery, back-off, batches that the Worker refuses. Does not own: the outbox, the request.
- */
+/** Empties an outbox: one delivery at a time, repeated until the Worker takes it. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Random } from "./backoff.ts";
 import { type Clock, pause } from "./clock.ts";

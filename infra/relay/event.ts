@@ -1,7 +1,4 @@
-/**
- * From a notice to the event that is delivered.
- * Owns: id, subject and time. Does not own: the data (watched/), the schema (shared/events).
- */
+/** From a notice to the event that is delivered. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/event-types.ts";
 import type { Identity, Notice } from "./watched/kind.ts";

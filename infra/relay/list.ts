@@ -1,7 +1,6 @@
 /**
- * Lists all objects of a kind, page by page, as plain JSON: client-node's models cost time to build, and turn timestamps into
- * dates, which a watch does not.
- * Owns: the requests of one list. Does not own: what is kept of an object (watch.ts).
+ * Lists all objects of a kind, page by page, as plain JSON: client-node's models cost time to build, and turn timestamps into dates, which
+ * a watch does not.
  */
 import { HttpMethod, IsomorphicFetchHttpLibrary, type KubeConfig, RequestContext } from "@kubernetes/client-node";
 import * as z from "zod/mini";

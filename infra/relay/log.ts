@@ -1,7 +1,4 @@
-/**
- * The relay's log: one JSON object a line.
- * Owns: the format. Does not own: what is logged. No caller passes the secret, a token or an object of the cluster.
- */
+/** The relay's log: one JSON object a line. No caller passes the secret, a token or an object of the cluster. */
 import type { Clock } from "./clock.ts";
 
 export type Level = "info" | "warn" | "error";

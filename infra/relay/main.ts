@@ -1,7 +1,4 @@
-/**
- * The relay as a process: `node infra/relay/main.ts`.
- * Owns: environment, signals, exit codes. Does not own: what the relay does (relay.ts).
- */
+/** The relay as a process: `node infra/relay/main.ts`. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { systemClock } from "./clock.ts";
 import { type Config, parseEnvironment } from "./config.ts";

@@ -1,8 +1,4 @@
-/**
- * Events that the Worker has not taken yet: of every object the newest event of each type.
- * Owns: coalescing, order, which of them have failed. The number of objects bounds its memory, however long the Worker is away.
- * Does not own: time, delivery.
- */
+/** Events that the Worker has not taken yet: of every object the newest event of each type. */
 import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 
 /** Those that have been put off are `Failed`, also when their object changes again. */

@@ -1,7 +1,4 @@
-/**
- * The relay: connects watches to deliveries.
- * Owns: the wiring, starting and stopping, counting. Does not own: decisions (watched/), waiting (deliver.ts, watch.ts).
- */
+/** The relay: connects watches to deliveries. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
 import type { Random } from "./backoff.ts";

@@ -1,7 +1,4 @@
-/**
- * One attempt to deliver a batch, and what its answer means.
- * Owns: the request, the table of answers. Does not own: when and what is tried again (deliver.ts).
- */
+/** One attempt to deliver a batch, and what its answer means. */
 import * as z from "zod/mini";
 import { BATCH_CONTENT_TYPE, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { retryAfterMs } from "./backoff.ts";

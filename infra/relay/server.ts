@@ -1,7 +1,4 @@
-/**
- * The HTTP server for probes and Prometheus.
- * Owns: the routes and the listener. Does not own: the answers' content.
- */
+/** The HTTP server for probes and Prometheus. */
 import { createServer, type ServerResponse } from "node:http";
 import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Standard Webhooks: the headers that prove that a delivery is ours and recent.
- * Owns: id, timestamp and signature of a body. Does not own: the secret's origin, sending.
- * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ * Standard Webhooks: the headers that prove that a delivery is ours and recent. Specification:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";

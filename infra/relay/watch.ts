@@ -1,7 +1,4 @@
-/**
- * Watches one kind until stopped: client-node's informer, holding only the few facts we keep of each object.
- * Owns: listing in pages, reducing objects to facts, restarts, reporting changes. Does not own: which changes matter.
- */
+/** Watches one kind until stopped: client-node's informer, holding only the few facts we keep of each object. */
 import { type KubeConfig, ListWatch, Watch } from "@kubernetes/client-node";
 import { backoffMs, type Random } from "./backoff.ts";
 import { type Clock, pause } from "./clock.ts";

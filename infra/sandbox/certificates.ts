@@ -1,7 +1,4 @@
-/**
- * An in-memory certificate authority.
- * Owns: keys and certificates of the sandbox. Does not own: which clients trust them, what they protect.
- */
+/** An in-memory certificate authority. */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
 import { isIP } from "node:net";

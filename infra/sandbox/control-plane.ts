@@ -1,7 +1,4 @@
-/**
- * The part of kube-controller-manager that every sandbox has.
- * Owns: which controllers run, and their accounts. Does not own: what they do.
- */
+/** The part of kube-controller-manager that every sandbox has. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startClusterRoleAggregation } from "./actors/cluster-role-aggregation.ts";
 import { startDisruptionController } from "./actors/disruption.ts";

@@ -1,7 +1,4 @@
-/**
- * Creates nodes and virtual machines through the API, as an administrator would.
- * Owns: their specs, waiting until they run. Does not own: running them (actors/, kubevirt/).
- */
+/** Creates nodes and virtual machines through the API, as an administrator would. */
 import type { KubeClient } from "./actors/client.ts";
 import { isTrue } from "./actors/conditions.ts";
 import { namespaces, nodes, type Key, type Node } from "./actors/resources.ts";

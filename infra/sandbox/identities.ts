@@ -1,8 +1,4 @@
-/**
- * The accounts of the sandbox's actors, each with a token made at start.
- * Owns: users and groups, named as Kubernetes and KubeVirt name them. Does not own: their permissions
- * (bootstrap-roles.yaml, kubevirt/manifests.ts).
- */
+/** The accounts of the sandbox's actors, each with a token made at start. */
 import { randomBytes } from "node:crypto";
 
 export const USERS = {

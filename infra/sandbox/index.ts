@@ -1,7 +1,4 @@
-/**
- * What the package kubevirt-sandbox offers.
- * Owns: which names are public. In this repository other code imports the files themselves.
- */
+/** What the package kubevirt-sandbox offers. In this repository other code imports the files themselves. */
 export {
   startSandbox,
   type RealOptions,

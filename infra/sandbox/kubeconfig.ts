@@ -1,7 +1,4 @@
-/**
- * Kubeconfigs for the sandbox: as text for kubectl, as objects for clients in this process.
- * Owns: that format. Does not own: which tokens exist (identities.ts).
- */
+/** Kubeconfigs for the sandbox: as text for kubectl, as objects for clients in this process. */
 import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {

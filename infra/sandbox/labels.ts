@@ -1,7 +1,4 @@
-/**
- * Which labels a selector matches, for the API server and its clients alike.
- * Owns: LabelSelector objects and their requirements. Does not own: selectors in a query (apiserver/selectors.ts).
- */
+/** Which labels a selector matches, for the API server and its clients alike. */
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
 
 export interface LabelRequirement {

@@ -1,7 +1,4 @@
-/**
- * The machines of a sandbox, under either control plane: kubelets with their nodes and pods, and virt-handlers.
- * Owns: starting them. Does not own: what they do.
- */
+/** The machines of a sandbox, under either control plane: kubelets with their nodes and pods, and virt-handlers. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { Pod } from "./actors/resources.ts";

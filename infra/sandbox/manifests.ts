@@ -1,7 +1,4 @@
-/**
- * Applies manifests to a cluster, as an administrator does.
- * Owns: the path of a manifest, definitions first, patching existing objects. Does not own: the manifests.
- */
+/** Applies manifests to a cluster, as an administrator does. */
 import type { KubeClient } from "./actors/client.ts";
 import { discoverGroupVersion } from "./actors/discovery.ts";
 import type { Manifest } from "./actors/rbac.ts";

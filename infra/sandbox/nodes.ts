@@ -1,7 +1,4 @@
-/**
- * The nodes of the cluster: their kubelets, and the components of a control plane that decide about them.
- * Owns: starting each of the two together. Does not own: what they do.
- */
+/** The nodes of the cluster: their kubelets, and the components of a control plane that decide about them. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
 import { startKubelets } from "./actors/kubelet.ts";

@@ -1,7 +1,4 @@
-/**
- * A sandbox whose control plane is real programs: the machines, and what else there is of a cluster's network.
- * Owns: what the sandbox is then. Does not own: the programs (binaries/), the machines (machines.ts).
- */
+/** A sandbox whose control plane is real programs: the machines, and what else there is of a cluster's network. */
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient } from "./actors/client.ts";
 import { systemClock } from "./actors/clock.ts";

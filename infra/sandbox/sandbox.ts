@@ -1,8 +1,4 @@
-/**
- * A cluster for tests: a control plane, the actors that are its machines, and KubeVirt.
- * Owns: what a sandbox is, whichever control plane it has; starting and stopping it. Does not own: the control planes
- * (simulated.ts, real.ts), any behaviour.
- */
+/** A cluster for tests: a control plane, the actors that are its machines, and KubeVirt. */
 import type { ApiServer } from "./apiserver/server.ts";
 import type { KubeClient } from "./actors/client.ts";
 import type { Clock } from "./actors/clock.ts";

@@ -1,7 +1,4 @@
-/**
- * The simulated control plane: an API server in memory, and the actors that a real one is made of.
- * Owns: starting these in order, each with its account. Does not own: the machines (machines.ts), any behaviour.
- */
+/** The simulated control plane: an API server in memory, and the actors that a real one is made of. */
 import { createAuthority } from "./certificates.ts";
 import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";

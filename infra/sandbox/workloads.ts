@@ -1,7 +1,4 @@
-/**
- * Creates what runs in a cluster beside virtual machines: priority classes and plain pods.
- * Owns: their specs. Does not own: nodes and VMs (fleet.ts), running anything (actors/).
- */
+/** Creates what runs in a cluster beside virtual machines: priority classes and plain pods. */
 import type { KubeClient } from "./actors/client.ts";
 import { pods, priorityClasses, type Pod, type PriorityClass } from "./actors/resources.ts";
 

@@ -1,9 +1,8 @@
 /**
  * The pod's own service account: where its API server is, and with what to ask it.
- * Owns: reading the files that the kubelet projects into the pod. Does not own: requests.
  *
- * The kubelet replaces a token before it ends, and an authority when the cluster gets a new one. Both are read again with
- * each use: a few microseconds, and no replica ever sends an old one.
+ * The kubelet replaces a token before it ends, and an authority when the cluster gets a new one. Both are read again with each use: a few
+ * microseconds, and no replica ever sends an old one.
  */
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";

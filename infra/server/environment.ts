@@ -1,7 +1,4 @@
-/**
- * The server's configuration: environment variables, parsed once at start.
- * Owns: which variables there are, and naming what is wrong with them. Does not own: their use. None is a secret.
- */
+/** The server's configuration: environment variables, parsed once at start. None is a secret. */
 import * as z from "zod/mini";
 import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
 import { Port } from "../relay/config.ts";

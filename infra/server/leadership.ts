@@ -1,9 +1,8 @@
 /**
  * Which replica ticks: the holder of a Lease.
- * Owns: taking it, renewing it, giving it back, knowing whether it is held. Does not own: what the holder does (ticks.ts).
  *
- * It saves requests, no more: any number of replicas may tick at the same time, as any number of isolates do. As in client-go,
- * another's Lease has expired when it has not changed for its duration by this replica's own clock.
+ * It saves requests, no more: any number of replicas may tick at the same time, as any number of isolates do. As in client-go, another's
+ * Lease has expired when it has not changed for its duration by this replica's own clock.
  */
 import * as z from "zod/mini";
 import { kind, Meta, part, Text } from "../../shared/cluster/kinds/fields.ts";

@@ -1,8 +1,4 @@
-/**
- * The doors over TLS: Hono's app in Node, as the API server finds it behind a Service.
- * Owns: the listener, its certificate, what runs after an answer, and ending without losing a request. Does not own: the
- * app's answers.
- */
+/** The doors over TLS: Hono's app in Node, as the API server finds it behind a Service. */
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";

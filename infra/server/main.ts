@@ -1,7 +1,4 @@
-/**
- * Lifeboat in the cluster, as a process: `node infra/server/main.ts`.
- * Owns: environment, signals, exit codes. Does not own: what the server does (server.ts).
- */
+/** Lifeboat in the cluster, as a process: `node infra/server/main.ts`. */
 import { systemClock } from "../relay/clock.ts";
 import { createLog, reasonOf } from "../relay/log.ts";
 import { podAccount } from "./account.ts";

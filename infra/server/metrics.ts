@@ -1,7 +1,4 @@
-/**
- * What Prometheus reads from a replica: the relay's numbers and the reviews of this process, and on the Lease's holder the cluster's.
- * Owns: putting several expositions into one. Does not own: any metric.
- */
+/** What Prometheus reads from a replica: the relay's numbers and the reviews of this process, and on the Lease's holder the cluster's. */
 const END = /# EOF\n?$/;
 
 export function joinMetrics(expositions: readonly (string | undefined)[]): string {

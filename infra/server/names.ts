@@ -1,7 +1,4 @@
-/**
- * What the server's own objects are called, as infra/server/kubernetes has them.
- * Owns: the names. Does not own: the manifests.
- */
+/** What the server's own objects are called, as infra/server/kubernetes has them. */
 import { LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
 
 export const NAMESPACE = LIFEBOAT_NAMESPACE;

@@ -1,7 +1,4 @@
-/**
- * Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process.
- * Owns: the wiring, starting and ending. Does not own: doors and ticks (functions/), watching (infra/relay).
- */
+/** Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process. */
 import { randomBytes } from "node:crypto";
 import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";

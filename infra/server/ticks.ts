@@ -1,7 +1,4 @@
-/**
- * The tick: once a minute, as the Worker's cron trigger.
- * Owns: when. Does not own: who ticks (leadership.ts), what a tick does (functions/ticks.ts).
- */
+/** The tick: once a minute, as the Worker's cron trigger. */
 import { type Clock, pause } from "../relay/clock.ts";
 
 const MINUTE_MS = 60_000;

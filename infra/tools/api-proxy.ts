@@ -1,7 +1,4 @@
-/**
- * A way to an API server that can be watched and cut.
- * Owns: passing on. Does not own: either end.
- */
+/** A way to an API server that can be watched and cut. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";

@@ -1,7 +1,4 @@
-/**
- * Chromium, headless, as an npm package brings it: for the pages' tests and pictures.
- * Owns: unpacking and starting it. Does not own: what is looked at.
- */
+/** Chromium, headless, as an npm package brings it: for the pages' tests and pictures. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";

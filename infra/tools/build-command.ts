@@ -1,7 +1,6 @@
 /**
  * Bundles the command into .build/lifeboat.mjs: plain JavaScript with everything in it, for Node 22 and later: undici, which client-node
  * brings, does not load on an older one.
- * Owns: that one file. Does not own: publishing it (package.json, .github/workflows).
  */
 import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Bundles the Worker into .build/index/, from where `wrangler deploy` uploads it; other entries the same way beside it.
- * Owns: which modules a Worker consists of. Does not own: running it (worker.ts), deploying it (wrangler.toml).
- */
+/** Bundles the Worker into .build/index/, from where `wrangler deploy` uploads it; other entries the same way beside it. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";

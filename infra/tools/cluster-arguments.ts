@@ -1,7 +1,4 @@
-/**
- * The command line of `npm run cluster`.
- * Owns: commands, flags and what is wrong with them. Does not own: what they lead to (cluster.ts).
- */
+/** The command line of `npm run cluster`. */
 import { FLAG, HELP, readArguments, TEXT, UsageError } from "./console/arguments.ts";
 
 export const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME

@@ -1,8 +1,4 @@
-/**
- * `npm run cluster`: writes, lists and removes entries of `CLUSTER_REGISTRY`.
- * Owns: validation before anything is written, and what is printed; never a credential. Does not own: the format
- * (shared/config/sealed-entry.ts), the way into KV (wrangler).
- */
+/** `npm run cluster`: writes, lists and removes entries of `CLUSTER_REGISTRY`. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

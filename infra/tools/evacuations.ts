@@ -1,7 +1,4 @@
-/**
- * The custom resource `Evacuation`, as a person or a program outside of Lifeboat sees it.
- * Owns: the fields that the tools read, and which phases are ends. Does not own: the kind (infra/kubernetes/crds).
- */
+/** The custom resource `Evacuation`, as a person or a program outside of Lifeboat sees it. */
 import type { KubeObject, Resource } from "../sandbox/actors/resources.ts";
 
 export interface Evacuation extends KubeObject {

@@ -1,7 +1,4 @@
-/**
- * Lifeboat in a sandbox's cluster, as `lifeboat install --in-cluster` installs it, with pods that are processes of this machine.
- * Owns: how the image runs here. Does not own: the manifests (infra/cli/install), the server.
- */
+/** Lifeboat in a sandbox's cluster, as `lifeboat install --in-cluster` installs it, with pods that are processes of this machine. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";

@@ -1,7 +1,4 @@
-/**
- * Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account.
- * Owns: the order in which the two come to know each other. Does not own: either (apply.ts, worker.ts).
- */
+/** Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account. */
 import { randomBytes } from "node:crypto";
 import { freePort } from "../sandbox/free-port.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";

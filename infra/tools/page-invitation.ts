@@ -1,7 +1,4 @@
-/**
- * Where the page of a Lifeboat on this machine is, and a token that signs in to it.
- * Owns: these lines, and the account that the token is of. Does not own: what the token opens (functions/page/proof.ts).
- */
+/** Where the page of a Lifeboat on this machine is, and a token that signs in to it. */
 import * as z from "zod/mini";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { serviceAccounts } from "../sandbox/actors/resources.ts";

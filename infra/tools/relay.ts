@@ -1,7 +1,4 @@
-/**
- * The relay beside a sandbox, under the account that its manifests give it.
- * Owns: that account and its token, the way to a Worker of this process. Does not own: the relay (infra/relay).
- */
+/** The relay beside a sandbox, under the account that its manifests give it. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { manifestsIn } from "../cli/install/manifests.ts";

@@ -1,7 +1,4 @@
-/**
- * The command line of `npm run sandbox`.
- * Owns: flags and what is wrong with them. Does not own: what they lead to (sandbox.ts).
- */
+/** The command line of `npm run sandbox`. */
 import { resolve } from "node:path";
 import { FLAG, HELP, notEmpty, readFlags, TEXT, UsageError } from "./console/arguments.ts";
 

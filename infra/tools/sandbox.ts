@@ -1,8 +1,4 @@
-/**
- * `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted.
- * Owns: what is in it to begin with, what is printed. Does not own: the flags (sandbox-command-line.ts), the cluster
- * (infra/sandbox).
- */
+/** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
 import { writeFile } from "node:fs/promises";
 
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";

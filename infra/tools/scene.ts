@@ -1,7 +1,4 @@
-/**
- * Nodes and virtual machines, for a tool to begin with.
- * Owns: in which order, and how many at a time. Does not own: what they are, what one is made of (infra/sandbox/fleet.ts).
- */
+/** Nodes and virtual machines, for a tool to begin with. */
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { type Capacity, createNode, createVirtualMachineInstance, type VirtualMachine } from "../sandbox/fleet.ts";
 import { inParallel } from "./in-parallel.ts";

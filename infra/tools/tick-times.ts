@@ -1,7 +1,4 @@
-/**
- * Minutes of a cluster's schedule, for tests and tools that fire its ticks.
- * Owns: finding them. Does not own: the schedule (functions/schedule.ts).
- */
+/** Minutes of a cluster's schedule, for tests and tools that fire its ticks. */
 import { isFullScan } from "../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,4 @@
-/**
- * The bundled Worker in workerd, beside one or several clusters.
- * Owns: running it over HTTPS with a certificate of the sandbox's authority. Does not own: building it, what it does.
- */
+/** The bundled Worker in workerd, beside one or several clusters. */
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable } from "node:stream";

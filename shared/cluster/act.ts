@@ -1,7 +1,4 @@
-/**
- * Performs actions: the only code that changes a cluster.
- * Owns: the request that each action becomes. Does not own: which actions (shared/policy), what answers mean (write.ts).
- */
+/** Performs actions: the only code that changes a cluster. */
 import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";

@@ -1,7 +1,4 @@
-/**
- * One cluster, as doors and reconcilers see it: facts to read, actions to perform.
- * Owns: what is asked for each fact. Does not own: decisions, what an action becomes (act.ts).
- */
+/** One cluster, as doors and reconcilers see it: facts to read, actions to perform. */
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import { END_PHASES, type EndPhase, isUnfinished } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";

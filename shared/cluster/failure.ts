@@ -1,7 +1,4 @@
-/**
- * What can go wrong between us and an API server, as values with one renderer.
- * Owns: the closed list and its sentences. Does not own: what a door does about it (shared/policy/blind.ts).
- */
+/** What can go wrong between us and an API server, as values with one renderer. */
 
 export type Failure =
   /** No connection, or it broke. */

@@ -1,7 +1,4 @@
-/**
- * Asking the API server whose token one is, and what that user may do.
- * Owns: TokenReview and SubjectAccessReview. Does not own: which rights are asked for (functions/page/proof.ts).
- */
+/** Asking the API server whose token one is, and what that user may do. */
 import * as z from "zod/mini";
 import { parseAnswer } from "./read.ts";
 import type { Send } from "./transport.ts";

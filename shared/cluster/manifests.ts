@@ -1,7 +1,4 @@
-/**
- * The objects that Lifeboat creates.
- * Owns: their JSON. Does not own: whether they are wanted (shared/policy).
- */
+/** The objects that Lifeboat creates. */
 import type { NewEvacuation, Story } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";

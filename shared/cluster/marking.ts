@@ -1,9 +1,8 @@
 /**
  * Marking a VMI, and taking the mark back: by impersonating KubeVirt's own account, or by letting KubeVirt do it.
- * Owns: both ways, and believing a mark only when it is seen. Does not own: whether to mark (shared/policy).
  *
- * KubeVirt silently puts the status of a VMI back for any account but its own. Where an administrator does not grant
- * impersonation, KubeVirt's eviction webhook sets the mark: Lifeboat asks for an eviction that can never succeed.
+ * KubeVirt silently puts the status of a VMI back for any account but its own. Where an administrator does not grant impersonation,
+ * KubeVirt's eviction webhook sets the mark: Lifeboat asks for an eviction that can never succeed.
  */
 import type { VmiFacts } from "../policy/facts.ts";
 import { CREATED_BY_LABEL } from "../policy/names.ts";

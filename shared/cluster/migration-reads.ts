@@ -1,7 +1,4 @@
-/**
- * Reading migrations: of a VM, or of many at once.
- * Owns: which requests that takes. Does not own: what an object says (kinds/kubevirt.ts).
- */
+/** Reading migrations: of a VM, or of many at once. */
 import { keyOf, type MigrationFacts, type NamespacedName } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { Migration } from "./kinds/kubevirt.ts";

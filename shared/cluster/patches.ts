@@ -1,8 +1,4 @@
-/**
- * What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not.
- * Owns: building patches: JSON patches (a list) where a test of a single field is needed, merge patches elsewhere. Does not
- * own: sending them (act.ts).
- */
+/** What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not. */
 import type { Urgency } from "../policy/cause.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";

@@ -1,9 +1,8 @@
 /**
  * Objects in the Kubernetes API: where the few kinds we touch live, and which names objects can have (RFC 1123 subdomains).
- * Owns: the paths, telling names from other texts. Does not own: requests.
  *
- * Names come from annotations, paths and answers too, which say what they like: `..` in a URL leads elsewhere, and half a
- * character is in no URL at all. An object of such a name does not exist.
+ * Names come from annotations, paths and answers too, which say what they like: `..` in a URL leads elsewhere, and half a character is in
+ * no URL at all. An object of such a name does not exist.
  */
 import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";

@@ -1,7 +1,4 @@
-/**
- * The lists that only a preflight reads: two of pods, quotas, and the volumes.
- * Owns: which ones, and that what does not parse is counted: a verdict without it is none. Does not own: when (shared/pass).
- */
+/** The lists that only a preflight reads: two of pods, quotas, and the volumes. */
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./kinds/preflight.ts";
 import { type OnOddItem, readAll } from "./read.ts";

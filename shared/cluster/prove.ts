@@ -1,7 +1,4 @@
-/**
- * Whether Lifeboat is permitted to do what it will have to: tried by dry runs, which change nothing.
- * Owns: those dry runs; each throws a ClusterError if it fails. Does not own: which are tried (functions/permissions.ts).
- */
+/** Whether Lifeboat is permitted to do what it will have to: tried by dry runs, which change nothing. */
 import { Launcher, LAUNCHER_SELECTOR } from "./kinds/kubernetes.ts";
 import { Vmi } from "./kinds/kubevirt.ts";
 import { mark, type MarkingContext } from "./marking.ts";

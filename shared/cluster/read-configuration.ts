@@ -1,7 +1,4 @@
-/**
- * Reads the LifeboatConfiguration.
- * Owns: telling that there is none from an answer of something else. Does not own: what is in it (shared/config).
- */
+/** Reads the LifeboatConfiguration. */
 import * as z from "zod/mini";
 import { CONFIGURATION } from "../policy/names.ts";
 import { ClusterError } from "./failure.ts";

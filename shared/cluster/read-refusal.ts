@@ -1,7 +1,4 @@
-/**
- * The Events by which virt-handler tells that the shield has refused a shutdown.
- * Owns: reading them. Does not own: what follows (shared/policy/shield).
- */
+/** The Events by which virt-handler tells that the shield has refused a shutdown. */
 import * as z from "zod/mini";
 import type { VmiFacts } from "../policy/facts.ts";
 import { SHIELD_PLUGIN } from "../policy/names.ts";

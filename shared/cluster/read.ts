@@ -1,7 +1,4 @@
-/**
- * Reading: single objects (404 is undefined) and whole lists, page by page.
- * Owns: GET requests and turning their answers into facts. Does not own: when to read what (shared/pass).
- */
+/** Reading: single objects (404 is undefined) and whole lists, page by page. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failure.ts";

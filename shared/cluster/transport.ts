@@ -1,8 +1,4 @@
-/**
- * Requests to one API server over `fetch`.
- * Owns: addresses, credentials, deadlines, and telling an API server's answer from anything else. Does not own: what the
- * answers mean (the readers and `act`).
- */
+/** Requests to one API server over `fetch`. */
 import type { Held } from "./budget.ts";
 import { ClusterError } from "./failure.ts";
 

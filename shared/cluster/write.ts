@@ -1,7 +1,4 @@
-/**
- * Writing: one request, and what each answer to it means.
- * Owns: the meanings. Does not own: which request an action becomes (act.ts), manifests and patches.
- */
+/** Writing: one request, and what each answer to it means. */
 import type { Action } from "../policy/action.ts";
 import type { NamespacedName } from "../policy/facts.ts";
 import { object, type Resource } from "./paths.ts";

@@ -1,7 +1,4 @@
-/**
- * The fleet: which clusters there are, how each is reached, and who may call us in its name.
- * Owns: `CLUSTERS` and the registry's entries. Does not own: what the clusters themselves say (settings.ts).
- */
+/** The fleet: which clusters there are, how each is reached, and who may call us in its name. */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
 import { RelaySecret } from "./relay-secret.ts";

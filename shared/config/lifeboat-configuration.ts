@@ -1,7 +1,5 @@
 /**
  * LifeboatConfiguration: what a cluster's administrator may set, in the custom resource `lifeboat`.
- * Owns: saying which key of its spec is wrong. Does not own: the keys and their defaults (shared/policy/settings-schema.ts), reading it
- * (load-settings.ts).
  *
  * The API server checks the same by the CustomResourceDefinition; a cluster may have an older or a newer one.
  */

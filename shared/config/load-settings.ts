@@ -1,11 +1,10 @@
 /**
  * Reads a cluster's settings, with a short cache per cluster.
- * Owns: what stays in force while something cannot be read or is wrong. Does not own: the merge (settings.ts).
  *
- * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is
- * reported. What cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without
- * the configuration nothing about feature gates, and to go on as if they were off would let go of what a guard is to keep. The
- * last ones seen count, and if there are none, the failure is the caller's.
+ * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is reported. What
+ * cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without the configuration nothing
+ * about feature gates, and to go on as if they were off would let go of what a guard is to keep. The last ones seen count, and if there are
+ * none, the failure is the caller's.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isSilence } from "../cluster/failure.ts";

@@ -1,7 +1,4 @@
-/**
- * What is wrong with a configuration: which key, and what was expected there. Never the value, which may be a secret.
- * Owns: turning zod's issues into that. Does not own: where it is reported.
- */
+/** What is wrong with a configuration: which key, and what was expected there. Never the value, which may be a secret. */
 import * as z from "zod/mini";
 
 /** Where a schema has no message of its own. Zod's English is as long as a whole door, and says what was received, too. */

@@ -1,7 +1,6 @@
 /**
- * The secret that the relay signs with and the Worker verifies with: the same rule on both sides.
- * Owns: what is one. Does not own: where it is configured (clusters.ts, infra/relay/config.ts), what is signed.
- * Specification: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ * The secret that the relay signs with and the Worker verifies with: the same rule on both sides. Specification:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 import * as z from "zod/mini";
 

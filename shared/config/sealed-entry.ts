@@ -1,9 +1,8 @@
 /**
  * Encrypted values of `CLUSTER_REGISTRY`: who can read the KV namespace must not learn a cluster's credentials.
- * Owns: format, keys and their rotation. Does not own: what is inside (clusters.ts), where it is kept.
  *
- * AES-256-GCM by WebCrypto. The cluster's name is authenticated with the value, so that who can write the KV namespace
- * cannot give one cluster's credentials to another name.
+ * AES-256-GCM by WebCrypto. The cluster's name is authenticated with the value, so that who can write the KV namespace cannot give one
+ * cluster's credentials to another name.
  */
 import type { Parsed } from "./problem.ts";
 

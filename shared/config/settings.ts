@@ -1,8 +1,4 @@
-/**
- * The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged.
- * Owns: the merge, and remarks on it. Does not own: reading either (load-settings.ts), defaults
- * (shared/policy/settings.ts).
- */
+/** The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged. */
 import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
 import { isShieldOn } from "../policy/shield/shield.ts";

@@ -1,8 +1,4 @@
-/**
- * What a token says of itself: when it ends, and whom it is for.
- * Owns: reading a JWT (RFC 7519), as Kubernetes issues them. Does not own: whether the token is valid: only the API server can tell,
- * and a token without an end may be revoked.
- */
+/** What a token says of itself: when it ends, and whom it is for. */
 import * as z from "zod/mini";
 
 const Expiry = z.lazy(() => z.object({ exp: z.number() }));

@@ -1,8 +1,4 @@
-/**
- * What descheduling asks of a cluster; the client of the whole product includes it.
- * Owns: the interface, and the lists that are read. Does not own: when each is read (reads/observe-cycle.ts), the facts
- * they become (reads/), requests that change the cluster (writes/).
- */
+/** What descheduling asks of a cluster; the client of the whole product includes it. */
 import { Budget } from "../cluster/kinds/kubernetes.ts";
 import { type OnOddItem, readAll, readOne } from "../cluster/read.ts";
 import type { Send } from "../cluster/transport.ts";

@@ -1,8 +1,4 @@
-/**
- * A descheduling cycle: take the Lease, observe, then perform the steps of the policy one after another.
- * Owns: performing, and what a failure means to the policy. Does not own: the steps (cycle/cycle.ts), what is read
- * (reads/observe-cycle.ts), how long a Lease is held (cycle/lease.ts).
- */
+/** A descheduling cycle: take the Lease, observe, then perform the steps of the policy one after another. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import type { Settings } from "../policy/settings.ts";

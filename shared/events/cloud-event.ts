@@ -1,7 +1,6 @@
 /**
- * How events travel: CloudEvents 1.0, JSON, in batches.
- * Owns: the envelope, the limits of a delivery. Does not own: what events there are (event-types.ts), signatures.
- * Specification: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format
+ * How events travel: CloudEvents 1.0, JSON, in batches. Specification:
+ * https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format
  */
 import * as z from "zod/mini";
 import { EVENT_DATA, type EventType } from "./event-types.ts";

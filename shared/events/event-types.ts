@@ -1,7 +1,6 @@
 /**
- * What a relay may tell the Worker from inside a cluster. An event only says where to look: the Worker reads the object named
- * and decides by that, so a duplicate, late or reordered event is harmless.
- * Owns: the types and the schema of each type's data. Does not own: the envelope (cloud-event.ts), what becomes of an event.
+ * What a relay may tell the Worker from inside a cluster. An event only says where to look: the Worker reads the object named and decides
+ * by that, so a duplicate, late or reordered event is harmless.
  */
 import * as z from "zod/mini";
 

@@ -1,6 +1,5 @@
 /**
  * What keeps an evacuation from going on until a person acts.
- * Owns: the closed list of reasons, and which an Evacuation has. Does not own: noticing it (shared/policy/evacuation/obstacles.ts).
  *
  * KubeVirt chooses most of these words, and a later version of it may have others: a label must have a bound.
  */

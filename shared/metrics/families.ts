@@ -1,6 +1,5 @@
 /**
  * The metrics of a cluster: one table.
- * Owns: their names, types, labels and what they mean. Does not own: their values (metrics.ts).
  *
  * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */

@@ -1,7 +1,4 @@
-/**
- * The metrics of a cluster, from plain values.
- * Owns: which samples the values become. Does not own: the families (families.ts), where the values come from (the door).
- */
+/** The metrics of a cluster, from plain values. */
 import { CAUSES } from "../policy/cause.ts";
 import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";

@@ -1,7 +1,4 @@
-/**
- * OpenMetrics 1.0 text (RFC draft-richih-opsawg-openmetrics, the format that Prometheus asks for first).
- * Owns: how families and samples are written. Does not own: which there are (families.ts), their values (metrics.ts).
- */
+/** OpenMetrics 1.0 text (RFC draft-richih-opsawg-openmetrics, the format that Prometheus asks for first). */
 
 export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

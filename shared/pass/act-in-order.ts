@@ -1,8 +1,4 @@
-/**
- * Performing what a decision asks for, where a caller waits for the outcome.
- * Owns: the order, what ends it, and how often is looked again after a conflict. Does not own: the looks (eviction.ts,
- * deletion.ts).
- */
+/** Performing what a decision asks for, where a caller waits for the outcome. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";
 import { type Action, isOptional, type NewEvacuation } from "../policy/action.ts";

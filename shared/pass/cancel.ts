@@ -1,7 +1,4 @@
-/**
- * Cancelling what evacuates a VMI, as a person asks for it: on the page, or with the command.
- * Owns: what is withdrawn, and when that is refused. Does not own: what follows from an intent (shared/policy/evacuation).
- */
+/** Cancelling what evacuates a VMI, as a person asks for it: on the page, or with the command. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import { newEvacuation } from "../policy/evacuation/identity.ts";

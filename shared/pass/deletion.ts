@@ -1,7 +1,4 @@
-/**
- * Ruling on a deletion that may be a disruption: observe, decide, begin the evacuation before the answer.
- * Owns: which facts are read. Does not own: the decision (shared/policy/guard/deletion.ts).
- */
+/** Ruling on a deletion that may be a disruption: observe, decide, begin the evacuation before the answer. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";

@@ -1,7 +1,4 @@
-/**
- * Evacuating a VM, or trying that again, as a person asks for it: on the page, or with the command.
- * Owns: what is created, and when nothing is. Does not own: what becomes of it (shared/policy/evacuation).
- */
+/** Evacuating a VM, or trying that again, as a person asks for it: on the page, or with the command. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { activeEvacuation, newEvacuation } from "../policy/evacuation/identity.ts";
 import { retryOf } from "../policy/evacuation/retry.ts";

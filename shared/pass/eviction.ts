@@ -1,8 +1,4 @@
-/**
- * Reviewing an eviction: observe, decide, and mark before the answer.
- * Owns: the order of these. Does not own: what is read about the pod (observe-subject.ts), the decision
- * (shared/policy/eviction/eviction.ts), HTTP (functions/evictions.ts).
- */
+/** Reviewing an eviction: observe, decide, and mark before the answer. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction/eviction.ts";

@@ -1,7 +1,4 @@
-/**
- * Why a pod is treated so: what an eviction would get, and the facts that this rests on.
- * Owns: the JSON of `lifeboat explain pod` (REFERENCE.md). Does not own: the decision.
- */
+/** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
 import { cooldownReason } from "../policy/evacuation/cooldown.ts";
 import { resolveStrategy } from "../policy/eviction/eviction-table.ts";
 import { warningsOf } from "../policy/eviction/warnings.ts";

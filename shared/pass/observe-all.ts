@@ -1,7 +1,6 @@
 /**
- * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not
- * begun, what is only history.
- * Owns: which requests that takes. Does not own: what follows from the facts (shared/policy).
+ * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not begun, what is only
+ * history.
  */
 import { ClusterError } from "../cluster/failure.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";

@@ -1,8 +1,4 @@
-/**
- * Observing nodes: those that something was told of, those under pressure, who lives there, and which others have room.
- * Owns: which requests that takes; pressure costs some only where there is any. Does not own: what follows from the facts
- * (shared/policy).
- */
+/** Observing nodes: those that something was told of, those under pressure, who lives there, and which others have room. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { isActive } from "../policy/evacuation/phase.ts";

@@ -1,10 +1,9 @@
 /**
  * Observing a node that is to be drained: its pods with their VMs, and the room elsewhere.
- * Owns: which requests that takes; what may be missing, and is then told. Does not own: what follows (shared/policy/preflight).
  *
  * What the node has is read in full, of other nodes' pods a page at a time what takes up room, of volumes (if a VM there has any) from
- * which nodes they are reached. Requests that grow with the node: one
- * for the migrations of fifty VMs of a namespace that are being moved already, one for each VM that has come without being there yet.
+ * which nodes they are reached. Requests that grow with the node: one for the migrations of fifty VMs of a namespace that are being moved
+ * already, one for each VM that has come without being there yet.
  */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";

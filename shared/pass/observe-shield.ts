@@ -1,8 +1,4 @@
-/**
- * Observing the VMs that the shield covers.
- * Owns: which requests that takes: one list, a node each, and for those that are due what was refused. Does not own: what
- * follows from the facts (shared/policy/shield).
- */
+/** Observing the VMs that the shield covers. */
 import { ClusterError } from "../cluster/failure.ts";
 import type { EvacuationFacts, VmiFacts } from "../policy/facts.ts";
 import { isDue, isShieldOn, type Shielded } from "../policy/shield/shield.ts";

@@ -1,7 +1,4 @@
-/**
- * Observing what the end of a pod concerns: its VMI and the Evacuations that name it; of a hotplug pod those of its launcher.
- * Owns: which requests that takes, nearly always in one round trip. Does not own: what follows from the facts (shared/policy).
- */
+/** Observing what the end of a pod concerns: its VMI and the Evacuations that name it; of a hotplug pod those of its launcher. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";

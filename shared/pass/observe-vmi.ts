@@ -1,9 +1,8 @@
 /**
  * Observing one VMI and what is around it: what one reconcile of it decides on.
- * Owns: which requests that takes, and their order. Does not own: what follows from the facts (shared/policy).
  *
- * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no
- * rule needs, and nothing whose size depends on other VMs.
+ * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
+ * nothing whose size depends on other VMs.
  */
 import { mayBeStuck, type MigrationQueue } from "../policy/evacuation/attempt.ts";
 import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";

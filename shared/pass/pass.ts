@@ -1,7 +1,5 @@
 /**
  * Reconciling: one VMI, what the relay was told of, everything under way, or the whole cluster.
- * Owns: which looks each of them takes. Does not own: observing (observe-*.ts), deciding (shared/policy), performing
- * (perform.ts).
  *
  * Every look reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */

@@ -1,7 +1,4 @@
-/**
- * Performing the chains of a plan.
- * Owns: how many at a time, and what ends a chain. Does not own: the requests (shared/cluster), the plans (shared/policy).
- */
+/** Performing the chains of a plan. */
 import type { ActResult } from "../cluster/write.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError, isLasting } from "../cluster/failure.ts";

@@ -1,6 +1,5 @@
 /**
  * The shape of a reconciler: one concern, one pure plan for an observed world; and which of them look at what.
- * Owns: the shape, the lists, their order. Does not own: performing (perform.ts), the policies.
  *
  * What is urgent is marked first, and budgets grow before migrations are created.
  */

@@ -1,7 +1,4 @@
-/**
- * What is looked at, and what is seen there: pointers, the facts that reconcilers decide on, and with what they are observed.
- * Owns: their shapes. Does not own: observing (observe-*.ts), what follows from the facts (shared/policy).
- */
+/** What is looked at, and what is seen there: pointers, the facts that reconcilers decide on, and with what they are observed. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { ClusterError } from "../cluster/failure.ts";
 import type { AnnotationWorld } from "../policy/annotations/descheduler-annotations.ts";

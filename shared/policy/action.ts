@@ -1,9 +1,4 @@
-/**
- * Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry
- * run skips them.
- * Owns: the closed list. Every action carries what was observed: `act` performs it only if that still holds, and to perform
- * it twice is the same as once. Does not own: the requests they become (shared/cluster).
- */
+/** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { Urgency } from "./cause.ts";
 import type { ConfigurationObserved } from "./configuration-status.ts";
 import type {

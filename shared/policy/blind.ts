@@ -1,9 +1,8 @@
 /**
  * What Lifeboat answers when it cannot learn the facts: every case, in one table.
- * Owns: the table and its reasons. Does not own: noticing blindness, HTTP.
  *
- * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own
- * failurePolicy, as it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
+ * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own failurePolicy, as
+ * it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
  */
 import type { PodFacts } from "./facts.ts";
 import { isOfLiveVm } from "./kube/pod-kind.ts";

@@ -1,7 +1,4 @@
-/**
- * Why a virtual machine is moved: recorded in the Evacuation, on its migrations, in Events and in the log.
- * Owns: the list of causes and how urgent each is. Does not own: recognising them (the policy of each door).
- */
+/** Why a virtual machine is moved: recorded in the Evacuation, on its migrations, in Events and in the log. */
 import { DESCHEDULER, REQUESTED_BY_ANNOTATION } from "./names.ts";
 
 export const CAUSES = [

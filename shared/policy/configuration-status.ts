@@ -1,7 +1,4 @@
-/**
- * What the status of the LifeboatConfiguration says about it.
- * Owns: its conditions. Does not own: finding out (functions/conditions.ts), the configuration itself (settings.ts).
- */
+/** What the status of the LifeboatConfiguration says about it. */
 import type { Action } from "./action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { secondsSince } from "./time.ts";

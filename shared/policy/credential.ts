@@ -1,8 +1,4 @@
-/**
- * Whether Lifeboat's token of a cluster can go on being used.
- * Owns: how long before its end that is said, and the words. Does not own: finding out (functions/credentials.ts), where it is
- * said.
- */
+/** Whether Lifeboat's token of a cluster can go on being used. */
 
 export interface CredentialFacts {
   /** As the token says itself; undefined: it does not. */

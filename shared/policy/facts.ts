@@ -1,7 +1,4 @@
-/**
- * The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads.
- * Owns: their shapes. Does not own: how they are read and parsed (shared/cluster).
- */
+/** The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads. */
 import type { Cause } from "./cause.ts";
 import type { CONDITION_TYPES, Phase } from "./evacuation/phase.ts";
 

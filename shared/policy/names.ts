@@ -1,8 +1,4 @@
-/**
- * The words on the wire: labels, annotations and field paths of Kubernetes, KubeVirt and Lifeboat that policy reads or
- * writes.
- * Owns: the strings. Does not own: their meaning (the policy files) or their parsing (shared/cluster).
- */
+/** The words on the wire: labels, annotations and field paths of Kubernetes, KubeVirt and Lifeboat that policy reads or writes. */
 
 /** KubeVirt's label telling what a pod of its own is for; values below. */
 export const COMPONENT_LABEL = "kubevirt.io";

@@ -1,7 +1,4 @@
-/**
- * What a cluster's configuration says, as policy needs it: the KubeVirt CR and the LifeboatConfiguration together.
- * Owns: the shape. Does not own: what may be set (settings-schema.ts), reading, parsing and merging (shared/config).
- */
+/** What a cluster's configuration says, as policy needs it: the KubeVirt CR and the LifeboatConfiguration together. */
 import { defaultsOf, type FeatureGate, type OwnSettings, SCHEMA } from "./settings-schema.ts";
 
 export { FEATURE_GATES, type FeatureGate } from "./settings-schema.ts";

@@ -1,7 +1,4 @@
-/**
- * Patience: how long until, how long since, by a clock that is passed in. Times are RFC 3339, as Kubernetes writes them.
- * Owns: the arithmetic. Does not own: how long to wait (settings.ts, attempt.ts).
- */
+/** Patience: how long until, how long since, by a clock that is passed in. Times are RFC 3339, as Kubernetes writes them. */
 import type { Settings } from "./settings.ts";
 
 /** What every decision knows besides its facts. */

@@ -1,7 +1,4 @@
-/**
- * Descheduling on a stage: a policy in the cluster, cycles asked for through the Worker.
- * Owns: the policy's ConfigMap, what a cycle's answer looks like. Does not own: the stage (stage.ts), expectations.
- */
+/** Descheduling on a stage: a policy in the cluster, cycles asked for through the Worker. */
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";

@@ -1,7 +1,7 @@
 /**
  * A clock that runs faster than the world's: KubeVirt's own back-off of 20 s then passes in a moment. It stands still while this process,
- * and so the cluster in it, does not get to run.
- * Owns: that. Since only the cluster runs by it, it also shows that Lifeboat never compares its clock with a cluster's.
+ * and so the cluster in it, does not get to run. Since only the cluster runs by it, it also shows that Lifeboat never compares its clock
+ * with a cluster's.
  */
 import { type Clock, createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 

@@ -1,7 +1,4 @@
-/**
- * The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it.
- * Owns: what the stage needs of either, and the Worker's. Does not own: the pod's (in-cluster-form.ts), the stage.
- */
+/** The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it. */
 import { applyLifeboat } from "../../infra/tools/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/tools/relay.ts";

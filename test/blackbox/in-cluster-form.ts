@@ -1,6 +1,5 @@
 /**
  * Lifeboat as a pod of the cluster, on a node of its own: what the suite does to a Worker, done to a Deployment.
- * Owns: that. Does not own: the process and its manifests (infra/tools/in-cluster.ts), two replicas (in-cluster.test.ts).
  *
  * One replica: a test that changes the configuration has the one that it asks read it anew, and would miss another.
  */

@@ -1,7 +1,4 @@
-/**
- * Lifeboat inside a sandbox's cluster, as shipped: its manifests, and two replicas that are processes of this machine.
- * Owns: setting that up for a test, its replicas. Does not own: VMs and what becomes of them (vm.ts), expectations.
- */
+/** Lifeboat inside a sandbox's cluster, as shipped: its manifests, and two replicas that are processes of this machine. */
 import { expect } from "vitest";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { leases, type Pod, pods, secrets } from "../../infra/sandbox/actors/resources.ts";

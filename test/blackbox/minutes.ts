@@ -1,7 +1,4 @@
-/**
- * Minutes that pass for a Worker, faster than the world's: each fires its cron trigger, every tenth brings a full scan.
- * Owns: that. Does not own: what a tick does (functions/schedule.ts).
- */
+/** Minutes that pass for a Worker, faster than the world's: each fires its cron trigger, every tenth brings a full scan. */
 import { setTimeout as delay } from "node:timers/promises";
 
 const TICK_MS = 300;

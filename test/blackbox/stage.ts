@@ -1,7 +1,4 @@
-/**
- * The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
- * Owns: setting that up for a test. Does not own: the form (form.ts), VMs and what becomes of them (vm.ts), expectations.
- */
+/** The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";

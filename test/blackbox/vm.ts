@@ -1,7 +1,4 @@
-/**
- * A VM on the stage: evicting it, and what becomes of it.
- * Owns: asking the cluster about it. Does not own: the stage (stage.ts), expectations.
- */
+/** A VM on the stage: evicting it, and what becomes of it. */
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test.
- * Owns: breaking and repairing, what of the output matters. Does not own: expectations.
- */
+/** A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test. */
 import { onTestFinished } from "vitest";
 import * as z from "zod/mini";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";

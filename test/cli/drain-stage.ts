@@ -1,8 +1,4 @@
-/**
- * `lifeboat drain` on the stage: the command in this process, over HTTPS against the sandbox with Lifeboat in it.
- * Owns: a person at a terminal or a script, whose time passes as fast as the cluster does what it is asked. Does not own:
- * expectations.
- */
+/** `lifeboat drain` on the stage: the command in this process, over HTTPS against the sandbox with Lifeboat in it. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

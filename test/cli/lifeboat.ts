@@ -1,7 +1,4 @@
-/**
- * Calls of the command, as a person makes them, on a cluster of the sandbox's.
- * Owns: the person's kubeconfig, and the call. Does not own: the rest of the machine (machine.ts), the cluster, expectations.
- */
+/** Calls of the command, as a person makes them, on a cluster of the sandbox's. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

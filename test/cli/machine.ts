@@ -1,7 +1,4 @@
-/**
- * What the command has of the machine that it runs on, for tests.
- * Owns: terminal, environment, clock, Ctrl-C. Does not own: the call (lifeboat.ts).
- */
+/** What the command has of the machine that it runs on, for tests. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Host } from "../../infra/cli/host.ts";
 

@@ -1,7 +1,4 @@
-/**
- * A cluster as the product sees it, over HTTP, with a clock that stands still.
- * Owns: connecting. Does not own: the API server (functions/support).
- */
+/** A cluster as the product sees it, over HTTP, with a clock that stands still. */
 import { onTestFinished } from "vitest";
 import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster/cluster.ts";
 import { type CannedAnswers, startCannedCluster } from "../functions/support/canned-cluster.ts";

@@ -1,7 +1,4 @@
-/**
- * Any small cluster that a plugin may find, and whatever it may be told.
- * Owns: the arbitrary, and running nominations on it. Does not own: what must hold (the property tests).
- */
+/** Any small cluster that a plugin may find, and whatever it may be told. */
 import * as fc from "fast-check";
 import type { DeschedulerNode, DeschedulerPod, Placement } from "../../shared/descheduling/plugins/facts.ts";
 import type { Nominations, PluginWorld, Verdict } from "../../shared/descheduling/plugins/plugin.ts";

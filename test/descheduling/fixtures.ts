@@ -1,8 +1,4 @@
-/**
- * Descheduling, minimal plus one tweak: nodes and pods like those of upstream's tests, a world of them, and a driver.
- * Owns: assembling those. Does not own: VMs (../fixtures.ts); the real cycle, of whose limits the driver knows only that
- * there are some.
- */
+/** Descheduling, minimal plus one tweak: nodes and pods like those of upstream's tests, a world of them, and a driver. */
 import {
   DEFAULT_PROTECTIONS,
   type DefaultEvictorArguments,

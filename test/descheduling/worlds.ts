@@ -1,8 +1,4 @@
-/**
- * Minimal pods and policies for descheduling cycles, plus one tweak each.
- * Owns: a VM's launcher pod on node01 and its VMI, a plugin that nominates what it is told to. Does not own: whole cycles
- * (cycle/cycles.ts), the facts of the real plugins (fixtures.ts).
- */
+/** Minimal pods and policies for descheduling cycles, plus one tweak each. */
 import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/cycle/policy.ts";
 import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
 import type { Verdict } from "../../shared/descheduling/plugins/plugin.ts";

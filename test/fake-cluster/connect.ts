@@ -1,7 +1,6 @@
 /**
- * The client's interface over a fake cluster. A test decides what happens before each request: fast-check's scheduler
- * interleaves functions, a request fails, or the world changes.
- * Owns: answering. Does not own: the objects and the conditions of writes (fake-cluster.ts).
+ * The client's interface over a fake cluster. A test decides what happens before each request: fast-check's scheduler interleaves
+ * functions, a request fails, or the world changes.
  */
 import type { Scheduler } from "fast-check";
 import type { Cluster } from "../../shared/cluster/cluster.ts";

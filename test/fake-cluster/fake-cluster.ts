@@ -1,8 +1,4 @@
-/**
- * A cluster in memory, of facts: what an API server keeps of each write, and on which condition.
- * Owns: the objects, the conditions, KubeVirt's admission of a second migration. Does not own: when a request is answered
- * (connect.ts), controllers: a test moves VMs itself. contract.test.ts holds it against the sandbox's API server.
- */
+/** A cluster in memory, of facts: what an API server keeps of each write, and on which condition. */
 import type { ActResult } from "../../shared/cluster/write.ts";
 import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";

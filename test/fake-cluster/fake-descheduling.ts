@@ -1,7 +1,4 @@
-/**
- * What descheduling alone asks of a cluster: evictions, and its Lease.
- * Owns: these, with the conditions of an API server. Does not own: the pods (fake-cluster.ts).
- */
+/** What descheduling alone asks of a cluster: evictions, and its Lease. */
 import type { ActResult } from "../../shared/cluster/write.ts";
 import type { EvictionAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
 import { LEASE_SECONDS, type LeaseFacts } from "../../shared/descheduling/cycle/lease.ts";

@@ -1,7 +1,4 @@
-/**
- * The objects of one kind in a fake cluster, by namespace and name.
- * Owns: versions, and writes on condition. Does not own: the conditions (fake-cluster.ts).
- */
+/** The objects of one kind in a fake cluster, by namespace and name. */
 import type { ActResult } from "../../shared/cluster/write.ts";
 import { keyOf, type VmiFacts } from "../../shared/policy/facts.ts";
 

@@ -1,7 +1,6 @@
 /**
- * What an accepted configuration is good for: requests that carry what Lifeboat says and nothing else in its place,
- * doors that no short secret opens, settings that the policy was made for.
- * Owns: judging that, by what becomes of it. Does not own: what is accepted (config-properties.ts).
+ * What an accepted configuration is good for: requests that carry what Lifeboat says and nothing else in its place, doors that no short
+ * secret opens, settings that the policy was made for.
  */
 import { Webhook } from "standardwebhooks";
 import { isSigned } from "../../functions/webhook-signature.ts";

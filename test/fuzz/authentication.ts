@@ -1,8 +1,4 @@
-/**
- * Whether a caller is let in: by the specification, worked out anew from the request alone.
- * Owns: what each door is opened by (REFERENCE.md, Routes), and what then must happen and what not. Does not own: the rest of
- * the contract (judge.ts).
- */
+/** Whether a caller is let in: by the specification, worked out anew from the request alone. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type DoorName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";

@@ -1,7 +1,4 @@
-/**
- * Secrets planted wherever there are some, to be found again where they must not be: in an answer or in a log line.
- * Owns: them, and searching. Does not own: the answers.
- */
+/** Secrets planted wherever there are some, to be found again where they must not be: in an answer or in a log line. */
 export const SECRETS = {
   token: "canary-of-the-service-account",
   webhookToken: "canary-of-the-webhook",

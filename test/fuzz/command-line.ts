@@ -1,7 +1,4 @@
-/**
- * The command line of `npm run fuzz`.
- * Owns: options and what is wrong with them. Does not own: what they lead to (main.ts).
- */
+/** The command line of `npm run fuzz`. */
 import { parseArgs } from "node:util";
 
 export const USAGE = `Usage: npm run fuzz [-- [--requests N] [--seed S] [--from K] [--properties N] [--command N] [--worker N]]

@@ -1,9 +1,8 @@
 /**
  * The command `lifeboat`: odd words, an odd kubeconfig, an API server that it must not trust.
- * Owns: calling it, and what must hold for every call. Does not own: the cluster's answers (cluster/), the commands (infra/cli).
  *
- * A call ends with a documented exit code and never with a stack trace; it prints no token, and nothing from the cluster that a
- * terminal would obey; with `--dry-run`, and if all it does is read, it changes nothing; and after Ctrl-C it ends.
+ * A call ends with a documented exit code and never with a stack trace; it prints no token, and nothing from the cluster that a terminal
+ * would obey; with `--dry-run`, and if all it does is read, it changes nothing; and after Ctrl-C it ends.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,8 +1,6 @@
 /**
- * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, the
- * secret that stands there is not repeated, and what is accepted can be used.
- * Owns: that, of CLUSTERS, the registry, LifeboatConfiguration, the descheduler policy, and what we keep in ConfigMaps.
- * Does not own: what is right (test/config).
+ * What every parser keeps to, whatever the text: it has an answer, what is wrong has a field and an expectation, the secret that stands
+ * there is not repeated, and what is accepted can be used.
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";

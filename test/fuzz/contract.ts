@@ -1,7 +1,4 @@
-/**
- * What each door may answer, and nothing else.
- * Owns: the table door → codes and bodies. Does not own: checking it (judge.ts).
- */
+/** What each door may answer, and nothing else. */
 import * as z from "zod/mini";
 
 const Review = z.strictObject({

@@ -1,7 +1,6 @@
 /**
- * What the CustomResourceDefinitions admit and what the code expects are the same: an object that an API server admits is read
- * and never makes a pass fail; what a pass then writes is admitted again; a configuration that it admits is in force.
- * Owns: that. Does not own: what passes decide (policy-properties.ts), what the definitions say (infra/kubernetes/crds).
+ * What the CustomResourceDefinitions admit and what the code expects are the same: an object that an API server admits is read and never
+ * makes a pass fail; what a pass then writes is admitted again; a configuration that it admits is in force.
  */
 import * as fc from "fast-check";
 import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";

@@ -1,7 +1,6 @@
 /**
- * What every descheduling cycle keeps to, whatever the cluster, the policy and what becomes of its steps: it ends, it asks
- * only for pods that are there, each once, and within its limits.
- * Owns: that. Does not own: whether a nomination is right (test/policy/descheduling).
+ * What every descheduling cycle keeps to, whatever the cluster, the policy and what becomes of its steps: it ends, it asks only for pods
+ * that are there, each once, and within its limits.
  */
 import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";

@@ -1,8 +1,4 @@
-/**
- * Entries of `CLUSTERS` and of the registry at the edge of what is accepted: secrets a byte too short, headers that are almost
- * others.
- * Owns: generating them. Does not own: what is accepted (test/config), what mutation makes of valid ones.
- */
+/** Entries of `CLUSTERS` and of the registry at the edge of what is accepted: secrets a byte too short, headers that are almost others. */
 import * as fc from "fast-check";
 
 const secret = (least: number, most: number) =>

@@ -1,7 +1,4 @@
-/**
- * What is expected of every decision: that it is made of the facts alone, and acts on nothing but the objects among them.
- * Owns: saying so. Does not own: the decisions (policy-properties.ts).
- */
+/** What is expected of every decision: that it is made of the facts alone, and acts on nothing but the objects among them. */
 import { deepStrictEqual } from "node:assert/strict";
 import { type Action, type Plan, STORY } from "../../shared/policy/action.ts";
 import { frozen } from "./property.ts";

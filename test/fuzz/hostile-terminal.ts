@@ -1,7 +1,4 @@
-/**
- * Texts in a cluster's objects that a terminal would obey, and what of them must never reach one.
- * Owns: putting them into answers, finding them in what the command prints. Does not own: other mutations (misbehaviour.ts).
- */
+/** Texts in a cluster's objects that a terminal would obey, and what of them must never reach one. */
 import * as fc from "fast-check";
 import { HOSTILE_TEXTS } from "../generators/custom-resources.ts";
 import { isObject, type Json, parsedJson } from "../generators/json.ts";

@@ -1,7 +1,4 @@
-/**
- * The Worker as one isolate of it would be: its doors, on a platform of ours.
- * Owns: its environment, time, and who asked for what. Does not own: the cluster behind it, what is sent.
- */
+/** The Worker as one isolate of it would be: its doors, on a platform of ours. */
 import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
 import type { Env } from "../../functions/env.ts";

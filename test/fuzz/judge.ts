@@ -1,7 +1,4 @@
-/**
- * Whether an answer keeps the contract.
- * Owns: the checks, and what can be told from a request alone. Does not own: the table (contract.ts).
- */
+/** Whether an answer keeps the contract. */
 import type * as z from "zod/mini";
 import { at, parsedJson } from "../generators/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";

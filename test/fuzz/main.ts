@@ -1,7 +1,4 @@
-/**
- * `npm run fuzz`: doors, policy, configuration, and the Worker itself, with as many odd things as there is time for.
- * Owns: the order, what is printed, and the exit code: 1 if anything was outside the contract. Does not own: the parts.
- */
+/** `npm run fuzz`: doors, policy, configuration, and the Worker itself, with as many odd things as there is time for. */
 import { type Arguments, parseArguments, USAGE, UsageError } from "./command-line.ts";
 import { callCommand } from "./command.ts";
 import { CONFIG_PROPERTIES } from "./config-properties.ts";

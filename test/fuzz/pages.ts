@@ -1,6 +1,5 @@
 /**
  * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page, and its stream a stream of pages.
- * Owns: visiting and watching them, and what must hold for every answer. Does not own: the doors for programs (visit.ts).
  */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../functions/page/session.ts";

@@ -1,7 +1,4 @@
-/**
- * WebCrypto of the platform, replaced by one that takes no time: so the same seed is the same run.
- * Owns: these globals while a visit lasts. Does not own: the rest of the platform (isolate.ts).
- */
+/** WebCrypto of the platform, replaced by one that takes no time: so the same seed is the same run. */
 import { createHash, createHmac } from "node:crypto";
 
 export interface InstalledPlatform {

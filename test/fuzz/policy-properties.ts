@@ -1,8 +1,6 @@
 /**
- * What every decision keeps to, whatever the cluster: it is made, the same facts give the same one, and it acts on nothing
- * but the objects among them.
- * Owns: that, of answers to requests and of plans, and that each outcome is reached. Does not own: whether a decision is right
- * (test/policy).
+ * What every decision keeps to, whatever the cluster: it is made, the same facts give the same one, and it acts on nothing but the objects
+ * among them.
  */
 import type { Action } from "../../shared/policy/action.ts";
 import { planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";

@@ -1,7 +1,4 @@
-/**
- * A property with its name, to be tried a few times by the tests and many times by a long run.
- * Owns: trying one; facts that nothing can change. Does not own: the properties.
- */
+/** A property with its name, to be tried a few times by the tests and many times by a long run. */
 import * as fc from "fast-check";
 
 /** What an example has come to. */

@@ -1,7 +1,4 @@
-/**
- * Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time.
- * Owns: sleeping, deadlines, and noticing that a function waits for what never comes. Does not own: what is waited for.
- */
+/** Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time. */
 import { setImmediate } from "node:timers/promises";
 
 interface Alarm {

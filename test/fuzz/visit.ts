@@ -1,7 +1,4 @@
-/**
- * One visit: an isolate, a cluster behind it, a few requests one after another, and what goes on after them.
- * Owns: that course, and everything that was wrong in it. Does not own: what may be answered (judge.ts).
- */
+/** One visit: an isolate, a cluster behind it, a few requests one after another, and what goes on after them. */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { usually } from "../generators/often.ts";

@@ -1,7 +1,6 @@
 /**
- * The same requests to the bundled Worker in workerd: what the runtime itself makes of them.
- * Owns: sending them, by the real clock and several at a time. Does not own: the contract. Who asked for what of the
- * cluster is not known here; visit.ts looks at that.
+ * The same requests to the bundled Worker in workerd: what the runtime itself makes of them. Who asked for what of the cluster is not known
+ * here; visit.ts looks at that.
  */
 import * as fc from "fast-check";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";

@@ -1,7 +1,4 @@
-/**
- * Whole clusters: a few VMs, other pods, nodes, configuration; in some of them an object or two out of shape.
- * Owns: putting objects together, by path of their collection. Does not own: the objects (objects.ts).
- */
+/** Whole clusters: a few VMs, other pods, nodes, configuration; in some of them an object or two out of shape. */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { load } from "js-yaml";

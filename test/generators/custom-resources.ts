@@ -1,8 +1,6 @@
 /**
- * Custom resources at the edges of what the shipped CustomResourceDefinitions admit: the longest names, the farthest times,
- * fields that a writer left out, whatever an account with the right to write them may have put there.
- * Owns: drawing values by a schema, and asking the sandbox's validator whether an API server would admit them. Does not own:
- * the objects that they are put into (vms.ts, settings.ts).
+ * Custom resources at the edges of what the shipped CustomResourceDefinitions admit: the longest names, the farthest times, fields that a
+ * writer left out, whatever an account with the right to write them may have put there.
  */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";

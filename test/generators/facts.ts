@@ -1,7 +1,4 @@
-/**
- * What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out.
- * Owns: going through the Worker's own border. Does not own: the objects (clusters.ts), worlds of these facts (worlds.ts).
- */
+/** What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out. */
 import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../shared/cluster/kinds/kubernetes.ts";
 import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";

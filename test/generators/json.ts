@@ -1,7 +1,4 @@
-/**
- * JSON bent out of shape: keys lost, doubled and renamed, other types, odd values; and its text likewise.
- * Owns: these mutations, and the odd values. Does not own: what is mutated (objects.ts).
- */
+/** JSON bent out of shape: keys lost, doubled and renamed, other types, odd values; and its text likewise. */
 import * as fc from "fast-check";
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;

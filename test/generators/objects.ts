@@ -1,7 +1,4 @@
-/**
- * Raw objects of Kubernetes as an API server has them: pods and nodes.
- * Owns: these objects. Does not own: VMs (vms.ts), clusters of them (clusters.ts), what does not fit (json.ts: mutations).
- */
+/** Raw objects of Kubernetes as an API server has them: pods and nodes. */
 import * as fc from "fast-check";
 import * as names from "../../shared/policy/names.ts";
 import { NODE, time } from "../policy/fixtures.ts";

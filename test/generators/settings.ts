@@ -1,7 +1,4 @@
-/**
- * LifeboatConfigurations and KubeVirt CRs, and the settings that these come to.
- * Owns: every key with what is usual and what is next to that. Does not own: what is accepted (shared/config).
- */
+/** LifeboatConfigurations and KubeVirt CRs, and the settings that these come to. */
 import * as fc from "fast-check";
 import { KubeVirt, type KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";

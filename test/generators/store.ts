@@ -1,7 +1,4 @@
-/**
- * The objects of one cluster, answered for as an API server does, as far as our requests go.
- * Owns: reading, creating, patching and deleting them. Does not own: the objects (clusters.ts), answering badly (test/fuzz).
- */
+/** The objects of one cluster, answered for as an API server does, as far as our requests go. */
 import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/patch/json.ts";
 import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";
 import {

@@ -1,7 +1,4 @@
-/**
- * A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget.
- * Owns: these raw objects, which mostly fit together. Does not own: other objects (objects.ts), clusters of them (clusters.ts).
- */
+/** A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget. */
 import * as fc from "fast-check";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";

@@ -1,7 +1,4 @@
-/**
- * What a decision is made on: the facts of a cluster, as a pass or a door reads them.
- * Owns: putting facts together for each decision. Does not own: the facts (facts.ts), the settings (settings.ts).
- */
+/** What a decision is made on: the facts of a cluster, as a pass or a door reads them. */
 import * as fc from "fast-check";
 import { present } from "../../shared/cluster/kinds/fields.ts";
 import type { CycleWorld } from "../../shared/descheduling/cycle/cycle.ts";

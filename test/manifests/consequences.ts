@@ -1,8 +1,4 @@
-/**
- * How it shows that a permission is missing: in the state of the cluster, or in what was answered.
- * Owns: one function for each consequence. True without the permission, false with it. Does not own: which permission it is
- * (least-privilege.ts), the deed (deeds.ts).
- */
+/** How it shows that a permission is missing: in the state of the cluster, or in what was answered. */
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";

@@ -1,8 +1,4 @@
-/**
- * What Lifeboat does, one deed at a time, so that it can be tried with one permission less.
- * Owns: the list, and setting each going. Does not own: when one is due (situations.ts), how it shows that it was not done
- * (consequences.ts), permissions (least-privilege.ts).
- */
+/** What Lifeboat does, one deed at a time, so that it can be tried with one permission less. */
 import * as z from "zod/mini";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";

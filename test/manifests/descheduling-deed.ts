@@ -1,7 +1,4 @@
-/**
- * A descheduling cycle whose policy depends on everything that one may depend on, and which finds one pod to evict.
- * Owns: bringing a cluster to where it is due, its policy. Does not own: the pod (situations.ts), permissions (least-privilege.ts).
- */
+/** A descheduling cycle whose policy depends on everything that one may depend on, and which finds one pod to evict. */
 import { dump } from "js-yaml";
 import { createBareNode } from "../functions/support/bare-node.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";

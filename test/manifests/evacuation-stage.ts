@@ -1,7 +1,4 @@
-/**
- * An API server with the shipped manifests about Evacuations, and nothing that acts on them.
- * Owns: starting it, sending requests about Evacuations. Does not own: what is expected of the answers.
- */
+/** An API server with the shipped manifests about Evacuations, and nothing that acts on them. */
 import * as z from "zod/mini";
 import type { KubeClient, RawAnswer } from "../../infra/sandbox/actors/client.ts";
 import { namespaces } from "../../infra/sandbox/actors/resources.ts";

@@ -1,7 +1,4 @@
-/**
- * What `kubectl kustomize` makes of our kustomizations: a fresh clone has no kubectl.
- * Owns: the few features that they use; any other throws. Does not own: what is in them.
- */
+/** What `kubectl kustomize` makes of our kustomizations: a fresh clone has no kubectl. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";

@@ -1,8 +1,4 @@
-/**
- * What each single permission is for: what no longer works without it, how that shows, and the request that is then refused.
- * Owns: that table, at least one row for every permission of every role that is shipped. Does not own: trying each row
- * (least-privilege.test.ts, test/relay/permissions.test.ts, test/server/permissions.test.ts).
- */
+/** What each single permission is for: what no longer works without it, how that shows, and the request that is then refused. */
 import * as shown from "./consequences.ts";
 import type { Deed } from "./deeds.ts";
 

@@ -1,7 +1,4 @@
-/**
- * A webhook that allows everything and remembers what it was asked.
- * Owns: that. Does not own: decisions; this is not the Worker.
- */
+/** A webhook that allows everything and remembers what it was asked. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { IncomingMessage } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * The shipped manifests, parsed.
- * Owns: finding and reading infra/kubernetes, a role's single permissions. Does not own: applying them (infra/tools/apply.ts).
- */
+/** The shipped manifests, parsed. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load, loadAll } from "js-yaml";

@@ -1,7 +1,4 @@
-/**
- * Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile.
- * Owns: making it so, and putting it back. Does not own: the deeds (deeds.ts), who may do them (least-privilege.ts).
- */
+/** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { createBareNode } from "../functions/support/bare-node.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";

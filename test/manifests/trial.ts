@@ -1,8 +1,4 @@
-/**
- * Something that Lifeboat does, to be tried with one permission less.
- * Owns: its shape, the VMs it is about, asking a door. Does not own: the deeds (deeds.ts, descheduling-deed.ts), what they
- * come to (consequences.ts), permissions (least-privilege.ts).
- */
+/** Something that Lifeboat does, to be tried with one permission less. */
 import { COOKIE, signGrant } from "../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../infra/sandbox/actors/resources.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../functions/support/doors.ts";

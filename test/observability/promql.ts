@@ -1,8 +1,4 @@
-/**
- * PromQL, as far as the shipped rules go: what an expression names, and its value over recorded scrapes.
- * Owns: the operators and functions that the rules use; any other throws. Does not own: the grammar, which is Prometheus' own
- * (@prometheus-io/lezer-promql; npm has no kept library that evaluates it), the scrapes (recording.ts).
- */
+/** PromQL, as far as the shipped rules go: what an expression names, and its value over recorded scrapes. */
 import { parser } from "@prometheus-io/lezer-promql";
 import type { Labels, Recording, Sample } from "./recording.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What a Prometheus has scraped: the real expositions, each with its time and the labels of its target.
- * Owns: samples at a time and over a range, `up`, staleness. Does not own: PromQL (promql.ts), who is scraped.
- */
+/** What a Prometheus has scraped: the real expositions, each with its time and the labels of its target. */
 import parse from "parse-prometheus-text-format";
 
 export type Labels = Readonly<Record<string, string>>;

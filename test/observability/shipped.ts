@@ -1,7 +1,4 @@
-/**
- * The shipped rules and dashboard, parsed, and when an alert fires.
- * Owns: reading infra/observability. Does not own: PromQL (promql.ts).
- */
+/** The shipped rules and dashboard, parsed, and when an alert fires. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";

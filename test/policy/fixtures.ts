@@ -1,8 +1,4 @@
-/**
- * Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`.
- * Owns: one VM called web on node01, its pod, Evacuation, migration and budget, and the clock. Does not own: whole worlds
- * (worlds.ts).
- */
+/** Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`. */
 import type { Action } from "../../shared/policy/action.ts";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type {

@@ -1,7 +1,4 @@
-/**
- * Launcher pods as the annotations' policy sees them, and what an API server makes of its patches.
- * Owns: these facts. Does not own: the VM they belong to (fixtures.ts).
- */
+/** Launcher pods as the annotations' policy sees them, and what an API server makes of its patches. */
 import type { Action } from "../../shared/policy/action.ts";
 import { type AnnotationWorld, planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";

@@ -1,7 +1,4 @@
-/**
- * Worlds for the planners: everything that a pass has observed, minimal plus one tweak.
- * Owns: assembling facts. Does not own: the facts (fixtures.ts), nor a world that changes (test/fake-cluster).
- */
+/** Worlds for the planners: everything that a pass has observed, minimal plus one tweak. */
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";

@@ -1,7 +1,4 @@
-/**
- * A way to an API server that can fail as networks, load balancers and API servers do.
- * Owns: cutting connections, answering a watch with 410 in both forms it has. Does not own: any other answer.
- */
+/** A way to an API server that can fail as networks, load balancers and API servers do. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
 import { listen } from "./listen.ts";

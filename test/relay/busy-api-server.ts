@@ -1,7 +1,6 @@
 /**
- * As much of an API server as informers need, for more updates than any cluster of a test makes: empty lists, and a watch of
- * pods that streams what it is told to.
- * Owns: the protocol of list and watch. Does not own: which updates there are.
+ * As much of an API server as informers need, for more updates than any cluster of a test makes: empty lists, and a watch of pods that
+ * streams what it is told to.
  */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * The Worker's events door as the relay meets it: over HTTP, verifying everything the contract asks for.
- * Owns: what was delivered, answers to order. Does not own: expectations.
- */
+/** The Worker's events door as the relay meets it: over HTTP, verifying everything the contract asks for. */
 import { createServer, type IncomingMessage } from "node:http";
 import { Webhook } from "standardwebhooks";
 import {

@@ -1,7 +1,4 @@
-/**
- * Server and relay as their image holds them: the files that the Dockerfile copies, nothing else, run by plain Node.
- * Owns: laying them out, a process. Does not own: what the process is expected to do.
- */
+/** Server and relay as their image holds them: the files that the Dockerfile copies, nothing else, run by plain Node. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

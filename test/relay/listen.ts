@@ -1,7 +1,4 @@
-/**
- * A server of a test, on a port of loopback.
- * Owns: listening and stopping. Does not own: what it answers.
- */
+/** A server of a test, on a port of loopback. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";

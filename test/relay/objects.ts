@@ -1,7 +1,4 @@
-/**
- * Objects as they travel, minimal and valid, to be tweaked.
- * Owns: the fixtures. Does not own: what the relay makes of them.
- */
+/** Objects as they travel, minimal and valid, to be tweaked. */
 export const TIME = "2026-11-20T12:00:00Z";
 
 interface Tweak {

@@ -1,7 +1,4 @@
-/**
- * A cluster with the kinds of KubeVirt, a Worker that takes events, and as many relays as a test wants between them.
- * Owns: starting and stopping these, objects as their owners write them. Does not own: expectations.
- */
+/** A cluster with the kinds of KubeVirt, a Worker that takes events, and as many relays as a test wants between them. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { createBareNode } from "../functions/support/bare-node.ts";
 import { expect, vi } from "vitest";

@@ -1,8 +1,4 @@
-/**
- * Whatever a tenant can write in a namespace of their own: labels, annotations, owners, names. No Evacuation.
- * Owns: what of the generators' objects is theirs to write. Does not own: the objects (test/generators), what KubeVirt and
- * Kubernetes alone write (marks, phases, conditions, activePods).
- */
+/** Whatever a tenant can write in a namespace of their own: labels, annotations, owners, names. No Evacuation. */
 import * as fc from "fast-check";
 import { PATH } from "../generators/clusters.ts";
 import { deschedulingFactsOf, factsOf } from "../generators/facts.ts";

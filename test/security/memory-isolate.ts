@@ -1,7 +1,6 @@
 /**
- * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does,
- * looking at a whole cluster, and at the room on ten nodes.
- * Owns: that. Does not own: the limit, the API server.
+ * What memory.test.ts runs in an isolate of limited memory: listing VMIs, by the page as a whole or as Lifeboat does, looking at a whole
+ * cluster, and at the room on ten nodes.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";

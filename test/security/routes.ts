@@ -1,7 +1,4 @@
-/**
- * Every route there is, as the app itself lists them: none can be forgotten.
- * Owns: the list, filling in a path. Does not own: what is asked there.
- */
+/** Every route there is, as the app itself lists them: none can be forgotten. */
 import { createApp } from "../../functions/app.ts";
 import { createPages } from "../../functions/page/pages.ts";
 import { newIsolateState } from "../../functions/target.ts";

@@ -1,7 +1,4 @@
-/**
- * An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it.
- * Owns: starting it, a token of the account. Does not own: the manifests (infra/tools/in-cluster.ts).
- */
+/** An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it. */
 import * as z from "zod/mini";
 import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.ts";

@@ -1,7 +1,4 @@
-/**
- * Tags of tests that a real control plane cannot pass, each with the reason. There such a test is left out.
- * Owns: the tags, and the line at the end of a run that says how many were left out. Does not own: which tests have one.
- */
+/** Tags of tests that a real control plane cannot pass, each with the reason. There such a test is left out. */
 import type { Reporter, TestModule } from "vitest/node";
 import { IS_REAL } from "../../infra/tools/control-plane.ts";
 

@@ -1,7 +1,4 @@
-/**
- * The style sheet and the script, as they are served.
- * Owns: their addresses, which change with their content, so that a browser may keep them for good.
- */
+/** The style sheet and the script, as they are served. */
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 

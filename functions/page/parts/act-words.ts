@@ -1,7 +1,4 @@
-/**
- * What has come of an act, and what an act would do.
- * Owns: these words: a closed list, so that an address can say none of its own. Does not own: acting (acts.ts).
- */
+/** What has come of an act, and what an act would do. */
 import type { Standing } from "../../../shared/policy/evacuation/standing.ts";
 import type { Act } from "../paths.ts";
 import type { Mood } from "./components.ts";

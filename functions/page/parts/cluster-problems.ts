@@ -1,8 +1,4 @@
-/**
- * What is wrong with Lifeboat itself in a cluster.
- * Owns: which conditions a person should see, in which order, in words. Does not own: finding out (functions/conditions.ts), their
- * messages (shared/policy/configuration-status.ts).
- */
+/** What is wrong with Lifeboat itself in a cluster. */
 import type { Condition, ConfigurationObserved } from "../../../shared/policy/configuration-status.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../../../shared/policy/names.ts";
 

@@ -1,7 +1,4 @@
-/**
- * The state of a cluster in a word, of a fleet in a sentence.
- * Owns: which clusters come first. Does not own: looking (glance.ts), how it is shown (views/fleet.ts).
- */
+/** The state of a cluster in a word, of a fleet in a sentence. */
 import type { Glance, Summary } from "../glance.ts";
 import type { Mood } from "./components.ts";
 

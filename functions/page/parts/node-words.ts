@@ -1,7 +1,4 @@
-/**
- * What is true of a node, in sentences.
- * Owns: these words. Does not own: how far it is (shared/policy/progress).
- */
+/** What is true of a node, in sentences. */
 import type { Blocker } from "../../../shared/policy/progress/blockers.ts";
 import type { NodeProgress, NodeState } from "../../../shared/policy/progress/node-progress.ts";
 import type { NodeVerdict } from "../../../shared/policy/preflight/result.ts";

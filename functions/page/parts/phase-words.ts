@@ -1,7 +1,4 @@
-/**
- * What a phase of an Evacuation means for the VM, and who can change it.
- * Owns: these words. Does not own: why this one is in it: its own message says that.
- */
+/** What a phase of an Evacuation means for the VM, and who can change it. */
 import type { Cause } from "../../../shared/policy/cause.ts";
 import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
 import { REMEDY, remedyOfBlocked } from "../../../shared/policy/preflight/remedies.ts";

@@ -1,7 +1,4 @@
-/**
- * What a cluster or another person has written, for a page and for a shell.
- * Owns: that it cannot pass for something else there. Does not own: escaping of markup (the `html` template's).
- */
+/** What a cluster or another person has written, for a page and for a shell. */
 import { html } from "hono/html";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import type { Html } from "../visit.ts";

@@ -1,8 +1,4 @@
-/**
- * Evacuations, sorted for a person who looks at a whole cluster.
- * Owns: which need a person, which go on by themselves, which nodes VMs leave; their order. Does not own: how far the emptying of one
- * node is (shared/policy/progress), what an Evacuation says (shared/policy/evacuation).
- */
+/** Evacuations, sorted for a person who looks at a whole cluster. */
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { isActive, type Phase } from "../../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, keyOf } from "../../../shared/policy/facts.ts";

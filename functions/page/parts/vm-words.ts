@@ -1,7 +1,4 @@
-/**
- * What is true of a virtual machine, in sentences.
- * Owns: these words, and which acts make sense for it. Does not own: the decision (shared/policy/eviction), acting.
- */
+/** What is true of a virtual machine, in sentences. */
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
 import { retryOf } from "../../../shared/policy/evacuation/retry.ts";

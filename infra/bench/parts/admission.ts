@@ -1,7 +1,4 @@
-/**
- * What deciding costs: reviews answered by Lifeboat in workerd, against a Worker that makes the API calls of KubeVirt's own webhook.
- * Owns: the pairs, in turns. Does not own: the reviews (reviews.ts), the pods they are about (reviewed-pods.ts).
- */
+/** What deciding costs: reviews answered by Lifeboat in workerd, against a Worker that makes the API calls of KubeVirt's own webhook. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";

@@ -1,7 +1,4 @@
-/**
- * What a cycle of descheduling costs: by the number of nodes and pods.
- * Owns: these measurements. Does not own: the cluster (lopsided-cluster.ts), the cycle in a process of its own (pass.ts).
- */
+/** What a cycle of descheduling costs: by the number of nodes and pods. */
 import { isDeepStrictEqual } from "node:util";
 import { configMaps } from "../../sandbox/actors/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";

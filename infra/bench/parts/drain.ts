@@ -1,7 +1,4 @@
-/**
- * A drain end to end, in a cluster with Lifeboat and in one without.
- * Owns: these measurements. Does not own: the cluster and the drain (drained-cluster.ts).
- */
+/** A drain end to end, in a cluster with Lifeboat and in one without. */
 import { type Drained, startDrainedCluster } from "../drained-cluster.ts";
 import { type Measurement, measured, measuredAgainst } from "../measurement.ts";
 import type { RunPart } from "../part.ts";

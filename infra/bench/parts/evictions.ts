@@ -1,7 +1,4 @@
-/**
- * What a drain's first requests cost with all that follows the answers: VMs of one namespace, all asked to leave.
- * Owns: requests and CPU, until the last answer and some time after. Does not own: how long one answer takes (admission.ts).
- */
+/** What a drain's first requests cost with all that follows the answers: VMs of one namespace, all asked to leave. */
 import { setTimeout as delay } from "node:timers/promises";
 import { numbered } from "../../tools/in-parallel.ts";
 import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";

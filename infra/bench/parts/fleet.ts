@@ -1,7 +1,4 @@
-/**
- * One deployment for many clusters: whether one cluster's trouble stays its own, and what a large fleet costs.
- * Owns: these fleets and figures. Does not own: their ticks (fleet-process.ts), the clusters' content (population.ts).
- */
+/** One deployment for many clusters: whether one cluster's trouble stays its own, and what a large fleet costs. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import * as z from "zod";

@@ -1,7 +1,4 @@
-/**
- * What the server in the cluster takes: beside so many VMs, and over a week.
- * Owns: the sizes and the rows. Does not own: the server's process (measured-server.ts), the week (server-week.ts).
- */
+/** What the server in the cluster takes: beside so many VMs, and over a week. */
 import { setTimeout as delay } from "node:timers/promises";
 import { pods } from "../../sandbox/actors/resources.ts";
 import { applyInCluster } from "../../tools/in-cluster.ts";

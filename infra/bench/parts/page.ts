@@ -1,7 +1,4 @@
-/**
- * What a page costs: that of a node with 500 VMs, against the requests it needs.
- * Owns: the visits. Does not own: the VMs (population.ts).
- */
+/** What a page costs: that of a node with 500 VMs, against the requests it needs. */
 import { Agent, request } from "node:http";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { numbered } from "../../tools/in-parallel.ts";

@@ -1,7 +1,4 @@
-/**
- * What looking at everything costs, looking when there is nothing to do, and looking at what is under way: by the number of VMs.
- * Owns: these measurements. Does not own: the pass in a process of its own (pass.ts).
- */
+/** What looking at everything costs, looking when there is nothing to do, and looking at what is under way: by the number of VMs. */
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { type Sized, withGrowth } from "../growth.ts";

@@ -1,7 +1,4 @@
-/**
- * The sandbox's API server, full: memory, reads, lists, and a change on its way to many watchers.
- * Owns: these measurements. Does not own: filling it (population.ts).
- */
+/** The sandbox's API server, full: memory, reads, lists, and a change on its way to many watchers. */
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import * as core from "../../sandbox/actors/resources.ts";
 import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";

@@ -1,7 +1,4 @@
-/**
- * What a fresh isolate costs: start-up CPU and size of the bundle, against bare Hono.
- * Owns: these measurements. Does not own: bundles (bundle.ts), processes (workerd.ts).
- */
+/** What a fresh isolate costs: start-up CPU and size of the bundle, against bare Hono. */
 import { type Bundle, bundle, gzipKiB } from "../bundle.ts";
 import { numbered } from "../../tools/in-parallel.ts";
 import { modulesAtStart, modulesOf } from "../../tools/build-worker.ts";

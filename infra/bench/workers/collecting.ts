@@ -1,8 +1,6 @@
 /**
- * Lifeboat, collecting its garbage whenever an answer has been parsed, which is when there is most of it alive: its text
- * and its objects, and all that was kept of the answers before. And a door to the scheduled handler, which workerd has none to.
- * Owns: what a tick that has failed is answered, for it never throws. Does not own: reading what V8 says of each
- * collection (live-heap.ts), anything that Lifeboat does.
+ * Lifeboat, collecting its garbage whenever an answer has been parsed, which is when there is most of it alive: its text and its objects,
+ * and all that was kept of the answers before. And a door to the scheduled handler, which workerd has none to.
  */
 import { tickTime } from "../../tools/tick-times.ts";
 import lifeboat from "../../../functions/index.ts";

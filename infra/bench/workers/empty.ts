@@ -1,5 +1,2 @@
-/**
- * The least a Worker can be: what the start-up of workerd itself costs.
- * Owns: an answer. Does not own: anything.
- */
+/** The least a Worker can be: what the start-up of workerd itself costs. */
 export default { fetch: () => Response.json({ healthy: true }) };

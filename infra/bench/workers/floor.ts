@@ -1,9 +1,6 @@
 /**
- * The floor of the admission benchmark: a Worker that asks the API server what KubeVirt's own webhook asks it about an
- * eviction, one request after another, and decides nothing.
- * Owns: those requests. Does not own: anything else, and that is the point: no authentication, no checks of what arrives, no
- * log, nothing after the answer.
- * Upstream: pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go.
+ * The floor of the admission benchmark: a Worker that asks the API server what KubeVirt's own webhook asks it about an eviction, one
+ * request after another, and decides nothing. Upstream: pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go.
  */
 interface Env {
   readonly CLUSTERS: string;

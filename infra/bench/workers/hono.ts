@@ -1,7 +1,4 @@
-/**
- * Bare Hono: what the start-up of a Worker with routes costs before it does anything of its own.
- * Owns: as many kinds of routes as Lifeboat has. Does not own: any behaviour.
- */
+/** Bare Hono: what the start-up of a Worker with routes costs before it does anything of its own. */
 import { Hono } from "hono";
 
 const app = new Hono();

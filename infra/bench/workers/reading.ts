@@ -1,7 +1,4 @@
-/**
- * The floor of a page: a Worker that makes the requests it needs, a stage at a time as the page does, and parses the answers.
- * Owns: that. Does not own: which requests these are: the caller names them.
- */
+/** The floor of a page: a Worker that makes the requests it needs, a stage at a time as the page does, and parses the answers. */
 interface Env {
   readonly CLUSTERS: string;
 }

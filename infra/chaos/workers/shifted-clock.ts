@@ -1,7 +1,4 @@
-/**
- * Lifeboat's Worker with a clock that is wrong: `CLOCK_SKEW_SECONDS` fast.
- * Owns: that clock. Does not own: anything else; it is wired as functions/index.ts is.
- */
+/** Lifeboat's Worker with a clock that is wrong: `CLOCK_SKEW_SECONDS` fast. */
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
 import { runTick } from "../../../functions/ticks.ts";

@@ -1,7 +1,4 @@
-/**
- * What `lifeboat doctor` says of one thing: verdict first, reason second, the command that fixes it third.
- * Owns: the shape, and what all judges need. Does not own: any check (judge-*.ts), how it is printed (print-checks.ts).
- */
+/** What `lifeboat doctor` says of one thing: verdict first, reason second, the command that fixes it third. */
 import { type Permission, permissionText } from "./permissions.ts";
 
 /** `unread`: what it depends on could not be read, so it may have failed. */

@@ -1,7 +1,4 @@
-/**
- * `lifeboat doctor`: is this installation in order, and what fixes what is not?
- * Owns: flags, exit codes. Does not own: reading (read-facts.ts), judging (judge.ts), printing (print-checks.ts).
- */
+/** `lifeboat doctor`: is this installation in order, and what fixes what is not? */
 import { type Command, COMMON_USAGE, connectionOf, formOf, noWords, readCommand } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";

@@ -1,7 +1,4 @@
-/**
- * KubeVirt: whether it is there, new enough, and set so that VMs can leave a node.
- * Owns: what is said of its settings. Does not own: Plugins and the shield (judge-shield.ts).
- */
+/** KubeVirt: whether it is there, new enough, and set so that VMs can leave a node. */
 import { failsClosed } from "../../../shared/policy/budget/budget-mode.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/policy/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";

@@ -1,7 +1,4 @@
-/**
- * Lifeboat: its kinds, its configuration and what its conditions say, what its account may do.
- * Owns: these. Does not own: webhooks (judge-webhooks.ts), the trial (judge-eviction.ts), credentials (judge-credentials.ts).
- */
+/** Lifeboat: its kinds, its configuration and what its conditions say, what its account may do. */
 import { parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
 import { notesOn } from "../../../shared/config/settings.ts";
 import type { ConfigurationFacts } from "../../../shared/cluster/kinds/lifeboat.ts";

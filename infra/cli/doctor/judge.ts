@@ -1,7 +1,4 @@
-/**
- * All checks of `lifeboat doctor`, from facts alone.
- * Owns: their order, and what is left out where nothing of it can be right. Does not own: any of them.
- */
+/** All checks of `lifeboat doctor`, from facts alone. */
 import { type Check, type Finding, GROUPS, type Status } from "./check.ts";
 import type { Facts } from "./facts.ts";
 import { judgeCredentials } from "./judge-credentials.ts";

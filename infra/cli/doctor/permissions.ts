@@ -1,8 +1,4 @@
-/**
- * Permissions that `lifeboat doctor` asks about: those of Lifeboat's accounts, and the reader's own.
- * Owns: which of the shipped files an installation needs. Does not own: what they grant (permissions.json, rendered by
- * test/security/document.test.ts).
- */
+/** Permissions that `lifeboat doctor` asks about: those of Lifeboat's accounts, and the reader's own. */
 import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";

@@ -1,7 +1,4 @@
-/**
- * Checks for people: a group, its verdicts; below a verdict the reasons, then the command that fixes it.
- * Owns: order and form. Does not own: what is said.
- */
+/** Checks for people: a group, its verdicts; below a verdict the reasons, then the command that fixes it. */
 import type { Host } from "../host.ts";
 import { type Paint, paintFor, plain } from "../print.ts";
 import { type Check, GROUPS, type Status } from "./check.ts";

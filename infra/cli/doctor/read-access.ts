@@ -1,7 +1,4 @@
-/**
- * What the reader may do, and what Lifeboat's accounts may do, as the API server says.
- * Owns: these questions. Does not own: which permissions matter (permissions.ts).
- */
+/** What the reader may do, and what Lifeboat's accounts may do, as the API server says. */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/cluster/read.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads what `lifeboat doctor` judges. Nothing of the cluster is changed.
- * Owns: which requests that takes, and that one that fails costs no other. Does not own: what follows (judge-*.ts).
- */
+/** Reads what `lifeboat doctor` judges. Nothing of the cluster is changed. */
 import * as z from "zod/mini";
 import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
 import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";

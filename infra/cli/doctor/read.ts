@@ -1,7 +1,4 @@
-/**
- * One request, or a few, of which a failure is a finding.
- * Owns: what is said of a failure. Does not own: what is asked.
- */
+/** One request, or a few, of which a failure is a finding. */
 import { ClusterError } from "../../../shared/cluster/failure.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";

@@ -1,7 +1,4 @@
-/**
- * Evicts a VM's pod in a dry run, which changes nothing: the answer shows whether the API server asks Lifeboat.
- * Owns: which VM, and the request. Does not own: what the answer means (judge-eviction.ts).
- */
+/** Evicts a VM's pod in a dry run, which changes nothing: the answer shows whether the API server asks Lifeboat. */
 import * as z from "zod/mini";
 import { Pod } from "../../../shared/cluster/kinds/kubernetes.ts";
 import { Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";

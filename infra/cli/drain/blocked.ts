@@ -1,7 +1,4 @@
-/**
- * What is in the way of a drain until a person changes something.
- * Owns: when a refusal counts as that, and saying each once. Does not own: the verdict (shared/policy/preflight).
- */
+/** What is in the way of a drain until a person changes something. */
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
 import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
 

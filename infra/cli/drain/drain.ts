@@ -1,7 +1,4 @@
-/**
- * `lifeboat drain`: empties a node as kubectl drain does, and says what happens.
- * Owns: the order: preflight, questions, cordon, stops, evictions. Does not own: each of these.
- */
+/** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
 import { object } from "../../../shared/cluster/paths.ts";
 import { patch } from "../../../shared/cluster/write.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";

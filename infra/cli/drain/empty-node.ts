@@ -1,7 +1,4 @@
-/**
- * Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on.
- * Owns: that loop, and when it ends. Does not own: each of its steps.
- */
+/** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
 import { ClusterError, type Failure, isSilence } from "../../../shared/cluster/failure.ts";
 import type { Connection } from "../connection.ts";
 import type { Screen } from "../../tools/console/screen.ts";

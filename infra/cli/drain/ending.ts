@@ -1,7 +1,4 @@
-/**
- * How a drain ended, and what there is to do now.
- * Owns: the last words, exit codes. Does not own: when it ends (empty-node.ts).
- */
+/** How a drain ended, and what there is to do now. */
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
 import { troubleOf } from "../print-preflight.ts";

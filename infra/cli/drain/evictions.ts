@@ -1,7 +1,6 @@
 /**
- * Asking for the pods of a node, again and again, until they are gone.
- * Owns: which pods, how often, what each answer means. Does not own: the request (shared/descheduling/writes), the verdicts.
- * Upstream: kubectl drain (pkg/drain/drain.go): a 429 is asked again after five seconds, a pod that is gone is no failure.
+ * Asking for the pods of a node, again and again, until they are gone. Upstream: kubectl drain (pkg/drain/drain.go): a 429 is asked again
+ * after five seconds, a pod that is gone is no failure.
  */
 import { keyOf } from "../../../shared/policy/facts.ts";
 import { requestEviction } from "../../../shared/descheduling/writes/evict.ts";

@@ -1,7 +1,4 @@
-/**
- * Looking again and again at a node that is being drained.
- * Owns: which pods are the drain's. Does not own: what has to leave (shared/policy/progress), reading (shared/pass).
- */
+/** Looking again and again at a node that is being drained. */
 import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";

@@ -1,7 +1,4 @@
-/**
- * The command line of `lifeboat drain`.
- * Owns: flags, usage. Does not own: what they do (drain.ts).
- */
+/** The command line of `lifeboat drain`. */
 import type { DrainFlags } from "../../../shared/policy/preflight/facts.ts";
 import { FLAG, TEXT, UsageError } from "../../tools/console/arguments.ts";
 import { COMMON_USAGE, nameIn, readCommand, secondsOf } from "../command.ts";

@@ -1,7 +1,4 @@
-/**
- * What has become of each VM and pod since the drain began.
- * Owns: the rows over time, showing what has changed. Does not own: their words (shared/policy/progress), layout (view.ts).
- */
+/** What has become of each VM and pod since the drain began. */
 import type { NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
 import { isFinal } from "../../../shared/policy/facts.ts";
 import type { DrainTime } from "../../../shared/policy/preflight/result.ts";

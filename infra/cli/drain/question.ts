@@ -1,7 +1,4 @@
-/**
- * Whether a node is drained, if its drain would not simply end.
- * Owns: asking that, and what counts where there is no terminal to ask on. Does not own: asking for stops (stops.ts).
- */
+/** Whether a node is drained, if its drain would not simply end. */
 import type { NodeVerdict, Preflight } from "../../../shared/policy/preflight/result.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { EXIT_OF } from "../explain-node.ts";

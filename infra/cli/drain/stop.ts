@@ -1,7 +1,6 @@
 /**
- * Stopping VMs that cannot move, and starting them again, by KubeVirt's subresources, as the person who drains.
- * Owns: what a VM's run strategy allows, the requests. Does not own: asking the person (drain.ts).
- * Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * Stopping VMs that cannot move, and starting them again, by KubeVirt's subresources, as the person who drains. Upstream:
+ * pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import * as z from "zod/mini";
 import { object } from "../../../shared/cluster/paths.ts";

@@ -1,7 +1,4 @@
-/**
- * The VMs that this drain stops.
- * Owns: asking the person by name, starting them again, what is left to be done for them. Does not own: the requests (stop.ts).
- */
+/** The VMs that this drain stops. */
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
 import { isYes } from "./question.ts";

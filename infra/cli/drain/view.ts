@@ -1,7 +1,4 @@
-/**
- * How a drain looks: on a terminal a line with a bar for each VM, drawn over again; elsewhere a line for each change.
- * Owns: layout, widths. Pure. Does not own: what is in the rows (shared/policy/progress), the terminal (tools/console/screen.ts).
- */
+/** How a drain looks: on a terminal a line with a bar for each VM, drawn over again; elsewhere a line for each change. */
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Paint, plain } from "../print.ts";
 import type { Mood, Row } from "../../../shared/policy/progress/stage.ts";

@@ -1,7 +1,6 @@
 /**
- * Applying manifests: server-side apply, under one field manager, so that a second time changes nothing, and nothing that another
- * manager has set is overwritten unasked.
- * Owns: the requests, the words of a conflict. Does not own: which manifests (plan.ts).
+ * Applying manifests: server-side apply, under one field manager, so that a second time changes nothing, and nothing that another manager
+ * has set is overwritten unasked.
  */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/cluster/read.ts";

@@ -1,7 +1,4 @@
-/**
- * The manifests that Lifeboat ships, as objects.
- * Owns: reading them, from the checkout or from the bundle. Does not own: which of them are installed (parts.ts, plan.ts).
- */
+/** The manifests that Lifeboat ships, as objects. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import * as z from "zod";

@@ -1,7 +1,4 @@
-/**
- * The command line of `lifeboat install`.
- * Owns: its flags, and what is wrong with them. Does not own: what they lead to (install.ts).
- */
+/** The command line of `lifeboat install`. */
 import { readFileSync } from "node:fs";
 import { FLAG, TEXT, TEXTS, UsageError } from "../../tools/console/arguments.ts";
 import { COMMON_USAGE, noWords, readCommand, secondsOf } from "../command.ts";

@@ -1,7 +1,4 @@
-/**
- * The optional parts of Lifeboat, by name.
- * Owns: which manifests a part has, and what it switches on. Does not own: the manifests.
- */
+/** The optional parts of Lifeboat, by name. */
 import type { FeatureGate } from "../../../shared/policy/settings.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What an installation consists of: the shipped manifests, fitted to a cluster.
- * Owns: which, in which order, and what is filled in. Pure. Does not own: applying them (apply.ts).
- */
+/** What an installation consists of: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
 import { type Manifest, manifestsIn } from "./manifests.ts";
 import type { Part } from "./parts.ts";

@@ -1,7 +1,4 @@
-/**
- * `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves.
- * Owns: the order. Does not own: what Lifeboat consists of (plan.ts), what it has written on other objects (leftovers.ts).
- */
+/** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { isActive, isUnfinished } from "../../../shared/policy/evacuation/phase.ts";
 import { FLAG } from "../../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand } from "../command.ts";

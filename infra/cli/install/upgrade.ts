@@ -1,7 +1,4 @@
-/**
- * `lifeboat upgrade`: brings what is installed to the version of this command.
- * Owns: finding out what is installed. Does not own: what it consists of (plan.ts), applying it (install.ts).
- */
+/** `lifeboat upgrade`: brings what is installed to the version of this command. */
 import * as z from "zod/mini";
 import { FLAG, TEXT } from "../../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand, secondsOf } from "../command.ts";

@@ -1,7 +1,4 @@
-/**
- * Evacuations that have not ended: those that a person creates or cancels.
- * Owns: which of their changes matter. The status does not: Lifeboat itself writes it.
- */
+/** Evacuations that have not ended: those that a person creates or cancels. The status does not: Lifeboat itself writes it. */
 import * as z from "zod/mini";
 import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import { identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";

@@ -1,7 +1,4 @@
-/**
- * What a watched kind is: a few facts of each object, and which changes of them the Worker is told.
- * Owns: that shape, and what a change is. Does not own: the kinds (the other files here), watching (../watch.ts).
- */
+/** What a watched kind is: a few facts of each object, and which changes of them the Worker is told. */
 import * as z from "zod/mini";
 import type { EventData, EventType } from "../../../shared/events/event-types.ts";
 

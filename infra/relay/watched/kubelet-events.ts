@@ -1,7 +1,4 @@
-/**
- * Events of the kubelet about pods that it ends: it does not ask the API server, and sets the pod's condition only afterwards.
- * Owns: which of its Events are about a pod of a VM that has not been deleted. Does not own: the pods (pods.ts).
- */
+/** Events of the kubelet about pods that it ends: it does not ask the API server, and sets the pod's condition only afterwards. */
 import * as z from "zod/mini";
 import { identityOf, Metadata, type Notice, type Seen, Text, type WatchedKind } from "./kind.ts";
 import type { PodFacts } from "./pods.ts";

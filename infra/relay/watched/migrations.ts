@@ -1,7 +1,4 @@
-/**
- * Migrations and their phases.
- * Owns: which of their changes matter to their VMI.
- */
+/** Migrations and their phases. */
 import * as z from "zod/mini";
 import { identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
 

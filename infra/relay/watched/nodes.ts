@@ -1,7 +1,4 @@
-/**
- * Nodes: the taints and conditions that make VMs leave.
- * Owns: which of them count. Heartbeats do not.
- */
+/** Nodes: the taints and conditions that make VMs leave. Heartbeats do not. */
 import * as z from "zod/mini";
 import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";
 

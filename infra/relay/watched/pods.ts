@@ -1,7 +1,4 @@
-/**
- * Launcher and hotplug pods that are disrupted or deleted.
- * Owns: which of their changes is a disruption. Does not own: what is done about it (the Worker).
- */
+/** Launcher and hotplug pods that are disrupted or deleted. */
 import * as z from "zod/mini";
 import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../../shared/policy/names.ts";
 import { Conditions, identityOf, Metadata, Text, type WatchedKind } from "./kind.ts";

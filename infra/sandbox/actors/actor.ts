@@ -1,7 +1,4 @@
-/**
- * The contract between an actor and the code that starts it.
- * Owns: that contract. Does not own: any behaviour.
- */
+/** The contract between an actor and the code that starts it. */
 import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 

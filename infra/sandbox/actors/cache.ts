@@ -1,7 +1,4 @@
-/**
- * Objects by key and by index.
- * Owns: the objects, the indexes, telling listeners. Does not own: where the objects come from (informer.ts).
- */
+/** Objects by key and by index. */
 import { keyOf, type KubeObject } from "./resources.ts";
 
 /** `object` is undefined for a deletion, `previous` for an addition. */

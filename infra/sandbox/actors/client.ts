@@ -1,7 +1,6 @@
 /**
- * A small client of any API server: plain JSON in and out, exactly as it travels.
- * (client-node's models turn timestamps into dates when listed but not when watched.)
- * Owns: verbs and errors. Does not own: connections (transport.ts), caching (informer.ts).
+ * A small client of any API server: plain JSON in and out, exactly as it travels. (client-node's models turn timestamps into dates when
+ * listed but not when watched.)
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";

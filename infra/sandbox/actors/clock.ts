@@ -1,7 +1,4 @@
-/**
- * The clock that every actor gets: the system's, or one that tests step through.
- * Owns: what "now" and "later" mean. Does not own: anything that happens then.
- */
+/** The clock that every actor gets: the system's, or one that tests step through. */
 export interface Clock {
   now(): Date;
   /** Runs `fn` once after `ms`, capped at 24 days, Node's longest timer. The returned function cancels it. */

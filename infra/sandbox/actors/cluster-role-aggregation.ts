@@ -1,8 +1,4 @@
-/**
- * kube-controller-manager's cluster role aggregation: a role with an aggregationRule gets the rules of all roles it
- * selects.
- * Owns: collecting them. Does not own: which roles aggregate which (the API server's bootstrap policy and its users).
- */
+/** kube-controller-manager's cluster role aggregation: a role with an aggregationRule gets the rules of all roles it selects. */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -1,7 +1,4 @@
-/**
- * Status conditions: one per type, and a transition time that only changes with the status.
- * Owns: setting one. Does not own: what any of them means.
- */
+/** Status conditions: one per type, and a transition time that only changes with the status. */
 export interface Condition {
   type: string;
   status: string;

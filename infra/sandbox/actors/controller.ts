@@ -1,7 +1,4 @@
-/**
- * The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried.
- * Owns: the work queue, retries, delays. Does not own: what reconciling means; it sees a key, never an event.
- */
+/** The loop every actor runs: changes become keys, each key is reconciled by one worker at a time, failures are retried. */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";

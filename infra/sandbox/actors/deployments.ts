@@ -1,6 +1,6 @@
 /**
- * The deployment controller: each Deployment has a ReplicaSet for its template, and older ones until that is ready.
- * Owns: these ReplicaSets, and the status. Does not own: pods (replica-sets.ts). It knows no surge and no history.
+ * The deployment controller: each Deployment has a ReplicaSet for its template, and older ones until that is ready. It knows no surge and
+ * no history.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -1,7 +1,4 @@
-/**
- * The kinds that an API server serves.
- * Owns: reading the discovery documents. Does not own: caching them.
- */
+/** The kinds that an API server serves. */
 import type { KubeClient } from "./client.ts";
 import type { Resource } from "./resources.ts";
 

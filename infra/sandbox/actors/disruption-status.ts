@@ -1,8 +1,4 @@
-/**
- * The arithmetic of disruption budgets: from pods and a budget to its status.
- * Owns: the numbers and the condition, exactly as kube-controller-manager computes them. Does not own: how `scale` is
- * found.
- */
+/** The arithmetic of disruption budgets: from pods and a budget to its status. */
 import { isTrue, findCondition, withCondition } from "./conditions.ts";
 import type { Pod, PodDisruptionBudget } from "./resources.ts";
 

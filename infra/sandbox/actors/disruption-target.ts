@@ -1,8 +1,4 @@
-/**
- * The DisruptionTarget condition, by which Kubernetes' components say that they are about to delete a pod.
- * Owns: setting it. An identical condition is not written again, and only a changed status changes its transition time.
- * Does not own: the deletion, resetting the condition (disruption.ts).
- */
+/** The DisruptionTarget condition, by which Kubernetes' components say that they are about to delete a pod. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";

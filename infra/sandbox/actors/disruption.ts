@@ -1,7 +1,6 @@
 /**
- * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets
- * DisruptionTarget conditions whose pod was not deleted.
- * Owns: when budgets are recomputed, their Events. Does not own: the arithmetic (disruption-status.ts).
+ * kube-controller-manager's disruption controller: keeps the status of every budget current, and resets DisruptionTarget conditions whose
+ * pod was not deleted.
  */
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

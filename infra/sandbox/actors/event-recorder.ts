@@ -1,7 +1,4 @@
-/**
- * Events as Kubernetes' components write them: a repeated event increments a count.
- * Owns: the Event objects of one component. Does not own: when an event is written.
- */
+/** Events as Kubernetes' components write them: a repeated event increments a count. */
 import { createHash } from "node:crypto";
 import { timestamp, type Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";

@@ -1,8 +1,4 @@
-/**
- * kube-controller-manager's garbage collector: deletes objects whose owners are all gone.
- * Owns: deletion of dependents; the finalizers foregroundDeletion and orphan. Does not own: namespaces (namespaces.ts),
- * the ownership graph (owner-graph.ts).
- */
+/** kube-controller-manager's garbage collector: deletes objects whose owners are all gone. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";

@@ -1,7 +1,4 @@
-/**
- * A cache of one kind: lists once, then watches; survives dropped watches, restarts and expired versions.
- * Owns: keeping it current, indexes over the cache. Does not own: reactions to a change.
- */
+/** A cache of one kind: lists once, then watches; survives dropped watches, restarts and expired versions. */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
 import type { KubeClient, WatchEvent } from "./client.ts";

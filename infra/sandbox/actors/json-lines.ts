@@ -1,7 +1,4 @@
-/**
- * A stream of JSON documents, one per line, as a watch sends them.
- * Owns: joining chunks without losing any. Does not own: what the documents mean.
- */
+/** A stream of JSON documents, one per line, as a watch sends them. */
 import { on } from "node:events";
 import type { Readable } from "node:stream";
 

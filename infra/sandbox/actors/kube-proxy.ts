@@ -1,8 +1,4 @@
-/**
- * kube-proxy: whoever connects to a Service's address reaches one of its ready pods.
- * Owns: a listener for each port of a Service whose address is one of this machine's. Does not own: which pods are ready
- * (EndpointSlices say that), the pods' ports of this machine (processes/pod-network.ts).
- */
+/** kube-proxy: whoever connects to a Service's address reaches one of its ready pods. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { PodNetwork } from "../processes/pod-network.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -1,7 +1,4 @@
-/**
- * The Events a kubelet writes about the pods of its node.
- * Owns: the identity, and the Events of ending containers. Does not own: why they end.
- */
+/** The Events a kubelet writes about the pods of its node. */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";

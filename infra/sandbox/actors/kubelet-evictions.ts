@@ -1,7 +1,4 @@
-/**
- * Pods that a kubelet evicts by itself, without asking the API server.
- * Owns: which ones and why, and their status once they have ended. Does not own: the decision (pressure.ts).
- */
+/** Pods that a kubelet evicts by itself, without asking the API server. */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
 import type { Pod } from "./resources.ts";

@@ -1,8 +1,4 @@
-/**
- * The kubelets of all nodes, in one process; each write has the identity of the node it is about.
- * Owns: what happens to a pod once it is bound. Does not own: the nodes themselves (node-heartbeat.ts), which processes
- * run (runtime.ts), where pods go (scheduler.ts), ending them under pressure (pressure.ts).
- */
+/** The kubelets of all nodes, in one process; each write has the identity of the node it is about. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";

@@ -1,7 +1,4 @@
-/**
- * kube-controller-manager's namespace controller: empties a namespace that is being deleted, then releases it.
- * Owns: the content and the finalizer `kubernetes` of terminating namespaces. Does not own: live ones.
- */
+/** kube-controller-manager's namespace controller: empties a namespace that is being deleted, then releases it. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import type { KubeClient } from "./client.ts";
 import { startController, type Result } from "./controller.ts";

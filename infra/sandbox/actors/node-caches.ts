@@ -1,7 +1,4 @@
-/**
- * The caches of the node controllers, shared by all of them and read with kube-controller-manager's own account.
- * Owns: the caches. Does not own: any decision.
- */
+/** The caches of the node controllers, shared by all of them and read with kube-controller-manager's own account. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startInformer, type Informer } from "./informer.ts";
 import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";

@@ -1,8 +1,4 @@
-/**
- * Whether a pod fits a node: one row for each obstacle, in kube-scheduler's order and words.
- * Owns: the rows. Does not own: which fitting node is chosen (scheduler.ts), free resources (resource-fit.ts), what depends on
- * other nodes (pod-affinity.ts, topology-spread.ts).
- */
+/** Whether a pod fits a node: one row for each obstacle, in kube-scheduler's order and words. */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
 import { whatIsNear } from "./pod-affinity.ts";

@@ -1,7 +1,4 @@
-/**
- * The nodes of the cluster, as their kubelets report them again and again.
- * Owns: node status and Leases. Does not own: pods on them (kubelet.ts), the consequences of a missed heartbeat.
- */
+/** The nodes of the cluster, as their kubelets report them again and again. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";

@@ -1,8 +1,4 @@
-/**
- * kube-controller-manager's node controller: notices silent nodes, and taints every node according to its state.
- * Owns: Ready=Unknown, the taints, the Ready condition of pods on silent nodes. Does not own: which state leads to
- * which taint (node-taints.ts), removing pods (taint-manager.ts).
- */
+/** kube-controller-manager's node controller: notices silent nodes, and taints every node according to its state. */
 import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";

@@ -1,7 +1,4 @@
-/**
- * What the kubelets measure: what is left of a node's memory, disk and process table, and how much memory a pod uses.
- * Owns: those numbers, which a test sets. Does not own: which of them are too low (pressure-thresholds.ts).
- */
+/** What the kubelets measure: what is left of a node's memory, disk and process table, and how much memory a pod uses. */
 import { parseQuantity } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import { keyOf, type Key, type Node, type Pod } from "./resources.ts";

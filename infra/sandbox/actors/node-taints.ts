@@ -1,7 +1,4 @@
-/**
- * The taints that a node gets for its state.
- * Owns: that table. Does not own: finding out the state (node-lifecycle.ts), the effect of a taint.
- */
+/** The taints that a node gets for its state. */
 import { findCondition } from "./conditions.ts";
 import type { Taint } from "./node-fit.ts";
 import type { Node } from "./resources.ts";

@@ -1,10 +1,8 @@
 /**
- * Karpenter's node termination, as far as pods meet it: it empties a node that has to end at a given time.
- * Owns: the taint, evictions, and deletions past every budget once less is left than a pod's grace period. Does not own:
- * NodeClaims and machines; the node itself stays. How a refused request is repeated (retry-after.ts).
- * Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
- * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through the
- * eviction queue too, each pod on its own.
+ * Karpenter's node termination, as far as pods meet it: it empties a node that has to end at a given time. How a refused request is
+ * repeated (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
+ * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1 the deletions go through the eviction queue
+ * too, each pod on its own.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

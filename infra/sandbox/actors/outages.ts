@@ -1,7 +1,4 @@
-/**
- * Nodes whose kubelet is stopped, as when the machine is off.
- * Owns: which ones. Does not own: noticing it and the consequences (node-lifecycle.ts).
- */
+/** Nodes whose kubelet is stopped, as when the machine is off. */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;

@@ -1,7 +1,4 @@
-/**
- * Which object owns which, over every kind.
- * Owns: the graph, which informers keep current from metadata only. Does not own: deleting anything.
- */
+/** Which object owns which, over every kind. */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { discoverAll, type DiscoveredResource } from "./discovery.ts";
 import { startInformer, type Informer } from "./informer.ts";

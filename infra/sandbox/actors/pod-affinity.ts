@@ -1,8 +1,4 @@
-/**
- * Required affinity and anti-affinity between pods, over topology domains.
- * Owns: which domains a pod may be in, beside the pods of the cluster. Does not own: every other reason for or against a node
- * (node-fit.ts).
- */
+/** Required affinity and anti-affinity between pods, over topology domains. */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 import type { Placed } from "./topology-spread.ts";

@@ -1,8 +1,6 @@
 /**
- * kube-controller-manager's pod garbage collector: deletes pods that terminate on a node that is out of service, where
- * no kubelet can end them.
- * Owns: that decision, phase Failed, the forced deletion. Does not own: objects whose owner is gone
- * (garbage-collector.ts).
+ * kube-controller-manager's pod garbage collector: deletes pods that terminate on a node that is out of service, where no kubelet can end
+ * them.
  */
 import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";

@@ -1,7 +1,4 @@
-/**
- * The status that a kubelet reports for a running pod and for one that has ended.
- * Owns: pod status, from the kubelet's point of view. Does not own: when to report it (kubelet.ts).
- */
+/** The status that a kubelet reports for a running pod and for one that has ended. */
 import { createHash } from "node:crypto";
 import { withCondition, type Condition } from "./conditions.ts";
 import type { Pod } from "./resources.ts";

@@ -1,7 +1,4 @@
-/**
- * Which pods must go for a pod to fit, and on which node that costs least.
- * Owns: that choice, by kube-scheduler's rules. Does not own: the deletions (preemption.ts).
- */
+/** Which pods must go for a pod to fit, and on which node that costs least. */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";

@@ -1,9 +1,6 @@
 /**
- * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the
- * scheduler goes on with other pods.
- * Owns: which node is nominated, the deletions and their order. Does not own: which pods to delete
- * (preemption-victims.ts), how a refused request is repeated (retry-after.ts).
- * Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`).
+ * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the scheduler goes on with
+ * other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`).
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";

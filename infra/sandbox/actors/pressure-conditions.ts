@@ -1,7 +1,4 @@
-/**
- * A node's pressure conditions, in the kubelet's words.
- * Owns: that table. Does not own: when a node is under pressure (pressure.ts).
- */
+/** A node's pressure conditions, in the kubelet's words. */
 import type { Condition } from "./conditions.ts";
 
 // prettier-ignore

@@ -1,7 +1,4 @@
-/**
- * Which pod a kubelet evicts first when its node runs short, and the message about it.
- * Owns: the kubelet's order and words. Does not own: usage (node-stats.ts), ending the pod (pressure.ts).
- */
+/** Which pod a kubelet evicts first when its node runs short, and the message about it. */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";

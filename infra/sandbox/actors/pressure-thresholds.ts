@@ -1,7 +1,4 @@
-/**
- * The kubelet's eviction thresholds: when a node is under pressure, and when the kubelet evicts a pod for it.
- * Owns: their configuration and arithmetic. Does not own: which pod goes (pressure-ranking.ts), the clock.
- */
+/** The kubelet's eviction thresholds: when a node is under pressure, and when the kubelet evicts a pod for it. */
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The kubelets' eviction managers: they monitor the resources of their nodes, report pressure, and evict pods.
- * Owns: the pressure conditions, evictions by the kubelet (no API request, so no budget applies). Does not own: the
- * measurements (node-stats.ts), the thresholds (pressure-thresholds.ts), which pod goes (pressure-ranking.ts).
- */
+/** The kubelets' eviction managers: they monitor the resources of their nodes, report pressure, and evict pods. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";

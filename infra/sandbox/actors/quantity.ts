@@ -1,7 +1,4 @@
-/**
- * Kubernetes' quantities (`100m`, `1.5Gi`, `1e3`) as numbers.
- * Owns: reading and printing them. Does not own: what is measured.
- */
+/** Kubernetes' quantities (`100m`, `1.5Gi`, `1e3`) as numbers. */
 /** Each suffix is 1000 or 1024 times the one before it. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];

@@ -1,7 +1,4 @@
-/**
- * A client's rate limit, as in client-go: requests a second, and a burst.
- * Owns: when each request may be sent. Does not own: the requests.
- */
+/** A client's rate limit, as in client-go: requests a second, and a burst. */
 import type { Clock } from "./clock.ts";
 
 export interface RateLimiter {

@@ -1,7 +1,6 @@
 /**
  * ClusterRoles and their bindings in short form, for components that are not Kubernetes' own (those have theirs in
  * apiserver/bootstrap-roles.yaml).
- * Owns: the form. Does not own: the rules.
  */
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;

@@ -1,7 +1,4 @@
-/**
- * The replicaset controller: each ReplicaSet has as many pods as it asks for.
- * Owns: their number, and the status. Does not own: where they run (scheduler.ts), the sets (deployments.ts).
- */
+/** The replicaset controller: each ReplicaSet has as many pods as it asks for. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";

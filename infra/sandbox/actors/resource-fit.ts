@@ -1,7 +1,4 @@
-/**
- * Whether a node has the resources that a pod requests: cpu, memory, hugepages, devices, and the number of pods.
- * Owns: that arithmetic. Does not own: every other reason for or against a node (node-fit.ts).
- */
+/** Whether a node has the resources that a pod requests: cpu, memory, hugepages, devices, and the number of pods. */
 import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 

@@ -1,7 +1,4 @@
-/**
- * The kinds that actors use, typed as they travel: client-node's models with timestamps as strings.
- * Owns: the path of each kind. Does not own: KubeVirt's kinds (kubevirt/resources.ts), requests.
- */
+/** The kinds that actors use, typed as they travel: client-node's models with timestamps as strings. */
 import type {
   V1ClusterRole,
   V1ConfigMap,

@@ -1,7 +1,5 @@
 /**
- * Repeats a refused request when the answer says when, as every client of client-go does: components of Kubernetes, and
- * Karpenter.
- * Owns: which answers count, the pauses, the number of retries. Does not own: what a component does with the last error.
+ * Repeats a refused request when the answer says when, as every client of client-go does: components of Kubernetes, and Karpenter.
  * Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go` (`maxRetries`).
  */
 import type { IncomingMessage } from "node:http";

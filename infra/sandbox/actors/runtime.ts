@@ -1,7 +1,4 @@
-/**
- * The container runtime of the nodes, shared by the kubelets and by actors that play processes inside a container.
- * Owns: which pods' processes run, have been told to end, or have ended. Does not own: pod status (kubelet.ts).
- */
+/** The container runtime of the nodes, shared by the kubelets and by actors that play processes inside a container. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 

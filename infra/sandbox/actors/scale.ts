@@ -1,7 +1,4 @@
-/**
- * How many replicas the controllers of a set of pods want.
- * Owns: finding that out, for built-in kinds and any kind with a scale subresource. Does not own: what uses the number.
- */
+/** How many replicas the controllers of a set of pods want. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
 import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";

@@ -1,8 +1,6 @@
 /**
- * The scheduler: binds a pending pod to the fitting node that it prefers, otherwise to the one with the fewest pods. If
- * no node fits, the pod waits, its condition says why, and it may be nominated to a node where it preempts others.
- * Owns: bindings. Does not own: which nodes fit (node-fit.ts), the condition (unschedulable.ts), preemption
- * (preemption.ts).
+ * The scheduler: binds a pending pod to the fitting node that it prefers, otherwise to the one with the fewest pods. If no node fits, the
+ * pod waits, its condition says why, and it may be nominated to a node where it preempts others.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";

@@ -1,7 +1,4 @@
-/**
- * kube-controller-manager's token controller: fills Secrets of type kubernetes.io/service-account-token.
- * Owns: token, ca.crt and namespace in them; deletes them with their account. Does not own: other Secrets.
- */
+/** kube-controller-manager's token controller: fills Secrets of type kubernetes.io/service-account-token. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";

@@ -1,7 +1,4 @@
-/**
- * An API server's refusal as an error.
- * Owns: the error and what its codes mean to a client. Does not own: how a client reacts.
- */
+/** An API server's refusal as an error. */
 export interface Status {
   readonly reason: string;
   readonly message: string;

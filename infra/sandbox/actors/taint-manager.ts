@@ -1,10 +1,6 @@
 /**
- * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their
- * node.
- * Owns: when, and how often it tries. Does not own: what is tolerated (tolerations.ts), setting taints
- * (node-lifecycle.ts), how a refused request is repeated (retry-after.ts).
- * Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
- * `addConditionAndDeletePod`), `timed_workers.go`.
+ * kube-controller-manager's taint manager: deletes pods that do not, or no longer, tolerate a NoExecute taint of their node. Upstream:
+ * kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`, `addConditionAndDeletePod`), `timed_workers.go`.
  */
 import type { Actor } from "./actor.ts";
 import { pause } from "./clock.ts";

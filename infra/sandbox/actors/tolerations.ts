@@ -1,7 +1,4 @@
-/**
- * How long a pod tolerates the NoExecute taints of its node.
- * Owns: matching tolerations against those taints. Does not own: removing the pod (taint-manager.ts).
- */
+/** How long a pod tolerates the NoExecute taints of its node. */
 import { tolerates, type Taint } from "./node-fit.ts";
 import type { Node, Pod } from "./resources.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Topology spread constraints that forbid (whenUnsatisfiable: DoNotSchedule).
- * Owns: counting pods by domain, and the skew. Does not own: every other reason for or against a node (node-fit.ts).
- */
+/** Topology spread constraints that forbid (whenUnsatisfiable: DoNotSchedule). */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Requests to one API server over one pool of connections.
- * client-node reads the kubeconfig and supplies credentials; its own transport opens a new pool for every request.
- * Owns: sockets, TLS, credentials, impersonation headers. Does not own: what is asked.
+ * Requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies credentials; its own transport
+ * opens a new pool for every request.
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * What an unschedulable pod's status says: why, and which node is being cleared for it.
- * Owns: PodScheduled=False, nominatedNodeName, the Event. Does not own: the reasons (node-fit.ts, preemption.ts).
- */
+/** What an unschedulable pod's status says: why, and which node is being cleared for it. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";

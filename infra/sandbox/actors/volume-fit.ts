@@ -1,7 +1,4 @@
-/**
- * Whether a node reaches the volumes of a pod, by the node affinity of the PersistentVolumes that its claims are bound to.
- * Owns: finding those. Does not own: binding claims, which tests create bound; node selector terms (node-fit.ts).
- */
+/** Whether a node reaches the volumes of a pod, by the node affinity of the PersistentVolumes that its claims are bound to. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "./resources.ts";
 
 export interface Storage {

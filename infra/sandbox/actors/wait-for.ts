@@ -1,7 +1,4 @@
-/**
- * Waits until an object fulfils a condition, by watching it.
- * Owns: the waiting and its end. Does not own: the condition.
- */
+/** Waits until an object fulfils a condition, by watching it. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "./client.ts";
 import type { Key, KubeObject, Resource } from "./resources.ts";

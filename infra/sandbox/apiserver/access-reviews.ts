@@ -1,7 +1,4 @@
-/**
- * Questions about permissions and identities: SelfSubjectAccessReview and its relatives, TokenReview.
- * Owns: these create-only resources. Does not own: the decisions they report (authorization.ts, authentication.ts).
- */
+/** Questions about permissions and identities: SelfSubjectAccessReview and its relatives, TokenReview. */
 import { userOf } from "./authentication.ts";
 import { type Attributes, decide, rulesFor } from "./authorization.ts";
 import type { Answer, RequestContext, User } from "./context.ts";

@@ -1,7 +1,4 @@
-/**
- * Groups that another server answers, as kube-aggregator does: that server gets the request with the user's name.
- * Owns: passing requests on. Does not own: which groups those are; no APIService is read, the sandbox registers its own.
- */
+/** Groups that another server answers, as kube-aggregator does: that server gets the request with the user's name. */
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { json } from "node:stream/consumers";

@@ -1,7 +1,4 @@
-/**
- * Which user sends a request.
- * Owns: bearer tokens, static ones and those of ServiceAccounts; anonymous requests. Does not own: impersonation.
- */
+/** Which user sends a request. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ServerState, User } from "./context.ts";
 import { type Authenticated, ISSUER, accountOfToken } from "./service-account-tokens.ts";

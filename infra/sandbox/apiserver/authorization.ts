@@ -1,7 +1,4 @@
-/**
- * Role-based access control, from the roles and bindings in the store.
- * Owns: the decision and the words of a refusal. Does not own: the user's identity (authentication.ts).
- */
+/** Role-based access control, from the roles and bindings in the store. */
 import type { ServerState, User } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
 import { type KubeObject, stringAt, recordsAt, viewAs } from "./objects.ts";

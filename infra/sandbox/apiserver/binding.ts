@@ -1,7 +1,4 @@
-/**
- * POST pods/{name}/binding: the scheduler's decision.
- * Owns: binding a pod to a node, once. Does not own: choosing the node.
- */
+/** POST pods/{name}/binding: the scheduler's decision. */
 import { admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";

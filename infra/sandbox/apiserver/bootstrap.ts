@@ -1,7 +1,4 @@
-/**
- * The objects of a new cluster: namespaces, default roles, priority classes.
- * Owns: those objects; the roles are in bootstrap-roles.yaml. Does not own: how they are stored (server.ts).
- */
+/** The objects of a new cluster: namespaces, default roles, priority classes. */
 import { machineRoles } from "../actors/machine-roles.ts";
 import { systemPriorityClasses } from "./kinds/scheduling.ts";
 import { type KubeObject, viewAs } from "./objects.ts";

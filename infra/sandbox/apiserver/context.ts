@@ -1,7 +1,4 @@
-/**
- * What every step of a request can use.
- * Owns: the types of the server's state, of a request in progress, and of its answer. Does not own: any behaviour.
- */
+/** What every step of a request can use. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { AggregatedApi } from "./aggregation.ts";
 import type { FaultPlan } from "./faults.ts";

@@ -1,7 +1,4 @@
-/**
- * POST: a new object.
- * Owns: names, system fields, the order of admission and validation. Does not own: their rules.
- */
+/** POST: a new object. */
 import { randomInt, randomUUID } from "node:crypto";
 import { admitNodeTaint } from "./admission/node-taint.ts";
 import { admitPriority } from "./admission/priority.ts";

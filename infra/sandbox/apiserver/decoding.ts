@@ -1,8 +1,4 @@
-/**
- * From the bytes of a request to an object of the expected kind.
- * Owns: accepted body formats, duplicate fields, the checks that body and URL agree. Does not own: the fields of a kind
- * (schema/check.ts).
- */
+/** From the bytes of a request to an object of the expected kind. */
 import { CORE_SCHEMA, boolYaml11Tag, intYaml11Tag, load as loadAs, mergeTag } from "js-yaml";
 import type { RequestContext, ResourceContext } from "./context.ts";
 import { invalidValue } from "./field-errors.ts";

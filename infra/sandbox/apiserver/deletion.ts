@@ -1,8 +1,4 @@
-/**
- * DELETE: at once, after a grace period, or after finalizers.
- * Owns: grace, finalizers, propagation, preconditions, collections. Does not own: collecting orphans and emptying
- * namespaces (controllers, over HTTP).
- */
+/** DELETE: at once, after a grace period, or after finalizers. */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import {

@@ -1,7 +1,4 @@
-/**
- * Discovery: groups, versions and resources, aggregated or one by one.
- * Owns: the discovery documents and /version. Does not own: the schemas (schema/openapi.ts).
- */
+/** Discovery: groups, versions and resources, aggregated or one by one. */
 import { REVIEWS } from "./access-reviews.ts";
 import type { RequestContext } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";

@@ -1,7 +1,4 @@
-/**
- * Users cannot grant permissions that they do not have.
- * Owns: that check when roles and bindings are written. Does not own: what a role allows (authorization.ts).
- */
+/** Users cannot grant permissions that they do not have. */
 import { type Attributes, type Rule, decide, roleOf } from "./authorization.ts";
 import { type ResourceContext, resourceOf } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";

@@ -1,7 +1,4 @@
-/**
- * POST pods/{name}/eviction: a deletion that disruption budgets can refuse.
- * Owns: the budgets' arithmetic and the answers. Does not own: keeping a budget's status (a controller, over HTTP).
- */
+/** POST pods/{name}/eviction: a deletion that disruption budgets can refuse. */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";

@@ -1,9 +1,7 @@
 /**
- * Faults on demand, for clients that must survive them.
- * Owns: the faults, for which requests, how often; a seed that repeats them. Does not own: performing one on a
- * connection (pipeline.ts) or a webhook's call (webhooks.ts). Each draw depends on the seed, the fault, the request's
- * verb and path (and the webhook's name), and how often that request came before. So two runs with the same requests
- * get the same faults, independently of other requests at the same time.
+ * Faults on demand, for clients that must survive them. Each draw depends on the seed, the fault, the request's verb and path (and the
+ * webhook's name), and how often that request came before. So two runs with the same requests get the same faults, independently of other
+ * requests at the same time.
  */
 import { randomInt } from "node:crypto";
 import type { User } from "./context.ts";

@@ -1,7 +1,4 @@
-/**
- * Field errors in the words of the real server (k8s.io/apimachinery/pkg/util/validation/field/errors.go).
- * Owns: their wording. Does not own: what is checked (validation.ts), how they are sent (status.ts).
- */
+/** Field errors in the words of the real server (k8s.io/apimachinery/pkg/util/validation/field/errors.go). */
 import { textOf } from "./objects.ts";
 import type { FieldError } from "./status.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Sets of fields of objects, the algebra behind server-side apply, by the rules of sigs.k8s.io/structured-merge-diff.
- * Owns: which fields an object has, how two objects differ, merging and removing fields. Does not own: the owners of a
- * field (managed-fields.ts), which lists are maps (kinds/).
- */
+/** Sets of fields of objects, the algebra behind server-side apply, by the rules of sigs.k8s.io/structured-merge-diff. */
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 

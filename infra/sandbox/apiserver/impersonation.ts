@@ -1,8 +1,4 @@
-/**
- * Impersonation of another user, by `Impersonate-*` headers.
- * Owns: which users may, in both ways: constrained (one identity, for certain requests only) and by the verb
- * `impersonate`. Does not own: what the impersonated user may do (authorization.ts).
- */
+/** Impersonation of another user, by `Impersonate-*` headers. */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
 import { type Attributes, decide, refuse } from "./authorization.ts";

@@ -1,8 +1,4 @@
-/**
- * metadata.managedFields: the owners of each field.
- * Owns: how writes change ownership, what a conflict is. Does not own: sets of fields (fields.ts), the apply patch
- * itself (patch/apply.ts).
- */
+/** metadata.managedFields: the owners of each field. */
 import { isDeepStrictEqual } from "node:util";
 import { type FieldSet, decodeFields, differenceOf, encodeFields, minus, showField } from "./fields.ts";
 import type { ResourceKind } from "./kinds/kind.ts";

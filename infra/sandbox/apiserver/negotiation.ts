@@ -1,7 +1,4 @@
-/**
- * Which representation of an answer the client accepts.
- * Owns: the Accept header. Does not own: creating the representations (representation.ts).
- */
+/** Which representation of an answer the client accepts. */
 import { fail } from "./status.ts";
 
 export type Representation = "Object" | "Table" | "PartialObjectMetadata";

@@ -1,7 +1,4 @@
-/**
- * The parts that all Kubernetes objects share, and access to their fields.
- * Owns: the types of objects and their metadata. Does not own: what any kind means (kinds/).
- */
+/** The parts that all Kubernetes objects share, and access to their fields. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;

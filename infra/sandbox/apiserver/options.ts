@@ -1,7 +1,4 @@
-/**
- * The options of a request, from its query or from a DeleteOptions body.
- * Owns: reading and checking them. Does not own: their effect on writes, lists (reading.ts) and watches (watch.ts).
- */
+/** The options of a request, from its query or from a DeleteOptions body. */
 import type { AdmissionSubject } from "./admission/review.ts";
 import { type RequestContext, type ResourceContext, timestamp } from "./context.ts";
 import { decodeBody, mediaTypeOf } from "./decoding.ts";

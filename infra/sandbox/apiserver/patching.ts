@@ -1,7 +1,4 @@
-/**
- * PATCH: the format of a request's patch, and its result for the current object.
- * Owns: choosing the format, which kinds accept which. Does not own: the formats themselves (patch/).
- */
+/** PATCH: the format of a request's patch, and its result for the current object. */
 import { type Answer, type ResourceContext } from "./context.ts";
 import { checkObject, mediaTypeOf, parseJson } from "./decoding.ts";
 import { invalidValue } from "./field-errors.ts";

@@ -1,7 +1,4 @@
-/**
- * The steps of every request: authenticate, impersonate, authorize, dispatch, render.
- * Owns: that order, reading the body, writing answers and errors. Does not own: any of the steps.
- */
+/** The steps of every request: authenticate, impersonate, authorize, dispatch, render. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,8 +1,4 @@
-/**
- * Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else.
- * Owns: reading the wire format, by the field numbers of the messages in protobuf-messages.yaml. Does not own: answers,
- * which are always JSON; kinds that no stock client sends in protobuf (the refusal names them).
- */
+/** Bodies in protobuf: kubectl's typed commands (create namespace, drain, auth can-i, create token) send nothing else. */
 import { childOf, stringAt } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 import { badRequest, unsupportedFormat } from "./status.ts";

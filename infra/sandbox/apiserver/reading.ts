@@ -1,7 +1,4 @@
-/**
- * GET: one object, or a selected part of a collection.
- * Owns: selection, paging with continue tokens, lists of a past revision. Does not own: watches (watch.ts).
- */
+/** GET: one object, or a selected part of a collection. */
 import { type Answer, type ListMeta, type ResourceContext, storedIn } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import { type ListOptions, readListOptions } from "./options.ts";

@@ -1,8 +1,4 @@
-/**
- * From objects to the bytes of an answer.
- * Owns: objects, lists and watch events in each representation. Does not own: choosing one (negotiation.ts), a kind's
- * columns and cells (kinds/).
- */
+/** From objects to the bytes of an answer. */
 import { type ListMeta, isStored } from "./context.ts";
 import type { Column, ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";

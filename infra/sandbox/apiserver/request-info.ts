@@ -1,8 +1,4 @@
-/**
- * The attributes of a request that follow from its method and URL alone.
- * Owns: the verb, group, resource, namespace and name that authorization and routing see. Does not own: whether any of
- * it exists (routes.ts).
- */
+/** The attributes of a request that follow from its method and URL alone. */
 import { isTrue } from "./options.ts";
 import { parseFieldSelector } from "./selectors.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Which handler answers a request.
- * Owns: the table of verbs and subresources, the paths that are not resources. Does not own: what the handlers do.
- */
+/** Which handler answers a request. */
 import { REVIEWS, handleReview } from "./access-reviews.ts";
 import { passOn } from "./aggregation.ts";
 import { handleBinding } from "./binding.ts";

@@ -1,8 +1,4 @@
-/**
- * Tokens of Secrets. They have no end: each is valid as long as the Secret that it names holds it.
- * Owns: their text, and who presents one. Does not own: the Secrets (actors/service-account-tokens.ts), tokens with an end
- * (service-account-tokens.ts).
- */
+/** Tokens of Secrets. They have no end: each is valid as long as the Secret that it names holds it. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";

@@ -1,8 +1,4 @@
-/**
- * Label and field selectors as text in a query.
- * Owns: their grammar, its errors, matching fields. Does not own: matching labels (../labels.ts), which fields a kind can be
- * selected by (kinds/).
- */
+/** Label and field selectors as text in a query. */
 import type { LabelOperator, LabelRequirement } from "../labels.ts";
 import { badRequest } from "./status.ts";
 import { labelKeyProblems, labelValueProblems } from "./validation.ts";

@@ -1,7 +1,4 @@
-/**
- * Keeps what is served in step with the CustomResourceDefinitions.
- * Owns: their status, serving their kinds, the end of their objects. Does not own: what a definition makes (kinds/custom.ts).
- */
+/** Keeps what is served in step with the CustomResourceDefinitions. */
 import { setImmediate } from "node:timers/promises";
 import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";

@@ -1,8 +1,4 @@
-/**
- * An API server in memory, over HTTPS, that behaves like kube-apiserver 1.36.
- * Owns: the listener, the state behind it, start and stop. Does not own: requests (pipeline.ts), controllers, kubelets
- * and schedulers, which are ordinary clients.
- */
+/** An API server in memory, over HTTPS, that behaves like kube-apiserver 1.36. */
 import { once } from "node:events";
 import { type Server, createServer } from "node:https";
 import type { Socket } from "node:net";

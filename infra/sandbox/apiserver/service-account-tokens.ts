@@ -1,7 +1,4 @@
-/**
- * ServiceAccount tokens: signed by this server, bound to the account's uid, valid until they expire.
- * Owns: TokenRequest, issuing and verifying. Does not own: who may request one (authorization.ts).
- */
+/** ServiceAccount tokens: signed by this server, bound to the account's uid, valid until they expire. */
 import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";

@@ -1,8 +1,4 @@
-/**
- * Every failure of a request, and the Status that the client gets for it.
- * Owns: the union of failures and its one renderer; the real server's codes, reasons and messages are in failures.yaml.
- * Does not own: when each happens.
- */
+/** Every failure of a request, and the Status that the client gets for it. */
 import { type GroupResource, type Tree, isRecord, qualified, textOf } from "./objects.ts";
 import { readYaml } from "./read-yaml.ts";
 

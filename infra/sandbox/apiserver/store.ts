@@ -1,8 +1,4 @@
-/**
- * The objects, as etcd would keep them: JSON text under sorted keys, one revision counter for all.
- * Owns: resourceVersions, compare-and-swap, the indexes for selected lists, the log that watches read. Does not own:
- * what may be written (creation.ts, updating.ts, deletion.ts).
- */
+/** The objects, as etcd would keep them: JSON text under sorted keys, one revision counter for all. */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";

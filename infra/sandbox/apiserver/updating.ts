@@ -1,8 +1,4 @@
-/**
- * PUT and PATCH: changes to an existing object.
- * Owns: the read-change-admit-check-write loop of all changes, what each subresource may change (finalize, too). Does
- * not own: the patch formats (patch/), deletion (deletion.ts).
- */
+/** PUT and PATCH: changes to an existing object. */
 import { isDeepStrictEqual } from "node:util";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn } from "./context.ts";

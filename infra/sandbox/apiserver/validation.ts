@@ -1,7 +1,4 @@
-/**
- * What the server checks of every object, whatever its kind: names, labels, annotations, what must not change.
- * Owns: metadata rules in the real server's words. Does not own: the fields of a kind (kinds/).
- */
+/** What the server checks of every object, whatever its kind: names, labels, annotations, what must not change. */
 import { forbiddenValue, invalidIf, invalidValue, requiredValue, tooLongValue } from "./field-errors.ts";
 import type { ResourceKind } from "./kinds/kind.ts";
 import {

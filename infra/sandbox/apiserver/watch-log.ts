@@ -1,7 +1,6 @@
 /**
- * The recent changes of one collection, for watches and for lists of a past revision.
- * Owns: how far back they reach, waking watches. Does not own: what a client sees of them (watch.ts). A write only
- * wakes a watch, which then reads on from its position, outside of the write.
+ * The recent changes of one collection, for watches and for lists of a past revision. A write only wakes a watch, which then reads on from
+ * its position, outside of the write.
  */
 import type { StoredObject } from "./store.ts";
 

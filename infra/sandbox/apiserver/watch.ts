@@ -1,8 +1,4 @@
-/**
- * GET with watch=true: the changes to a selected part of a collection, as they happen.
- * Owns: where a watch starts, how selectors turn changes into ADDED and DELETED, bookmarks, its end. Does not own: the
- * log of changes (watch-log.ts), the form of events (representation.ts).
- */
+/** GET with watch=true: the changes to a selected part of a collection, as they happen. */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
 import { isTrue, readListOptions } from "./options.ts";

@@ -1,7 +1,4 @@
-/**
- * Loopback addresses for one control plane: several run at a time, and none meets another.
- * Owns: which range a plane has, for as long as this process lives. Does not own: who listens where (control-plane.ts).
- */
+/** Loopback addresses for one control plane: several run at a time, and none meets another. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 

@@ -1,8 +1,4 @@
-/**
- * A real control plane from a folder of programs: Kubernetes without machines, and KubeVirt without virt-handler.
- * Owns: what starts after what, the accounts, ending one and starting it again. Does not own: command lines
- * (kubernetes.ts, kubevirt.ts), the machines (../machines.ts).
- */
+/** A real control plane from a folder of programs: Kubernetes without machines, and KubeVirt without virt-handler. */
 import { writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { join } from "node:path";

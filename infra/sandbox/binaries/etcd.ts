@@ -1,7 +1,4 @@
-/**
- * What a control plane has in etcd, taken back to what it was: the API server and all its clients see that as changes.
- * Owns: remembering it, comparing, writing it back. Does not own: when (reuse.ts).
- */
+/** What a control plane has in etcd, taken back to what it was: the API server and all its clients see that as changes. */
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {

@@ -1,8 +1,4 @@
-/**
- * Kubernetes' own programs: their certificates, accounts and command lines.
- * Owns: etcd, kube-apiserver, kube-controller-manager, kube-scheduler. Does not own: KubeVirt's (kubevirt.ts), starting
- * and ending a program (programs.ts).
- */
+/** Kubernetes' own programs: their certificates, accounts and command lines. */
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

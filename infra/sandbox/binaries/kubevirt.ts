@@ -1,7 +1,4 @@
-/**
- * KubeVirt's own programs on a real API server, and what its operator would have installed for them.
- * Owns: virt-api, virt-controller, their installation. Does not own: virt-handler, which is the sandbox's in any cluster.
- */
+/** KubeVirt's own programs on a real API server, and what its operator would have installed for them. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";

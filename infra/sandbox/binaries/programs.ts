@@ -1,7 +1,4 @@
-/**
- * Programs of this machine that live no longer than this process, in a temporary folder with a log for each.
- * Owns: starting and ending them, the folder. Does not own: which programs (the files beside).
- */
+/** Programs of this machine that live no longer than this process, in a temporary folder with a log for each. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { access, constants, cp, mkdtemp, readFile, rm } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Control planes that are used again: starting one takes seconds of all cores.
- * Owns: which of this process's are idle. Does not own: taking back what was done to one (control-plane.ts).
- */
+/** Control planes that are used again: starting one takes seconds of all cores. */
 import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
 
 const idle = new Map<string, RealControlPlane[]>();

@@ -1,7 +1,4 @@
-/**
- * Ends child processes when this process ends, however it does: by a signal that cannot be caught, too.
- * Owns: that. Does not own: ending them in order (programs.ts).
- */
+/** Ends child processes when this process ends, however it does: by a signal that cannot be caught, too. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 

@@ -1,7 +1,4 @@
-/**
- * Conditions of VMIs and migrations, as KubeVirt's condition managers write them.
- * Owns: when one is replaced, the form of unset times. Does not own: what any of them says.
- */
+/** Conditions of VMIs and migrations, as KubeVirt's condition managers write them. */
 import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];

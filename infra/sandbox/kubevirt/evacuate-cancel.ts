@@ -1,8 +1,4 @@
-/**
- * `evacuate/cancel`, by which virt-api takes a mark back.
- * Owns: when it does. Does not own: the migration that has been created for the mark, which stays.
- * Upstream: pkg/virt-api/rest/evacuate_cancel.go.
- */
+/** `evacuate/cancel`, by which virt-api takes a mark back. Upstream: pkg/virt-api/rest/evacuate_cancel.go. */
 import type { KubeClient } from "../actors/client.ts";
 import { controllerOf, nodes } from "../actors/resources.ts";
 import { messageOf } from "../actors/status-error.ts";

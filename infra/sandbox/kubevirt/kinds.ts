@@ -1,7 +1,4 @@
-/**
- * KubeVirt's custom kinds, from its CustomResourceDefinitions in definitions/.
- * Owns: reading them. Does not own: their fields as controllers see them (resources.ts).
- */
+/** KubeVirt's custom kinds, from its CustomResourceDefinitions in definitions/. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import type { KubeObject } from "../apiserver/objects.ts";

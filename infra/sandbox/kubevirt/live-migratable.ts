@@ -1,7 +1,4 @@
-/**
- * Whether a VMI can be migrated live, which virt-handler decides from its spec.
- * Owns: the LiveMigratable condition and its reasons. Does not own: how eviction strategies use it.
- */
+/** Whether a VMI can be migrated live, which virt-handler decides from its spec. */
 import type { Condition } from "../actors/conditions.ts";
 import { conditionOf } from "./conditions.ts";
 import type { VirtualMachineInstanceSpec } from "./resources.ts";

@@ -1,7 +1,4 @@
-/**
- * KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names.
- * Owns: what virt-operator would install. Does not own: the webhooks (webhooks/configurations.ts).
- */
+/** KubeVirt's installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with upstream's names. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { grant, type Manifest, type Rule } from "../actors/rbac.ts";

@@ -1,7 +1,6 @@
 /**
- * How long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All of it can
- * change while the sandbox runs.
- * Owns: these settings. Does not own: migrating (virt-handler.ts).
+ * How long migrations take in this sandbox, how they end, and how long KubeVirt waits after a failed one. All of it can change while the
+ * sandbox runs.
  */
 export interface Attempt {
   readonly namespace: string;

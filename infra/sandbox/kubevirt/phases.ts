@@ -1,7 +1,4 @@
-/**
- * Phases of VMIs and migrations, and when each began.
- * Owns: recording that. Does not own: when a phase changes.
- */
+/** Phases of VMIs and migrations, and when each began. */
 import type { PhaseTransition } from "./resources.ts";
 
 interface Phased {

@@ -1,7 +1,4 @@
-/**
- * KubeVirt's kinds as its controllers see them: only the fields that they read and write.
- * Owns: those types, labels and annotations. Does not own: how the API server treats the kinds (kinds.ts).
- */
+/** KubeVirt's kinds as its controllers see them: only the fields that they read and write. */
 import type { Condition } from "../actors/conditions.ts";
 import type { KubeObject, Pod, Resource } from "../actors/resources.ts";
 

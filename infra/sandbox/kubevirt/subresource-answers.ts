@@ -1,7 +1,4 @@
-/**
- * What virt-api answers requests for subresources.
- * Owns: the form of an answer, and of each refusal. Does not own: when it is which (subresources.ts, evacuate-cancel.ts).
- */
+/** What virt-api answers requests for subresources. */
 export interface Key {
   readonly namespace: string;
   readonly name: string;

@@ -1,8 +1,6 @@
 /**
- * `start`, `stop` and `restart` of a VirtualMachine, and cancelling the evacuation of one or of its VMI, which virt-api
- * serves in a group of its own.
- * Owns: who may, what each does for each run strategy. Does not own: making it so (virt-controller/vm.ts).
- * Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
+ * `start`, `stop` and `restart` of a VirtualMachine, and cancelling the evacuation of one or of its VMI, which virt-api serves in a group
+ * of its own. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";

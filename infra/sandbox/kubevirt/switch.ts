@@ -1,7 +1,4 @@
-/**
- * A part of KubeVirt that can be switched on and off while it runs.
- * Owns: its position, telling listeners. Does not own: what it switches.
- */
+/** A part of KubeVirt that can be switched on and off while it runs. */
 export interface Switch {
   enabled: boolean;
   onChange(listener: () => void): void;

@@ -1,7 +1,4 @@
-/**
- * virt-api: an HTTPS server on loopback that answers the API server's reviews, and the requests that it passes on.
- * Owns: the server. Does not own: the answers (webhooks/, subresources.ts), its registration (webhooks/configurations.ts).
- */
+/** virt-api: an HTTPS server on loopback that answers the API server's reviews, and the requests that it passes on. */
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

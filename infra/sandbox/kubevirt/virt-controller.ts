@@ -1,7 +1,4 @@
-/**
- * virt-controller: KubeVirt's controllers, in one process with one account.
- * Owns: starting and stopping them together. Does not own: what any of them does.
- */
+/** virt-controller: KubeVirt's controllers, in one process with one account. */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import type { MigrationPlan } from "./migration-plan.ts";
 import type { Switches } from "./switch.ts";

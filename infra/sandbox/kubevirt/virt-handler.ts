@@ -1,8 +1,4 @@
-/**
- * virt-handler on all nodes, in one process: what happens to the guest itself.
- * Owns: Running and the end of a VMI, LiveMigratable, shutting the guest down, the nodes' schedulable label. Does not
- * own: pods (kubelet), moving the guest (virt-handler/guest-migration.ts), plugins' hooks (virt-handler/node-hooks.ts).
- */
+/** virt-handler on all nodes, in one process: what happens to the guest itself. */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
 import { isTrue } from "../actors/conditions.ts";

@@ -1,7 +1,4 @@
-/**
- * Images that run as processes of this machine instead of being played.
- * Owns: what such an image is given and gives. Does not own: any image; the caller of the sandbox brings them.
- */
+/** Images that run as processes of this machine instead of being played. */
 import type { Pod } from "../actors/resources.ts";
 
 export interface Container {

@@ -1,7 +1,4 @@
-/**
- * What a container learns of its pod: environment variables and fields.
- * Owns: values and field references. Does not own: references to ConfigMaps and Secrets, which no image here needs.
- */
+/** What a container learns of its pod: environment variables and fields. */
 import type { Pod } from "../actors/resources.ts";
 
 export function fieldOf({ metadata, spec, status }: Pod, path: string): string {

@@ -1,7 +1,4 @@
-/**
- * Which port of this machine a pod's process has for a port of its container.
- * Owns: handing them out. Does not own: Services (apiserver/admission/service.ts).
- */
+/** Which port of this machine a pod's process has for a port of its container. */
 import type { Pod } from "../actors/resources.ts";
 import { freePort } from "../free-port.ts";
 

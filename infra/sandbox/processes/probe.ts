@@ -1,7 +1,4 @@
-/**
- * A readiness probe over HTTP.
- * Owns: asking, and what makes a container ready and unready. Does not own: what follows from that (kubelet.ts).
- */
+/** A readiness probe over HTTP. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pod } from "../actors/resources.ts";
 

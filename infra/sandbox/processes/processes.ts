@@ -1,7 +1,4 @@
-/**
- * Runs the pods of some images as processes of this machine.
- * Owns: starting, restarting and ending them. Does not own: which images (images.ts), the pod's status (kubelet.ts).
- */
+/** Runs the pods of some images as processes of this machine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,7 +1,4 @@
-/**
- * A pod's volumes, as folders of this machine.
- * Owns: emptyDir, and projected volumes of tokens, ConfigMaps and pod fields; renewing tokens. Does not own: other volumes.
- */
+/** A pod's volumes, as folders of this machine. */
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { V1VolumeProjection } from "@kubernetes/client-node";

@@ -1,7 +1,4 @@
-/**
- * A sandbox for a test file, with a clock that the tests step through.
- * Owns: starting and stopping it, waiting in its time. Does not own: its content.
- */
+/** A sandbox for a test file, with a clock that the tests step through. */
 import { afterAll, beforeAll, expect } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
 import type { Key, KubeObject, Resource } from "../actors/resources.ts";

@@ -1,6 +1,5 @@
 /**
  * Keeps the server's certificate and tokens: in its Secret, in the webhooks, in this process.
- * Owns: one look, and looking again and again. Does not own: when a step is due (life.ts), the objects (secret.ts, webhooks.ts).
  *
  * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other looks again.
  */

@@ -1,9 +1,8 @@
 /**
  * The life of a serving certificate: made, announced in the caBundle, served, forgotten.
- * Owns: which step is due. Does not own: making certificates, writing them down (keeper.ts).
  *
- * A new certificate is announced some time before it is served, and the old one is trusted some time longer: an API server
- * may know the older caBundle, and a replica may serve the older certificate, for that long without a failed call.
+ * A new certificate is announced some time before it is served, and the old one is trusted some time longer: an API server may know the
+ * older caBundle, and a replica may serve the older certificate, for that long without a failed call.
  */
 import type { Validity } from "./make.ts";
 

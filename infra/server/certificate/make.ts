@@ -1,9 +1,8 @@
 /**
  * Makes a serving certificate.
- * Owns: keys, names and validity in it. Does not own: when one is made (life.ts), where it is kept (keeper.ts).
  *
- * It signs itself, and the webhooks' caBundle holds the certificate: there is no authority whose key could sign others.
- * Node can read X.509 but not write it. @peculiar/x509 does that with WebCrypto's keys; the sandbox uses it too.
+ * It signs itself, and the webhooks' caBundle holds the certificate: there is no authority whose key could sign others. Node can read X.509
+ * but not write it. @peculiar/x509 does that with WebCrypto's keys; the sandbox uses it too.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";

@@ -1,7 +1,6 @@
 /**
- * The server's Secret: its certificates, and the tokens of its doors.
- * Owns: reading and writing it. Does not own: what is to be in it (keeper.ts). Its manifest has no data, so the server needs
- * no permission to create Secrets.
+ * The server's Secret: its certificates, and the tokens of its doors. Its manifest has no data, so the server needs no permission to create
+ * Secrets.
  */
 import { kind, Meta, TextsOrNone } from "../../../shared/cluster/kinds/fields.ts";
 import { parseAnswer } from "../../../shared/cluster/read.ts";

@@ -1,6 +1,5 @@
 /**
  * Points Lifeboat's webhooks at the server: each door's path with its token, and the certificates to trust.
- * Owns: these fields of the ValidatingWebhookConfigurations. Does not own: anything else in them, or whether they are there.
  *
  * The manifests leave both fields out, so that no file holds a secret, and applying them again changes neither.
  */

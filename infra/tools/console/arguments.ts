@@ -1,7 +1,4 @@
-/**
- * Reads the command line of a tool, and ends the tool with a sentence where the command line is wrong.
- * Owns: what is wrong with a flag, exit codes. Does not own: the flags of any tool, nor their usage texts.
- */
+/** Reads the command line of a tool, and ends the tool with a sentence where the command line is wrong. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
 /** The user can fix it: the message is all there is to say. */

@@ -1,7 +1,4 @@
-/**
- * Where a tool is watched: a terminal, whose last lines are drawn over again, or a log, where lines are only added.
- * Owns: cursor movements. Does not own: what the lines say.
- */
+/** Where a tool is watched: a terminal, whose last lines are drawn over again, or a log, where lines are only added. */
 
 /** What a screen needs of the stream it writes to. */
 export interface Output {

@@ -1,7 +1,4 @@
-/**
- * Text in columns.
- * Owns: widths, alignment. Does not own: what stands in the cells, colours, the width of a screen.
- */
+/** Text in columns. */
 export type Cells = readonly string[];
 
 export interface Alignment {

@@ -1,7 +1,4 @@
-/**
- * The event types as documentation: EVENTS.md is rendered from the schemas.
- * Owns: when each is sent, an example of each. Does not own: the schemas. Nothing that runs imports this.
- */
+/** The event types as documentation: EVENTS.md is rendered from the schemas. Nothing that runs imports this. */
 import { BATCH_CONTENT_TYPE, LARGEST_BATCH, LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";
 import { type EventData, type EventType } from "../../../shared/events/event-types.ts";
 

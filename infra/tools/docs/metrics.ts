@@ -1,7 +1,4 @@
-/**
- * METRICS.md: the table of metrics, and what a table cannot say.
- * Owns: the text. Does not own: the metrics (shared/metrics/families.ts). Nothing that runs imports this.
- */
+/** METRICS.md: the table of metrics, and what a table cannot say. Nothing that runs imports this. */
 import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import { PHASE_WORDS, renderTable } from "./policy/tables.ts";
 import { REVIEW_FAMILY } from "../../../functions/review-counts.ts";

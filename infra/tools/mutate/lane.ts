@@ -1,7 +1,4 @@
-/**
- * One vitest that stays up, and runs test files with one mutation on.
- * Owns: vitest's configuration here. Does not own: which files, in which order (try.ts).
- */
+/** One vitest that stays up, and runs test files with one mutation on. */
 import { join } from "node:path";
 import { BaseSequencer, createVitest, type Vitest } from "vitest/node";
 

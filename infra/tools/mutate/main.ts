@@ -1,8 +1,4 @@
-/**
- * `npm run mutate`: changes policy, passes, client and doors in small ways, one at a time, and lists the changes that no
- * test notices.
- * Owns: the flags, which files are mutated, which tests count. Does not own: how (the other files here).
- */
+/** `npm run mutate`: changes policy, passes, client and doors in small ways, one at a time, and lists the changes that no test notices. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, matchesGlob, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * A node of a syntax tree, as far as mutations need to know it: any, with a type and a range.
- * Owns: which parts of a file run. Types, imports and the names of properties do not.
+ * A node of a syntax tree, as far as mutations need to know it: any, with a type and a range. Types, imports and the names of properties do
+ * not.
  */
 export interface Node {
   readonly type: string;

@@ -1,8 +1,4 @@
-/**
- * Finds what can be mutated in a TypeScript file.
- * Owns: the kinds of mutation. Does not own: which of them are tried (sample.ts), how they get into the file
- * (instrument.ts).
- */
+/** Finds what can be mutated in a TypeScript file. */
 import { parseAst } from "vitest/node";
 import { type Node, childrenOf, isNode, listAt, nodeAt, textAt } from "./node.ts";
 

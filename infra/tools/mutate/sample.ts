@@ -1,7 +1,6 @@
 /**
- * The mutations that are tried.
- * Owns: what identifies a mutation, and which of all a seed draws. A mutation is identified by its contents, not by its line number,
- * so the same seed draws the same ones after other lines have changed, and a report names the ones to try again.
+ * The mutations that are tried. A mutation is identified by its contents, not by its line number, so the same seed draws the same ones
+ * after other lines have changed, and a report names the ones to try again.
  */
 import { createHash } from "node:crypto";
 import { type Kind, type Place, placesIn } from "./places.ts";

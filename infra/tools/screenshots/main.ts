@@ -1,7 +1,4 @@
-/**
- * `npm run screenshots`: pictures of each page in both themes, into .build/screenshots, or where the first argument says.
- * Owns: which pages, in which widths, and when. Does not own: the scene, the browser.
- */
+/** `npm run screenshots`: pictures of each page in both themes, into .build/screenshots, or where the first argument says. */
 import { mkdir } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";

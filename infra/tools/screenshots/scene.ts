@@ -1,7 +1,4 @@
-/**
- * A drain that is blocked, half-way: what the pictures of the pages show, and what their tests look at.
- * Owns: clusters, VMs, how their migrations go, and the Worker beside them. Does not own: looking at the pages.
- */
+/** A drain that is blocked, half-way: what the pictures of the pages show, and what their tests look at. */
 import { drainNode } from "../../demo/drain-client.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../sandbox/actors/client.ts";

@@ -1,8 +1,4 @@
-/**
- * What objects of many kinds have in common: metadata, conditions, quantities, and values that Go leaves out.
- * Owns: the schemas of those fields; Go's absent, null and empty become one; quantities as numbers (apimachinery
- * `resource.Quantity`). Does not own: whole kinds (kubernetes.ts, kubevirt.ts, lifeboat.ts).
- */
+/** What objects of many kinds have in common: metadata, conditions, quantities, and values that Go leaves out. */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../paths.ts";
 

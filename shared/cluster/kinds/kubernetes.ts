@@ -1,7 +1,4 @@
-/**
- * Kubernetes' own kinds: the fields that policy reads of each, as facts.
- * Owns: their schemas. Does not own: requests (cluster.ts), rules.
- */
+/** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
 import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
 import type { BudgetFacts, DisruptionTarget, NodeFacts, PodFacts } from "../../policy/facts.ts";

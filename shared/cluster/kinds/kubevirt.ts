@@ -1,7 +1,4 @@
-/**
- * KubeVirt's kinds: the fields that policy reads of each, as facts.
- * Owns: their schemas. Does not own: requests (cluster.ts), rules.
- */
+/** KubeVirt's kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
 import type { MigrationFacts, VmiFacts } from "../../policy/facts.ts";
 import * as names from "../../policy/names.ts";

@@ -1,7 +1,4 @@
-/**
- * Lifeboat's own kinds, as facts.
- * Owns: their schemas. Does not own: requests (cluster.ts), what a configuration may say (shared/config), rules.
- */
+/** Lifeboat's own kinds, as facts. */
 import * as z from "zod/mini";
 import { CAUSES } from "../../policy/cause.ts";
 import type { ConfigurationObserved } from "../../policy/configuration-status.ts";

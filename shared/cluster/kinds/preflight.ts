@@ -1,7 +1,4 @@
-/**
- * Pods as a preflight sees them: what they ask of a node and of the pods near them.
- * Owns: those fields. Does not own: all that descheduling reads of a pod too (shared/descheduling/reads).
- */
+/** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
 import { resourcesOf } from "../../descheduling/reads/pod-resources.ts";
 import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";

@@ -1,7 +1,4 @@
-/**
- * Parts of a VMI's status: its last migration, and whether it can live-migrate.
- * Owns: their schemas. Does not own: the rest of a VMI (kubevirt.ts).
- */
+/** Parts of a VMI's status: its last migration, and whether it can live-migrate. */
 import * as z from "zod/mini";
 import { kind, listOf, part, Text } from "./fields.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Lifeboat's own ValidatingWebhookConfigurations: the fields that decide whether the API server asks.
- * Owns: their schema, and the defaults that the API server fills in. Does not own: what is expected there (shared/policy/webhooks).
- */
+/** Lifeboat's own ValidatingWebhookConfigurations: the fields that decide whether the API server asks. */
 import * as z from "zod/mini";
 import type { InstalledWebhook, InstalledWebhooks } from "../../policy/webhooks/facts.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";

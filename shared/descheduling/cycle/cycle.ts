@@ -1,10 +1,8 @@
 /**
  * One descheduling cycle, from the world that was read to a report of the requests.
- * Owns: ruling on each nomination, withdrawing what is not wanted any more, the report. Does not own: choosing pods (nominations.ts),
- * limits (limits.ts), making a request (request.ts), performing steps (deschedule.ts).
  *
- * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt a cycle
- * between any two steps.
+ * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt a cycle between any two
+ * steps.
  */
 import type { Action } from "../../policy/action.ts";
 import type { EvacuationFacts } from "../../policy/facts.ts";

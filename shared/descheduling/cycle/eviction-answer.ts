@@ -1,7 +1,6 @@
 /**
- * What the answer to an eviction means for a descheduling cycle.
- * Owns: code and message → outcome. Does not own: sending evictions (writes/evict.ts).
- * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397).
+ * What the answer to an eviction means for a descheduling cycle. Upstream: a 429 that begins with a known prefix says that the eviction
+ * goes on in background (KEP-1397).
  */
 import { saysBlind } from "../../policy/blind.ts";
 

@@ -1,8 +1,6 @@
 /**
- * Which evacuations are in progress, told from Evacuations and from the pods themselves.
- * Owns: Evacuation, annotation, request time → in progress. Does not own: writing any of them (request.ts, and the reconciler of
- * the descheduler's annotations).
- * Upstream: KEP-1397; the descheduler's cache of eviction requests, with its expiry stopped by the confirmation.
+ * Which evacuations are in progress, told from Evacuations and from the pods themselves. Upstream: KEP-1397; the descheduler's cache of
+ * eviction requests, with its expiry stopped by the confirmation.
  */
 import { type EvacuationFacts, isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
 import {

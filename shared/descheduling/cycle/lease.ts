@@ -1,6 +1,5 @@
 /**
  * The Lease that lets one descheduling cycle at a time request.
- * Owns: whether a cycle holds it, when the next cycle is due. Does not own: the compare-and-set that takes it (writes/lease.ts).
  *
  * A cycle takes it once and never renews it: every request of a cycle ends before the Lease does.
  */

@@ -1,8 +1,6 @@
 /**
- * The limits of a descheduling cycle: how many more pods may be requested.
- * Owns: counting, and which limit is reached. Does not own: which evacuations are in progress (in-progress.ts), requests
- * (request.ts).
- * Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle.
+ * The limits of a descheduling cycle: how many more pods may be requested. Upstream: pkg/descheduler/evictions; evacuations in progress
+ * count from the start of a cycle.
  */
 import type { DeschedulerPod } from "../plugins/facts.ts";
 import type { Verdict } from "../plugins/plugin.ts";

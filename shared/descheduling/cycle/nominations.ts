@@ -1,8 +1,6 @@
 /**
- * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another.
- * Owns: their order, the nodes a cycle looks at, that no target of a migration and no launcher pod that has ended is ever nominated.
- * Does not own: the plugins, the evictor's filters, the result of a nomination (cycle.ts).
- * Upstream: pkg/descheduler `runProfiles`.
+ * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another. Upstream: pkg/descheduler
+ * `runProfiles`.
  */
 import { isCompleted, keyOf } from "../../policy/facts.ts";
 import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";

@@ -1,7 +1,4 @@
-/**
- * A descheduler policy as a cycle carries it out: profiles of configured plugins, and limits over all profiles.
- * Owns: that shape. Does not own: the policy file's text, keys and defaults (policy-file/).
- */
+/** A descheduler policy as a cycle carries it out: profiles of configured plugins, and limits over all profiles. */
 import type { LabelSelector } from "../../policy/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 

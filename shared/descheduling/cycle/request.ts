@@ -1,9 +1,4 @@
-/**
- * Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies.
- * Owns: the two forms. A VM that is to move is asked for by an Evacuation, which is the request and its memory in one. Every other
- * pod is evicted; one that is to be asked only remembers the request itself: write the time on the pod, evict, take the time
- * back after a refusal. Does not own: whether to request (cycle.ts), that no other cycle does so meanwhile (lease.ts).
- */
+/** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
 import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
 import { activeEvacuation, newEvacuation, restingEvacuation } from "../../policy/evacuation/identity.ts";
 import { isLive } from "../../policy/evacuation/mark.ts";

@@ -1,7 +1,4 @@
-/**
- * The steps of a descheduling cycle, and the result of each.
- * Owns: their closed list. Does not own: their order (request.ts), performing them (deschedule.ts).
- */
+/** The steps of a descheduling cycle, and the result of each. */
 import type { Action } from "../../policy/action.ts";
 import type { EvacuationFacts, NamespacedName } from "../../policy/facts.ts";
 import type { EvictionOutcome } from "./eviction-answer.ts";

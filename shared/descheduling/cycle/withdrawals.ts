@@ -1,8 +1,7 @@
 /**
- * Which of descheduling's own Evacuations the next cycle withdraws: those that have not begun to migrate, and that no plugin wants
- * any more or that have waited for too long.
- * Owns: that choice. Does not own: what becomes of a withdrawn one (shared/policy/evacuation).
- * Upstream: KEP-1397: a descheduler takes back a request that the next cycle no longer makes, or that outlives its TTL.
+ * Which of descheduling's own Evacuations the next cycle withdraws: those that have not begun to migrate, and that no plugin wants any more
+ * or that have waited for too long. Upstream: KEP-1397: a descheduler takes back a request that the next cycle no longer makes, or that
+ * outlives its TTL.
  */
 import type { EvacuationFacts } from "../../policy/facts.ts";
 import { podUIDOf } from "../../policy/evacuation/identity.ts";

@@ -1,8 +1,4 @@
-/**
- * The arguments of the descheduling plugins, defaults filled in.
- * Owns: their shapes; keys are those of the policy file. Does not own: parsing and defaults (policy-file/), what they do.
- * Upstream: descheduler/v1alpha2 plugin arguments.
- */
+/** The arguments of the descheduling plugins, defaults filled in. Upstream: descheduler/v1alpha2 plugin arguments. */
 import type { LabelSelector } from "../../policy/facts.ts";
 
 /** Only one of the two is given; neither: all namespaces. */

@@ -1,7 +1,6 @@
 /**
- * DefaultEvictor: which pods may be evicted at all.
- * Owns: its filters and protections. Does not own: the defaults of its arguments (policy-file/evictor-arguments.ts).
- * Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so their order only saves work here.
+ * DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so
+ * their order only saves work here.
  */
 import { matches } from "../../policy/kube/selector.ts";
 import {

@@ -1,9 +1,8 @@
 /**
  * What descheduling decides on: every node and every pod of a cluster, as small as the plugins allow.
- * Owns: their shapes. Does not own: reading them (shared/cluster), what a plugin makes of them.
  *
- * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in
- * common (tolerations, selectors, empty lists) is one object for all of them.
+ * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in common
+ * (tolerations, selectors, empty lists) is one object for all of them.
  */
 import type { LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
 import type { AnnotatedPod } from "../../policy/annotations/launcher-facts.ts";

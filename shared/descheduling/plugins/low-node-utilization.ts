@@ -1,8 +1,4 @@
-/**
- * LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room.
- * Owns: which pods leave, in which order, and when it is enough. Does not own: which nodes those are (utilization.ts), where
- * the pods go (the scheduler).
- */
+/** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
 import { isCompleted, type Taint } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import { untolerated } from "../../policy/kube/taints.ts";

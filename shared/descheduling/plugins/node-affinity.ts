@@ -1,7 +1,4 @@
-/**
- * RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer.
- * Owns: when a pod's node affinity speaks for another node. Does not own: how terms match (node-selector.ts).
- */
+/** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer. */
 import { isCompleted } from "../../policy/facts.ts";
 import type { NodeAffinityArguments, NodeAffinityType } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";

@@ -1,7 +1,4 @@
-/**
- * RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came.
- * Owns: which taints count, and which pods they drive out. Does not own: NoExecute, which is the taint manager's.
- */
+/** RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came. */
 import { isCompleted, type Taint } from "../../policy/facts.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import type { NodeTaintsArguments } from "./arguments.ts";

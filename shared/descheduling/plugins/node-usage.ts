@@ -1,7 +1,4 @@
-/**
- * How much of a node its pods ask for.
- * Owns: usage by requests, in absolute numbers and in percent. Does not own: what is too much (utilization.ts).
- */
+/** How much of a node its pods ask for. */
 import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { ResourceThresholds } from "./arguments.ts";

@@ -1,8 +1,4 @@
-/**
- * How a plugin nominates that looks at all pods of a node.
- * Owns: its common arguments, the order of pods, the effect of verdicts. Does not own: what nominating is (plugin.ts), why a pod should leave (one file
- * for each plugin), which pods may be evicted (default-evictor.ts).
- */
+/** How a plugin nominates that looks at all pods of a node. */
 import { matches } from "../../policy/kube/selector.ts";
 import type { PodSelection } from "./arguments.ts";
 import type { DeschedulerPod } from "./facts.ts";

@@ -1,9 +1,8 @@
 /**
  * The one shape of all descheduling plugins.
- * Owns: what a plugin is given, says and is told. Does not own: any plugin (one file each), limits, requests.
  *
- * A plugin is a generator: it nominates one pod, is told the verdict, and goes on. So it takes accepted pods into account, as
- * upstream's plugins do, and stays pure: the cycle decides and acts.
+ * A plugin is a generator: it nominates one pod, is told the verdict, and goes on. So it takes accepted pods into account, as upstream's
+ * plugins do, and stays pure: the cycle decides and acts.
  */
 import type { BudgetFacts } from "../../policy/facts.ts";
 import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";

@@ -1,7 +1,4 @@
-/**
- * PodLifeTime: pods that are too old, or are in a state that the policy names.
- * Owns: its filters and its order. Does not own: how states are read from a pod (reads/projections.ts).
- */
+/** PodLifeTime: pods that are too old, or are in a state that the policy names. */
 import type { PodLifeTimeArguments, PodConditionArgument } from "./arguments.ts";
 import type { DeschedulerPod, PodCondition, PodState } from "./facts.ts";
 import { nominationsAmong } from "./nominate.ts";

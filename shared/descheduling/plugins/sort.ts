@@ -1,9 +1,8 @@
 /**
  * The order in which plugins look at nodes and nominate pods.
- * Owns: comparing in several levels, the levels that all plugins share. Does not own: a plugin's own order.
  *
- * Upstream leaves ties to the order of its cache, which is random. Here the name decides, so that the same cluster gives
- * the same nominations.
+ * Upstream leaves ties to the order of its cache, which is random. Here the name decides, so that the same cluster gives the same
+ * nominations.
  */
 import type { CommonArguments } from "./arguments.ts";
 import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";

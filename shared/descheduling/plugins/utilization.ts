@@ -1,7 +1,6 @@
 /**
- * Which nodes are under-utilised and which over-utilised.
- * Owns: thresholds, given or derived from the average, and the classification. Does not own: who moves (low-node-utilization.ts).
- * Upstream: nodeutilization of the descheduler; percentages are floating point there too, and the order of operations counts.
+ * Which nodes are under-utilised and which over-utilised. Upstream: nodeutilization of the descheduler; percentages are floating point
+ * there too, and the order of operations counts.
  */
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { LowNodeUtilizationArguments } from "./arguments.ts";

@@ -1,7 +1,4 @@
-/**
- * Durations as Go writes them: `1h30m`, `0.5s`.
- * Owns: parsing them (time.ParseDuration). Does not own: which ones make sense where.
- */
+/** Durations as Go writes them: `1h30m`, `0.5s`. */
 
 const SECONDS: ReadonlyMap<string, number> = new Map([
   ["ns", 1e-9],

@@ -1,7 +1,6 @@
 /**
- * The arguments of DefaultEvictor: keys, defaults and rules as upstream's.
- * Owns: that schema, the deprecated flags included. Does not own: what DefaultEvictor does (plugins/default-evictor.ts).
- * Upstream: kubernetes-sigs/descheduler, pkg/framework/plugins/defaultevictor/{types,validation}.go.
+ * The arguments of DefaultEvictor: keys, defaults and rules as upstream's. Upstream: kubernetes-sigs/descheduler,
+ * pkg/framework/plugins/defaultevictor/{types,validation}.go.
  */
 import * as z from "zod/mini";
 import { present } from "../../cluster/kinds/fields.ts";

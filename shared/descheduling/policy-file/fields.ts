@@ -1,6 +1,5 @@
 /**
  * The kinds of values in a policy file, each saying what is expected of it.
- * Owns: what many keys have in common. Does not own: the keys.
  *
  * Go takes null for absent, and generated policy files contain it: a known key may be null anywhere.
  */

@@ -1,7 +1,4 @@
-/**
- * Reads a cluster's descheduler policy, anew for every cycle.
- * Owns: where it is, and the problem if it is missing. Does not own: parsing it (parse-descheduler-policy.ts).
- */
+/** Reads a cluster's descheduler policy, anew for every cycle. */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { ConfigMapFacts } from "../../cluster/kinds/kubernetes.ts";
 import type { DeschedulerPolicy } from "../cycle/policy.ts";

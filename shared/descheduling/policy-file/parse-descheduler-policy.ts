@@ -1,8 +1,4 @@
-/**
- * The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error.
- * Owns: the way from the text to the policy. Does not own: reading it from the cluster (load-descheduler-policy.ts), its
- * keys (policy-file.ts), what the policy does (plugins/, cycle/).
- */
+/** The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error. */
 import { present } from "../../cluster/kinds/fields.ts";
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "../cycle/policy.ts";

@@ -1,7 +1,6 @@
 /**
- * The arguments of the plugins that nominate: keys, defaults and rules as upstream has them.
- * Owns: those schemas. Does not own: DefaultEvictor's (evictor-arguments.ts), what the plugins do (plugins/).
- * Upstream: kubernetes-sigs/descheduler, pkg/framework/plugins/<name>/{types,defaults,validation}.go.
+ * The arguments of the plugins that nominate: keys, defaults and rules as upstream has them. Upstream: kubernetes-sigs/descheduler,
+ * pkg/framework/plugins/<name>/{types,defaults,validation}.go.
  */
 import * as z from "zod/mini";
 import type {

@@ -1,7 +1,4 @@
-/**
- * Which plugins there are.
- * Owns: the table of names, arguments and plugins. Does not own: arguments (plugin-arguments.ts), profiles (profile.ts).
- */
+/** Which plugins there are. */
 import type * as z from "zod/mini";
 import type { EnabledPlugin } from "../cycle/policy.ts";
 import { lowNodeUtilization } from "../plugins/low-node-utilization.ts";

@@ -1,7 +1,4 @@
-/**
- * The keys of a `DeschedulerPolicy` file, `descheduler/v1alpha2`, and those that KEP-1397 adds.
- * Owns: keys and defaults down to the plugins' names. Does not own: arguments (plugin-arguments.ts), whether the parts fit together (profile.ts).
- */
+/** The keys of a `DeschedulerPolicy` file, `descheduler/v1alpha2`, and those that KEP-1397 adds. */
 import * as z from "zod/mini";
 import { Count, Duration, emptyList, flag, listOf, mapping, SelectorText, text, unsupported } from "./fields.ts";
 

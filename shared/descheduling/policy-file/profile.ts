@@ -1,7 +1,4 @@
-/**
- * A profile: the plugins that are enabled, with their arguments.
- * Owns: whether its parts fit together. Does not own: keys (policy-file.ts), the plugins there are (plugin-registry.ts).
- */
+/** A profile: the plugins that are enabled, with their arguments. */
 import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
 import { defaultEvictor } from "../plugins/default-evictor.ts";
 import type { EnabledPlugin, Profile } from "../cycle/policy.ts";

@@ -1,8 +1,4 @@
-/**
- * Label selectors written as one text: `zone in (a,b),tier!=db,!spot`.
- * Owns: parsing them (apimachinery `labels.Parse`), and what labels may be made of. Does not own: matching
- * (shared/policy/kube/selector.ts).
- */
+/** Label selectors written as one text: `zone in (a,b),tier!=db,!spot`. */
 import type { LabelSelector, LabelSelectorRequirement } from "../../policy/facts.ts";
 
 const KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;

@@ -1,9 +1,8 @@
 /**
  * YAML texts from a cluster.
- * Owns: saying in which line one is broken. Does not own: what is expected in it.
  *
- * Imported where there is a text, by `await import`: evaluating the library takes some milliseconds of a fresh isolate's
- * start-up, and most clusters have nothing in YAML.
+ * Imported where there is a text, by `await import`: evaluating the library takes some milliseconds of a fresh isolate's start-up, and most
+ * clusters have nothing in YAML.
  */
 import { load, YAMLException } from "js-yaml";
 import type { Parsed } from "../../config/problem.ts";

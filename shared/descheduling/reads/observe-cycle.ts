@@ -1,9 +1,8 @@
 /**
  * What a descheduling cycle reads: every node and pod, and what else the policy needs.
- * Owns: the order of reads. Does not own: the requests (client.ts), decisions (cycle/).
  *
- * Evacuations come first: one that begins later is found by the look before its request. VMIs come after the pods: a launcher pod
- * whose VMI is missing has lost it.
+ * Evacuations come first: one that begins later is found by the look before its request. VMIs come after the pods: a launcher pod whose VMI
+ * is missing has lost it.
  */
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { PolicyNeeds } from "../cycle/policy.ts";

@@ -1,7 +1,4 @@
-/**
- * Labels and annotations of pods, kept small.
- * Owns: those two schemas. Does not own: the rest of a pod (schemas.ts).
- */
+/** Labels and annotations of pods, kept small. */
 import * as z from "zod/mini";
 import { Texts } from "../../cluster/kinds/fields.ts";
 import type { Labels } from "../plugins/facts.ts";

@@ -1,8 +1,6 @@
 /**
- * What a pod asks for, in all, and the QoS class that follows from it.
- * Owns: the arithmetic. Does not own: parsing (schemas.ts).
- * Upstream: component-helpers `PodRequests`, kubectl's `ComputePodQOS`. In thousandths until the end, as there each
- * container's own request is not rounded.
+ * What a pod asks for, in all, and the QoS class that follows from it. Upstream: component-helpers `PodRequests`, kubectl's
+ * `ComputePodQOS`. In thousandths until the end, as there each container's own request is not rounded.
  */
 import type { QosClass, Resources } from "../plugins/facts.ts";
 import { milliQuantity } from "../../cluster/kinds/fields.ts";

@@ -1,7 +1,4 @@
-/**
- * From parsed nodes and pods to descheduling's facts, small enough for fifty thousand pods in a Worker.
- * Owns: the projections, and that pods share equal parts. Does not own: the schemas (schemas.ts).
- */
+/** From parsed nodes and pods to descheduling's facts, small enough for fifty thousand pods in a Worker. */
 import * as z from "zod/mini";
 import type { DeschedulerNode, DeschedulerPod, PodCondition, PodState } from "../plugins/facts.ts";
 import { AntiAffinity, Asked, Computed, DeschedulerPodObject, Tolerations } from "./schemas.ts";

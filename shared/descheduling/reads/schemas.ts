@@ -1,7 +1,4 @@
-/**
- * Which fields descheduling reads of pods, namespaces, claims and priority classes, and their types.
- * Owns: those schemas. Does not own: nodes and budgets (shared/cluster/kinds/kubernetes.ts), what the fields become (projections.ts).
- */
+/** Which fields descheduling reads of pods, namespaces, claims and priority classes, and their types. */
 import * as z from "zod/mini";
 import { ObjectName, ObjectNamespace } from "../../cluster/paths.ts";
 import { PodAnnotations } from "./pod-metadata.ts";

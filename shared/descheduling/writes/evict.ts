@@ -1,7 +1,4 @@
-/**
- * Asking the eviction API to let a pod go.
- * Owns: the request, and code and message of its answer. Does not own: what the answer means (cycle/eviction-answer.ts).
- */
+/** Asking the eviction API to let a pod go. */
 import * as z from "zod/mini";
 import { object } from "../../cluster/paths.ts";
 import { parseAnswer } from "../../cluster/read.ts";

@@ -1,7 +1,4 @@
-/**
- * The descheduling Lease: reading it, taking it, giving it back.
- * Owns: the requests. Does not own: whether it is held, and for how long (cycle/lease.ts).
- */
+/** The descheduling Lease: reading it, taking it, giving it back. */
 import * as z from "zod/mini";
 import { kind, Meta, part, Text } from "../../cluster/kinds/fields.ts";
 import { collection, object } from "../../cluster/paths.ts";

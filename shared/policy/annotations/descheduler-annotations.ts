@@ -1,9 +1,7 @@
 /**
- * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move.
- * Owns: which pod carries which of them, and yielding to KubeVirt (1.3 and later), which writes them too. Does not own:
- * the words of a refused eviction (messages.ts).
- * Upstream: KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). Its earlier rule removed
- * the second one after a failed migration: the descheduler then evicted more and more VMs while KubeVirt still retried the first.
+ * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move. Upstream:
+ * KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). Its earlier rule removed the second one after
+ * a failed migration: the descheduler then evicted more and more VMs while KubeVirt still retried the first.
  */
 import type { Action, Plan } from "../action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";

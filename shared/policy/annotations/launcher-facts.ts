@@ -1,7 +1,4 @@
-/**
- * Pods whose annotations are changed: as little of each as that takes.
- * Owns: their shapes. Does not own: every other view of a pod (facts.ts).
- */
+/** Pods whose annotations are changed: as little of each as that takes. */
 import type { NamespacedName } from "../facts.ts";
 
 /** A pod whose annotations can be changed on condition of what they were. */

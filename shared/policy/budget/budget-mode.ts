@@ -1,10 +1,9 @@
 /**
  * Whether Lifeboat makes disruption budgets in this cluster.
- * Owns: when KubeVirt's webhook and the guard make them unnecessary. Does not own: which VMI has one, and its size (budget.ts).
  *
- * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own
- * eviction webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers
- * victims without a budget, and would otherwise take VMs first.
+ * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own eviction
+ * webhook fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers victims without a
+ * budget, and would otherwise take VMs first.
  */
 import { isGateOn } from "../guard/guarded.ts";
 import type { Settings } from "../settings.ts";

@@ -1,7 +1,6 @@
 /**
- * Disruption budgets: which VMI has one, and how large it is.
- * Owns: the table, one PodDisruptionBudget for each VMI. Does not own: whether there are any at all (budget-mode.ts).
- * Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets.
+ * Disruption budgets: which VMI has one, and how large it is. Upstream: KubeVirt's disruption budget controller as of 1.5, the last that
+ * created budgets.
  */
 import type { Action, Plan } from "../action.ts";
 import { areBudgetsWanted } from "./budget-mode.ts";

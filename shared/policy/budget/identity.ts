@@ -1,7 +1,4 @@
-/**
- * Which VMI a disruption budget belongs to, and what its name is.
- * Owns: names and owner references. Does not own: which budgets there should be (budget.ts).
- */
+/** Which VMI a disruption budget belongs to, and what its name is. */
 import type { BudgetFacts, OwnerReference, VmiFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { NAME_PREFIX } from "../names.ts";

@@ -1,7 +1,6 @@
 /**
- * Attempts of an evacuation: which migrations have failed, which cannot begin, how long to back off.
- * Owns: counting and back-off. Does not own: what else becomes of the evacuation (evacuation.ts).
- * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
+ * Attempts of an evacuation: which migrations have failed, which cannot begin, how long to back off. Upstream: KubeVirt's migration
+ * controller (pkg/virt-controller/watch/migration/migration.go).
  */
 import {
   type EvacuationFacts,

@@ -1,10 +1,9 @@
 /**
  * The pauses between the attempts of an evacuation: Lifeboat's own, and KubeVirt's.
- * Owns: until when, and what is said meanwhile. Does not own: how long Lifeboat's are (attempt.ts), what ends one early (retry.ts).
  *
- * virt-controller replaces a failed migration of a marked VM at once, and begins the new one later: 20 s after the failure, doubled for each
- * further one. Its status says nothing of that, and no setting changes it.
- * Upstream: `handleMigrationBackoff` (pkg/virt-controller/watch/migration/migration.go).
+ * virt-controller replaces a failed migration of a marked VM at once, and begins the new one later: 20 s after the failure, doubled for
+ * each further one. Its status says nothing of that, and no setting changes it. Upstream: `handleMigrationBackoff`
+ * (pkg/virt-controller/watch/migration/migration.go).
  */
 import { backoffSeconds, whyFailed } from "./attempt.ts";
 import type { EvacuationFacts, MigrationFacts } from "../facts.ts";

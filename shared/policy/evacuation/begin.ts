@@ -1,7 +1,4 @@
-/**
- * Evacuations that begin without a request to Lifeboat: KubeVirt has marked a VM, or its node carries the drain taint.
- * Owns: when one begins so, and clearing a mark that came too late for that. Does not own: those that a request begins (eviction.ts, refuse.ts, pressure.ts).
- */
+/** Evacuations that begin without a request to Lifeboat: KubeVirt has marked a VM, or its node carries the drain taint. */
 import { type Action, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { FOUND_MARKED } from "../names.ts";

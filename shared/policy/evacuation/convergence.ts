@@ -1,10 +1,8 @@
 /**
  * How hard a VM's migrations try to converge: the value of the label that the shipped MigrationPolicy selects.
- * Owns: which value, by cause and by failed attempts. Does not own: what the policy says (infra/kubernetes), writing the label
- * (patches.ts).
  *
- * KubeVirt looks for a policy when it hands a VM over to the target pod, so the label is there before the next migration: KubeVirt
- * itself waits 20 s or longer after a failed one.
+ * KubeVirt looks for a policy when it hands a VM over to the target pod, so the label is there before the next migration: KubeVirt itself
+ * waits 20 s or longer after a failed one.
  */
 import { CAUSE, type Cause, type Urgency } from "../cause.ts";
 import type { VmiFacts } from "../facts.ts";

@@ -1,7 +1,6 @@
 /**
- * Moved too often: a VM that has just moved is left alone by what could choose another one.
- * Owns: how long. Does not own: what that means to descheduling (cycle.ts) and to node pressure (pressure.ts). An eviction names its
- * VM and chooses nothing: no cooldown counts for it.
+ * Moved too often: a VM that has just moved is left alone by what could choose another one. An eviction names its VM and chooses nothing:
+ * no cooldown counts for it.
  */
 import type { VmiFacts } from "../facts.ts";
 import { type Moment, secondsSince } from "../time.ts";

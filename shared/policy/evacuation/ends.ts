@@ -1,7 +1,4 @@
-/**
- * How an evacuation ends, and how an attempt of it fails.
- * Owns: the final status, taking back mark and pending migrations after it, counting attempts. Does not own: noticing (standing.ts).
- */
+/** How an evacuation ends, and how an attempt of it fails. */
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";

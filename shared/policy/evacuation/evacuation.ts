@@ -1,10 +1,8 @@
 /**
  * Evacuation policy: what to do next about every VM that has to leave its node.
- * Owns: the actions for each standing, and when Lifeboat creates a migration. Does not own: recognising standings
- * (standing.ts), ends (ends.ts), what begins without a request (begin.ts).
  *
- * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits
- * allow it. So nothing here counts migrations, and a VM that may migrate is never made to wait for another one.
+ * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits allow it. So nothing
+ * here counts migrations, and a VM that may migrate is never made to wait for another one.
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { begin } from "./begin.ts";

@@ -1,7 +1,4 @@
-/**
- * What would become of an Evacuation that a person creates now.
- * Owns: asking the policy about one that does not exist. Does not own: the policy (standing.ts), words.
- */
+/** What would become of an Evacuation that a person creates now. */
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import { newEvacuation } from "./identity.ts";
 import { type Standing, standingOf } from "./standing.ts";

@@ -1,7 +1,4 @@
-/**
- * Evacuations that have ended stay for a while, as history.
- * Owns: for how long, and which ones stay longer. Does not own: ending (ends.ts).
- */
+/** Evacuations that have ended stay for a while, as history. */
 import { byAge, podUIDOf } from "./identity.ts";
 import type { EvacuationWorld } from "./world.ts";
 import type { EvacuationFacts } from "../facts.ts";

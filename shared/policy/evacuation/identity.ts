@@ -1,6 +1,5 @@
 /**
  * Which pod an `Evacuation` is about, and what its name is.
- * Owns: identity, names, which one of two goes on, what a new one inherits. Does not own: phases (phase.ts, standing.ts).
  *
  * The name is derived from the pod and counts up, so that two functions that begin the same evacuation create one object.
  */

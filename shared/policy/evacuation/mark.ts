@@ -1,7 +1,6 @@
 /**
- * The mark: what `status.evacuationNodeName` means, which VMs leave their node because of it, and what marking one takes.
- * Owns: these rules. Does not own: whether to mark (the policy of each door), what follows from a mark (evacuation.ts).
- * Upstream: the filters of KubeVirt's evacuation controller (`vmisToMigrate`, `filterRunningNonMigratingVMIs`).
+ * The mark: what `status.evacuationNodeName` means, which VMs leave their node because of it, and what marking one takes. Upstream: the
+ * filters of KubeVirt's evacuation controller (`vmisToMigrate`, `filterRunningNonMigratingVMIs`).
  */
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";

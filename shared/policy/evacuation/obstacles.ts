@@ -1,10 +1,8 @@
 /**
  * What keeps a VM where it is, in words: it is on no node, not live-migratable, or on its way from or to another VMI.
- * Owns: these obstacles, and what decentralized migrations (`sendTo`, `receive`) mean for an evacuation. Does not own: why an
- * attempt cannot begin (attempt.ts), the answer to an eviction (eviction.ts).
  *
- * A person begins a decentralized migration, and KubeVirt allows no other one of the VMI beside it: it is waited for, never
- * counted or deleted.
+ * A person begins a decentralized migration, and KubeVirt allows no other one of the VMI beside it: it is waited for, never counted or
+ * deleted.
  */
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";

@@ -1,9 +1,8 @@
 /**
  * Evacuations by the VM's owner: the eviction strategy External.
- * Owns: whose migrations they are, and what is said while Lifeboat waits for them. Does not own: the mark that tells the owner.
  *
- * An owner whose migration fails may try again, or shut the VM down in order: Cluster API's provider drains the guest and deletes
- * the VM then. So its migrations are never counted, deleted or doubled.
+ * An owner whose migration fails may try again, or shut the VM down in order: Cluster API's provider drains the guest and deletes the VM
+ * then. So its migrations are never counted, deleted or doubled.
  */
 import { uncountedFailures, whyFailed } from "./attempt.ts";
 import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";

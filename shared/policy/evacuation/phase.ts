@@ -1,8 +1,4 @@
-/**
- * Phases of an `Evacuation`.
- * Owns: the closed lists, and which phases are ends. Does not own: which facts lead to which (standing.ts), what each means in
- * words (infra/tools/docs).
- */
+/** Phases of an `Evacuation`. */
 import type { EvacuationFacts } from "../facts.ts";
 
 export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked"] as const;

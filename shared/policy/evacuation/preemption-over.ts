@@ -1,7 +1,4 @@
-/**
- * Evacuations for a preemption that the scheduler has given up: a new round has found other victims.
- * Owns: when that is so. Does not own: withdrawing (ends.ts).
- */
+/** Evacuations for a preemption that the scheduler has given up: a new round has found other victims. */
 import { isFinal } from "../facts.ts";
 import { secondsSince } from "../time.ts";
 import { podUIDOf } from "./identity.ts";

@@ -1,9 +1,8 @@
 /**
  * Trying again now, when a person asks for that.
- * Owns: what can be tried again, and when an attempt need not wait. Does not own: creating the Evacuation (shared/pass/evacuate.ts).
  *
- * What is written is one new Evacuation with cause `Operator`, which a person can create with kubectl, too. Where another one of the pod
- * is backing off, the new one ends as its duplicate, and with it ends the back-off.
+ * What is written is one new Evacuation with cause `Operator`, which a person can create with kubectl, too. Where another one of the pod is
+ * backing off, the new one ends as its duplicate, and with it ends the back-off.
  */
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import { activeEvacuation, byAge, isAbout } from "./identity.ts";

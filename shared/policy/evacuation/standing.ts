@@ -1,8 +1,4 @@
-/**
- * Where one `Evacuation` stands.
- * Owns: the closed list of standings, and which facts mean which, in order. Does not own: what is done about them
- * (evacuation.ts).
- */
+/** Where one `Evacuation` stands. */
 import { delayedByKubeVirt, failedBefore, isBackingOff, kubevirtBackoff, restUntil, restingSince } from "./backoff.ts";
 import { blockedBecause, isStalled, succeeded, uncountedFailures, unplacedBecause, whyFailed } from "./attempt.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";

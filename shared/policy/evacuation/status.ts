@@ -1,7 +1,4 @@
-/**
- * What is written into the status of an `Evacuation`.
- * Owns: identity, conditions and times. Does not own: which phase it is in (standing.ts), the write (shared/cluster).
- */
+/** What is written into the status of an `Evacuation`. */
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";

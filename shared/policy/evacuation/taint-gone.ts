@@ -1,7 +1,4 @@
-/**
- * Evacuations for a taint that the node does not carry any more.
- * Owns: which evacuations a taint drives, and when it has stopped. Does not own: withdrawing (ends.ts).
- */
+/** Evacuations for a taint that the node does not carry any more. */
 import { byAge, podUIDOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import type { LivePair } from "./world.ts";

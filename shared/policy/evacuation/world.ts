@@ -1,7 +1,4 @@
-/**
- * The facts on which evacuations are decided, and writing what was decided.
- * Owns: their shape, and the pieces that every decision ends with. Does not own: decisions (standing.ts, ends.ts).
- */
+/** The facts on which evacuations are decided, and writing what was decided. */
 import { isPreemptionOverdue } from "./preemption-over.ts";
 import type { Action } from "../action.ts";
 import type { MigrationQueue } from "./attempt.ts";

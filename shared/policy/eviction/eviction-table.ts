@@ -1,9 +1,7 @@
 /**
- * Eviction strategies, and the eviction tables: what the first and the later requests to evict a launcher pod get under each.
- * Owns: the four strategies, which one is in force for a VMI, the cells. Does not own: the facts that select a cell, nor what
- * the words become (eviction.ts).
- * Upstream: KubeVirt docs/handling-eviction-requests.md and descheduler-support; a missing cell does not compile. KubeVirt
- * `VMIEvictionStrategy` (pkg/util/migrations): the VMI's own value wins over the KubeVirt CR's.
+ * Eviction strategies, and the eviction tables: what the first and the later requests to evict a launcher pod get under each. Upstream:
+ * KubeVirt docs/handling-eviction-requests.md and descheduler-support; a missing cell does not compile. KubeVirt `VMIEvictionStrategy`
+ * (pkg/util/migrations): the VMI's own value wins over the KubeVirt CR's.
  */
 import type { VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";

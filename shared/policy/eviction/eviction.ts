@@ -1,7 +1,4 @@
-/**
- * Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine.
- * Owns: the decision from facts. Does not own: HTTP, the API server, the clock, nor the cells (eviction-table.ts).
- */
+/** Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine. */
 import { type Action, tell } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";

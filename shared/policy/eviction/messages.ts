@@ -1,9 +1,4 @@
-/**
- * What callers are told: the exact sentences of denials and warnings.
- * Owns: the texts. They are a contract: the descheduler looks for `Eviction triggered evacuation` in a 429, and
- * administrators read them in `kubectl drain`. Does not own: when each is said (eviction.ts), what is said
- * when facts are missing (blind.ts).
- */
+/** What callers are told: the exact sentences of denials and warnings. */
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 

@@ -1,9 +1,8 @@
 /**
  * What goes with the answer to an eviction, refused or not: what Lifeboat knows and the refusal does not say.
- * Owns: the sentences. Does not own: the refusal itself (messages.ts), which facts lead to it (eviction.ts).
  *
- * KubeVirt's webhook refuses the same request, and the API server passes on one refusal only, usually KubeVirt's; but it passes on
- * the warnings of all webhooks. kubectl prints each text once, so that no text here counts seconds.
+ * KubeVirt's webhook refuses the same request, and the API server passes on one refusal only, usually KubeVirt's; but it passes on the
+ * warnings of all webhooks. kubectl prints each text once, so that no text here counts seconds.
  */
 import { activeEvacuation, isAbout, byAge, restingEvacuation } from "../evacuation/identity.ts";
 import type { EvacuationFacts } from "../facts.ts";

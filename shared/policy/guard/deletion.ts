@@ -1,10 +1,9 @@
 /**
  * Deletion policy: which deletions of a VM's pods are refused for now, until when, and why not the others.
- * Owns: the decision from facts. Does not own: when to ask again (refuse.ts), recognising (disruption-cause.ts).
  *
  * The scheduler, the taint manager and whatever ends a node delete without asking. Refused at admission, before the pod has a
- * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and
- * the last one ends as one of the releases here.
+ * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and the last one
+ * ends as one of the releases here.
  */
 import { type Action, tell } from "../action.ts";
 import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";

@@ -1,7 +1,4 @@
-/**
- * Begins the evacuation of a VM whose pod a scheduler or a taint manager is ending.
- * Owns: the Evacuation, its deadline and the mark. Does not own: whether to begin one (refuse.ts, disruption.ts).
- */
+/** Begins the evacuation of a VM whose pod a scheduler or a taint manager is ending. */
 import type { Action } from "../action.ts";
 import type { Disruption } from "./disruption-cause.ts";
 import { urgencyOf } from "../evacuation/convergence.ts";

@@ -1,8 +1,6 @@
 /**
- * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is refused.
- * Owns: condition and Evacuations → cause and deadline. Does not own: who is guarded (guarded.ts), until when a node's end is
- * waited for (node-termination.ts), what is done about it (deletion.ts, disruption.ts).
- * Upstream: pod condition `DisruptionTarget`, k8s.io/api/core/v1.
+ * Recognises a disruption that does not ask: what is about to end this pod, and until when its deletion is refused. Upstream: pod condition
+ * `DisruptionTarget`, k8s.io/api/core/v1.
  */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";

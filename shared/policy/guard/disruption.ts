@@ -1,7 +1,4 @@
-/**
- * Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed.
- * Owns: marking what the guard did not see, and finishing what the taint manager gave up on. Does not own: the guard.
- */
+/** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
 import { type Action, type Plan, tell } from "../action.ts";
 import { isToMove } from "../eviction/eviction-table.ts";
 import { beginDisruption } from "./disruption-begin.ts";

@@ -1,7 +1,4 @@
-/**
- * Who is guarded: by which causes, while which gate is on, against whose deletions.
- * Owns: these conditions. Does not own: recognising a disruption (disruption-cause.ts), what is done about it (deletion.ts).
- */
+/** Who is guarded: by which causes, while which gate is on, against whose deletions. */
 import type { Cause } from "../cause.ts";
 import type { FeatureGate, Settings } from "../settings.ts";
 

@@ -1,8 +1,7 @@
 /**
- * The end of a node: until when the deletions of its pods are refused.
- * Owns: the deadline, and when waiting costs the guest more than it may gain. Does not own: who ends nodes (guarded.ts).
- * Upstream: Karpenter's node termination. It evicts; once less is left than a pod's own grace period it deletes, past every
- * budget, with the grace period that is left, of at least 1 s, and comes back when it is refused.
+ * The end of a node: until when the deletions of its pods are refused. Upstream: Karpenter's node termination. It evicts; once less is left
+ * than a pod's own grace period it deletes, past every budget, with the grace period that is left, of at least 1 s, and comes back when it
+ * is refused.
  */
 import type { NodeFacts, VmiFacts } from "../facts.ts";
 import type { Moment } from "../time.ts";

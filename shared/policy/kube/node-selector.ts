@@ -1,7 +1,4 @@
-/**
- * Which nodes a pod asks for, as Kubernetes matches them (component-helpers `nodeaffinity`).
- * Owns: node selector terms, `nodeSelector`, weights of preferences. Does not own: whether the node has room (room.ts).
- */
+/** Which nodes a pod asks for, as Kubernetes matches them (component-helpers `nodeaffinity`). */
 import { ownValue } from "./own-value.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./placement.ts";
 import { meets } from "./selector.ts";

@@ -1,7 +1,4 @@
-/**
- * Names of the objects that Lifeboat creates: every function derives the same one.
- * Owns: their form. Does not own: which objects there are.
- */
+/** Names of the objects that Lifeboat creates: every function derives the same one. */
 
 const LONGEST_NAME = 63;
 

@@ -1,7 +1,4 @@
-/**
- * What a pod asks of the node that it runs on, and of the pods near it: the narrow views that fitting it needs.
- * Owns: their shapes. Does not own: matching them (node-selector.ts, selector.ts, preflight/constraints.ts).
- */
+/** What a pod asks of the node that it runs on, and of the pods near it: the narrow views that fitting it needs. */
 import type { LabelSelector } from "../facts.ts";
 
 /** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */

@@ -1,7 +1,6 @@
 /**
- * Whose pod it is: a launcher or hotplug pod of a VMI, the target of its migration, or none whose end ends a guest.
- * Owns: recognising them. Does not own: what happens to them (eviction.ts, deletion.ts).
- * Upstream: `isVirtLauncher`, `isHotplugPod`, `isCompleted` of KubeVirt's pod eviction admitter.
+ * Whose pod it is: a launcher or hotplug pod of a VMI, the target of its migration, or none whose end ends a guest. Upstream:
+ * `isVirtLauncher`, `isHotplugPod`, `isCompleted` of KubeVirt's pod eviction admitter.
  */
 import { isCompleted, type OwnerReference, type PodFacts, type VmiFacts } from "../facts.ts";
 import {

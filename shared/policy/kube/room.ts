@@ -1,7 +1,4 @@
-/**
- * Room on a node: what its pods leave of each resource, counted as the scheduler counts.
- * Owns: that arithmetic. Does not own: what a pod requests in all (shared/descheduling/reads/pod-resources.ts).
- */
+/** Room on a node: what its pods leave of each resource, counted as the scheduler counts. */
 import { isCompleted } from "../facts.ts";
 import type { Resources } from "./placement.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Label selectors as Kubernetes matches them (apimachinery `LabelSelectorAsSelector`).
- * Owns: matching. Does not own: parsing.
- */
+/** Label selectors as Kubernetes matches them (apimachinery `LabelSelectorAsSelector`). */
 import type { LabelSelector, LabelSelectorRequirement } from "../facts.ts";
 import { ownValue } from "./own-value.ts";
 

@@ -1,7 +1,6 @@
 /**
- * Taints: which ones a pod tolerates, which ones drive it off its node, and which ones say that the node is gone.
- * Owns: these rules. Does not own: what follows from them, nor where a VM may move to (pressure.ts, and the scheduler).
- * Upstream: core/v1 `ToleratesTaint`; kube-controller-manager's taint eviction controller; KubeVirt's evacuation controller.
+ * Taints: which ones a pod tolerates, which ones drive it off its node, and which ones say that the node is gone. Upstream: core/v1
+ * `ToleratesTaint`; kube-controller-manager's taint eviction controller; KubeVirt's evacuation controller.
  */
 import type { NodeFacts, PodFacts, Taint, Toleration } from "../facts.ts";
 import type { Settings } from "../settings.ts";

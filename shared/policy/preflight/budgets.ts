@@ -1,8 +1,4 @@
-/**
- * What the API server's own budgets say to an eviction that no webhook refuses.
- * Owns: that rule. Does not own: Lifeboat's budgets (../budget), the webhooks' answer (../eviction).
- * Upstream: pkg/registry/core/pod/storage/eviction.go.
- */
+/** What the API server's own budgets say to an eviction that no webhook refuses. Upstream: pkg/registry/core/pod/storage/eviction.go. */
 import { isVmi } from "../budget/identity.ts";
 import { type BudgetFacts, isCompleted, type PodFacts } from "../facts.ts";
 import { matches } from "../kube/selector.ts";

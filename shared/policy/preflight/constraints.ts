@@ -1,8 +1,4 @@
-/**
- * Whether a pod may run on a node: one row for each of kube-scheduler's filters that can be judged from pods and nodes.
- * Owns: the rows. Does not own: node affinity, taints and selectors themselves (../kube), pods near it (near.ts, spread.ts), where a VM
- * is put (placing.ts).
- */
+/** Whether a pod may run on a node: one row for each of kube-scheduler's filters that can be judged from pods and nodes. */
 import { isWanted, matchesTerm } from "../kube/node-selector.ts";
 import type { Room } from "../kube/room.ts";
 import { untolerated } from "../kube/taints.ts";

@@ -1,10 +1,9 @@
 /**
  * Whether a guest that runs on one node certainly finds its CPU on another one.
- * Owns: that nodes with the same labels do. Does not own: labels that a launcher pod selects itself (constraints.ts).
  *
- * KubeVirt has the target pod of a migration select the source node's CPU vendor, and for a `host-model` VM its CPU model and
- * required features. What an individual VM needs of these is not judged.
- * Upstream: `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of KubeVirt's migration controller.
+ * KubeVirt has the target pod of a migration select the source node's CPU vendor, and for a `host-model` VM its CPU model and required
+ * features. What an individual VM needs of these is not judged. Upstream: `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of
+ * KubeVirt's migration controller.
  */
 import type { PreflightNode } from "./facts.ts";
 

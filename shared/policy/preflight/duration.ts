@@ -1,7 +1,4 @@
-/**
- * About how long a drain takes: waves as KubeVirt's limits allow, and how long one VM takes.
- * Owns: the estimate, always a range. Does not own: KubeVirt's queue.
- */
+/** About how long a drain takes: waves as KubeVirt's limits allow, and how long one VM takes. */
 import type { VmiFacts } from "../facts.ts";
 import type { PreflightFacts } from "./facts.ts";
 import type { DrainTime } from "./result.ts";

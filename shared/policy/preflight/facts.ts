@@ -1,7 +1,4 @@
-/**
- * What a preflight decides on: a node that is to be drained, what runs there, and the room elsewhere.
- * Owns: the shape. Does not own: reading it (shared/pass/observe-preflight.ts, infra/cli), the result (result.ts).
- */
+/** What a preflight decides on: a node that is to be drained, what runs there, and the room elsewhere. */
 import type {
   BudgetFacts,
   EvacuationFacts,

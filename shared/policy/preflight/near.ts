@@ -1,7 +1,6 @@
 /**
- * Affinity and anti-affinity between pods: which topology domains one pod may be in, beside those that are there.
- * Owns: the required terms of both sides. Does not own: preferred ones, which keep no pod from a node.
- * Upstream: plugin InterPodAffinity of kube-scheduler.
+ * Affinity and anti-affinity between pods: which topology domains one pod may be in, beside those that are there. Upstream: plugin
+ * InterPodAffinity of kube-scheduler.
  */
 import { ownValue } from "../kube/own-value.ts";
 import type { Labels, PodTerm } from "../kube/placement.ts";

@@ -1,7 +1,4 @@
-/**
- * The taints that keep a pod from a node.
- * Owns: that a node's state counts as the taint that it becomes. Does not own: tolerating them (../kube/taints.ts).
- */
+/** The taints that keep a pod from a node. */
 import type { NodeFacts, Taint } from "../facts.ts";
 
 /** What the node lifecycle controller makes of a node's state, some moments later. */

@@ -1,9 +1,8 @@
 /**
  * Room for the VMs of a node on the others: all of them together, the largest first.
- * Owns: their order, and which node is taken for each. Does not own: what keeps a pod from a node (constraints.ts).
  *
- * The scheduler decides in the end, one target pod at a time, in an order that no one knows beforehand. It prefers the node with
- * most room, and so does this.
+ * The scheduler decides in the end, one target pod at a time, in an order that no one knows beforehand. It prefers the node with most room,
+ * and so does this.
  */
 import { type Room, roomOn, roomWith } from "../kube/room.ts";
 import { isCompleted } from "../facts.ts";

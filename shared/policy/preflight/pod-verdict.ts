@@ -1,7 +1,6 @@
 /**
- * What a drain of its node does to one pod, why, and who can change that.
- * Owns: the outcomes. Does not own: what an eviction gets (../eviction by subject.ts, budgets.ts), room (placing.ts).
- * Upstream: the pod filters of kubectl drain (pkg/drain/filters.go).
+ * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
+ * (pkg/drain/filters.go).
  */
 import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
 import { isCompleted, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";

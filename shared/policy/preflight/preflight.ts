@@ -1,7 +1,4 @@
-/**
- * Will this drain succeed? What happens to every pod of a node, and one verdict for all of them.
- * Owns: the verdict of the node. Does not own: that of a pod (pod-verdict.ts), room (placing.ts), time (duration.ts).
- */
+/** Will this drain succeed? What happens to every pod of a node, and one verdict for all of them. */
 import { keyOf, type VmiFacts } from "../facts.ts";
 import { isLauncher } from "../kube/pod-kind.ts";
 import { durationOf } from "./duration.ts";

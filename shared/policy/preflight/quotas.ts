@@ -1,7 +1,6 @@
 /**
- * Whether a ResourceQuota refuses the pods that a migration adds to its namespace: the source pod counts until it has ended.
- * Owns: that rule. Does not own: a migration that was refused already (pod-verdict.ts).
- * Upstream: `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
+ * Whether a ResourceQuota refuses the pods that a migration adds to its namespace: the source pod counts until it has ended. Upstream:
+ * `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
  */
 import { isFinal, keyOf } from "../facts.ts";
 import { launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";

@@ -1,7 +1,4 @@
-/**
- * Who can change what is in the way of a drain, and how.
- * Owns: these words. Does not own: when they apply (pod-verdict.ts).
- */
+/** Who can change what is in the way of a drain, and how. */
 import { ownValue } from "../kube/own-value.ts";
 
 export const REMEDY = {

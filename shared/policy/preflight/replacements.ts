@@ -1,7 +1,6 @@
 /**
- * Pods that their budget lets go one after the other, each when the replacement of one before it is ready: which of them never go,
- * because no other node has room for such a replacement.
- * Owns: playing that through. Does not own: what a budget says now (budgets.ts), what keeps a pod from a node (constraints.ts).
+ * Pods that their budget lets go one after the other, each when the replacement of one before it is ready: which of them never go, because
+ * no other node has room for such a replacement.
  */
 import { keyOf } from "../facts.ts";
 import { guardOf } from "./budgets.ts";

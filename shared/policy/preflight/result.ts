@@ -1,7 +1,4 @@
-/**
- * What a preflight says: one answer for the node, one for each pod on it.
- * Owns: the shape; it is the JSON of `lifeboat explain node` too (REFERENCE.md). Does not own: how it comes about (preflight.ts).
- */
+/** What a preflight says: one answer for the node, one for each pod on it. */
 
 /** The first that applies, from the top. */
 export const NODE_VERDICTS = ["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"] as const;

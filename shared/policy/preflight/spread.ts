@@ -1,8 +1,4 @@
-/**
- * Topology spread: in which domains one more pod would be too many.
- * Owns: the constraints that forbid (`DoNotSchedule`). Does not own: those that only prefer.
- * Upstream: plugin PodTopologySpread of kube-scheduler.
- */
+/** Topology spread: in which domains one more pod would be too many. Upstream: plugin PodTopologySpread of kube-scheduler. */
 import { isWanted } from "../kube/node-selector.ts";
 import { ownValue } from "../kube/own-value.ts";
 import type { SpreadConstraint } from "../kube/placement.ts";

@@ -1,7 +1,4 @@
-/**
- * What the eviction of one pod would be about, from what was read for the whole node.
- * Owns: finding VMI, launcher pod, Evacuations and migrations of a pod; asking the eviction policy. Does not own: that policy.
- */
+/** What the eviction of one pod would be about, from what was read for the whole node. */
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../eviction/eviction.ts";
 import type { PodFacts, VmiFacts } from "../facts.ts";
 import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";

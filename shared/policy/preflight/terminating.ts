@@ -1,7 +1,4 @@
-/**
- * Pods that are deleted and do not go: a drain waits for each of them without end.
- * Owns: telling them from those that are about to go. Does not own: the outcome of other pods (pod-verdict.ts).
- */
+/** Pods that are deleted and do not go: a drain waits for each of them without end. */
 import { durationText } from "../duration-text.ts";
 import type { PreflightFacts, PreflightPod } from "./facts.ts";
 

@@ -1,7 +1,4 @@
-/**
- * What a verdict on a node does not rest on: what could not be read, and what is not judged.
- * Owns: these lines. Does not own: what follows from them (preflight.ts).
- */
+/** What a verdict on a node does not rest on: what could not be read, and what is not judged. */
 import { keyOf } from "../facts.ts";
 import type { PreflightFacts, PreflightPod } from "./facts.ts";
 import { quotaFinding } from "./quotas.ts";

@@ -1,9 +1,8 @@
 /**
  * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
- * Owns: `shouldEvacuate`, and the choice of the cheapest. Does not own: noticing pressure (shared/pass/observe-nodes.ts).
  *
- * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is
- * already being shut down moves too, but that is a race.
+ * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is already being
+ * shut down moves too, but that is a race.
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";

@@ -1,7 +1,4 @@
-/**
- * What is in the way of emptying a node, in groups: the same reason once, with everything it holds up.
- * Owns: what counts as in the way, and the order. Does not own: reasons and remedies (../preflight), words on pages.
- */
+/** What is in the way of emptying a node, in groups: the same reason once, with everything it holds up. */
 import { REMEDY } from "../preflight/remedies.ts";
 import type { PodVerdict } from "../preflight/result.ts";
 import { isBlocked, type Subject } from "./subjects.ts";

@@ -1,7 +1,4 @@
-/**
- * How far the emptying of a node is: what has gone, what is left, and what is in the way.
- * Owns: counting and sorting. Does not own: what blocks, in groups (blockers.ts), how long it takes (time-left.ts), words on pages.
- */
+/** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
 import type { Cause } from "../cause.ts";
 import { isActive } from "../evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type NodeFacts } from "../facts.ts";

@@ -1,6 +1,5 @@
 /**
  * How far each VM and pod of a drain is, in words and as a part of the whole way.
- * Owns: the stages. Pure. Does not own: how they look (infra/cli/drain, functions/page).
  *
  * KubeVirt's objects do not tell how much of a guest has been copied: the stages are the phases of its migration.
  */

@@ -1,7 +1,4 @@
-/**
- * What has to leave a node, each with all that is known of it.
- * Owns: joining pods, VMs, migrations and Evacuations. Does not own: what each pod's eviction gets (../preflight).
- */
+/** What has to leave a node, each with all that is known of it. */
 import { isActive } from "../evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import type { PreflightFacts, PreflightPod } from "../preflight/facts.ts";

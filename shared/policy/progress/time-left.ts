@@ -1,7 +1,4 @@
-/**
- * How long a drain still takes.
- * Owns: the estimate, in words. Pure. Does not own: that of the whole drain (../preflight/duration.ts).
- */
+/** How long a drain still takes. */
 import type { DrainTime } from "../preflight/result.ts";
 import { durationText } from "../duration-text.ts";
 

@@ -1,12 +1,10 @@
 /**
  * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it lets go.
- * Owns: these rules, on a node under pressure and where the guard lets a deletion go. Does not own: who moves (pressure/, guard/),
- * the Plugin that makes virt-handler refuse (infra/kubernetes/optional/shield/shield.yaml).
  *
- * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never
- * forgets the signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of
- * a migration too. The API does not show when SIGTERM came, only the Events of the refusals. So the label says when to look for
- * these. A VM whose shutdown was refused for as long as it may be is let go for good: `over` stays until it has left the danger.
+ * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never forgets the
+ * signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of a migration too. The
+ * API does not show when SIGTERM came, only the Events of the refusals. So the label says when to look for these. A VM whose shutdown was
+ * refused for as long as it may be is let go for good: `over` stays until it has left the danger.
  */
 import type { Action, Plan } from "../action.ts";
 import { canMigrate } from "../evacuation/mark.ts";

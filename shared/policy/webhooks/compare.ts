@@ -1,9 +1,8 @@
 /**
  * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
- * Owns: which differences are problems and which are remarks. Does not own: reading the objects, who is told (configuration-status.ts).
  *
- * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped,
- * which an administrator may want. An expression cannot be evaluated here: one that is not the shipped one is a remark.
+ * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped, which an
+ * administrator may want. An expression cannot be evaluated here: one that is not the shipped one is a remark.
  */
 import { GUARD_CAUSES, isGateOn } from "../guard/guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../names.ts";

@@ -1,8 +1,4 @@
-/**
- * The ValidatingWebhookConfigurations that make an API server ask Lifeboat, as they are found there.
- * Owns: their shapes, and that of what is expected of them. Does not own: reading them (shared/cluster/kinds/webhooks.ts),
- * comparing (compare.ts).
- */
+/** The ValidatingWebhookConfigurations that make an API server ask Lifeboat, as they are found there. */
 import type { Settings } from "../settings.ts";
 
 export interface InstalledWebhook {

@@ -1,7 +1,4 @@
-/**
- * Whether a webhook's URL leads to Lifeboat's door of a cluster.
- * Owns: taking it apart, and what is wrong with it. The URL holds a token: no message repeats any part of it.
- */
+/** Whether a webhook's URL leads to Lifeboat's door of a cluster. The URL holds a token: no message repeats any part of it. */
 import type { Findings, WebhookExpectation } from "./facts.ts";
 
 /** What is before `/clusters`, the cluster, the door, the token. */

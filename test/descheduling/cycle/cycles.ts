@@ -1,7 +1,4 @@
-/**
- * One descheduling cycle over a fake cluster, with what it did on the way.
- * Owns: driving it. Does not own: the cluster (test/fake-cluster), expectations.
- */
+/** One descheduling cycle over a fake cluster, with what it did on the way. */
 import type { CycleReport } from "../../../shared/descheduling/cycle/cycle.ts";
 import type { LeaseFacts } from "../../../shared/descheduling/cycle/lease.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";

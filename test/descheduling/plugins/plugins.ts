@@ -1,7 +1,4 @@
-/**
- * All real plugins, with arguments under which most pods of a small cluster are to go.
- * Owns: those. Does not own: what the plugins do (shared/policy/descheduling).
- */
+/** All real plugins, with arguments under which most pods of a small cluster are to go. */
 import type { EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";

@@ -1,7 +1,4 @@
-/**
- * Policy files, made from their parts.
- * Owns: a head, plugins with the fewest arguments, documents with every key there is. Does not own: expectations.
- */
+/** Policy files, made from their parts. */
 import { dump } from "js-yaml";
 import type * as z from "zod/mini";
 import { EvictorArguments } from "../../../shared/descheduling/policy-file/evictor-arguments.ts";

@@ -1,7 +1,4 @@
-/**
- * Pods as an API server sends them: the least that one has, plus a tweak.
- * Owns: their parts. Does not own: what becomes of them.
- */
+/** Pods as an API server sends them: the least that one has, plus a tweak. */
 
 const METADATA = {
   namespace: "apps",

@@ -1,7 +1,4 @@
-/**
- * Another product that moves pods of its own when they are evicted: it refuses the eviction with the words that KEP-1397 foresees.
- * Owns: its webhook, whose eviction it was asked for. Does not own: what becomes of the pods (the tests).
- */
+/** Another product that moves pods of its own when they are evicted: it refuses the eviction with the words that KEP-1397 foresees. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";

@@ -1,7 +1,4 @@
-/**
- * Nodes of every kind that are drained to the end: what a person, the API server and KubeVirt do beside Lifeboat's doors.
- * Owns: those three, as simply as they can be told. Does not own: what is expected of it.
- */
+/** Nodes of every kind that are drained to the end: what a person, the API server and KubeVirt do beside Lifeboat's doors. */
 import * as fc from "fast-check";
 import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { isLauncher, vmiNameOf } from "../../../shared/policy/kube/pod-kind.ts";

@@ -1,7 +1,4 @@
-/**
- * Clusters of every kind with one pod that is evicted, and doors that note what is written.
- * Owns: those. Does not own: what is asked of the doors.
- */
+/** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { budgetName } from "../../../shared/policy/budget/identity.ts";

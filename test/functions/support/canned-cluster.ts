@@ -1,8 +1,4 @@
-/**
- * The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace.
- * Owns: one VMI `apps/web` (LiveMigrate, migratable, on node01) and its launcher pod. Does not own: real API server
- * behaviour: tests of that use the sandbox.
- */
+/** The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace. */
 import * as z from "zod/mini";
 import { type Behaviour, json, type StubRequest, type StubServer, startStubServer, status } from "./stub-server.ts";
 

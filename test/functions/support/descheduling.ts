@@ -1,7 +1,4 @@
-/**
- * A cluster to deschedule in: two nodes that are Ready, the first of which repels its pods, the shipped permissions, both gates on.
- * Owns: bringing that about, pods and the policy in it. Does not own: the cluster (test-cluster.ts), expectations.
- */
+/** A cluster to deschedule in: two nodes that are Ready, the first of which repels its pods, the shipped permissions, both gates on. */
 import { dump } from "js-yaml";
 import { createBareNode } from "./bare-node.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";

@@ -1,8 +1,4 @@
-/**
- * The doors as a platform opens them: the real fetch, a clock of our own, and everything after an answer awaited.
- * Owns: that platform. Does not own: clusters (canned-cluster.ts, test-cluster.ts), doors over a
- * fake cluster (fake-doors.ts).
- */
+/** The doors as a platform opens them: the real fetch, a clock of our own, and everything after an answer awaited. */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";

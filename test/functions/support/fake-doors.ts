@@ -1,7 +1,4 @@
-/**
- * The doors of one isolate over a fake cluster: what they do with facts, without HTTP to an API server.
- * Owns: the target they are opened for. Does not own: routes, tokens (doors.ts).
- */
+/** The doors of one isolate over a fake cluster: what they do with facts, without HTTP to an API server. */
 import { type Context, Hono } from "hono";
 import { reviewDeletionRequest } from "../../../functions/deletions.ts";
 import type { Env } from "../../../functions/env.ts";

@@ -1,6 +1,5 @@
 /**
  * A platform whose deadlines pass at once for a request that never gets its answer, when every other one has got its own; and never else.
- * Owns: that. Does not own: which requests get none.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../../functions/env.ts";

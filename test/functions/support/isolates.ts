@@ -1,7 +1,4 @@
-/**
- * Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed anywhere.
- * Owns: what each does, what is never so meanwhile. Does not own: what must be true in the end (concurrency.test.ts).
- */
+/** Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed anywhere. */
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { reconciling } from "../../../functions/reconciling.ts";

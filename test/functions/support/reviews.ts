@@ -1,7 +1,4 @@
-/**
- * AdmissionReviews of evictions: a minimal valid one, plus a tweak.
- * Owns: their JSON, and reading the answers. Does not own: sending them.
- */
+/** AdmissionReviews of evictions: a minimal valid one, plus a tweak. */
 import { POD } from "./canned-cluster.ts";
 import { type Answer, asWebhook, type Doors } from "./doors.ts";
 

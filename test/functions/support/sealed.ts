@@ -1,7 +1,4 @@
-/**
- * Entries of the registry as `npm run cluster` writes them.
- * Owns: a key for tests. Does not own: the format (shared/config/sealed-entry.ts).
- */
+/** Entries of the registry as `npm run cluster` writes them. */
 import { seal } from "../../../shared/config/sealed-entry.ts";
 
 const key = new Uint8Array(32).fill(7);

@@ -1,7 +1,4 @@
-/**
- * A small HTTP server on loopback that answers as told, well or badly, and notes what it was asked.
- * Owns: ways of misbehaving. Does not own: what a Kubernetes API server would say (canned-cluster.ts).
- */
+/** A small HTTP server on loopback that answers as told, well or badly, and notes what it was asked. */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 

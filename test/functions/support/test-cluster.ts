@@ -1,7 +1,6 @@
 /**
- * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: no KubeVirt
- * acts on them, so that a test sees what the doors do and nothing else.
- * Owns: starting it, objects in it. Does not own: the doors (doors.ts).
+ * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: no KubeVirt acts on them, so
+ * that a test sees what the doors do and nothing else.
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";

@@ -1,7 +1,4 @@
-/**
- * An API server that Lifeboat must not trust, as `fetch` meets it.
- * Owns: who asked for what, and what must hold for every request of ours. Does not own: the answers.
- */
+/** An API server that Lifeboat must not trust, as `fetch` meets it. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../generators/clusters.ts";

@@ -1,7 +1,4 @@
-/**
- * A hostile cluster over HTTP on loopback, for the Worker in workerd: another one as often as one likes.
- * Owns: the way from HTTP to it, and keeping it quick. Does not own: its answers.
- */
+/** A hostile cluster over HTTP on loopback, for the Worker in workerd: another one as often as one likes. */
 import { setTimeout } from "node:timers/promises";
 import { startStubServer, type StubServer } from "../../functions/support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";

@@ -1,7 +1,4 @@
-/**
- * Ways in which what answers is not the API server one would like.
- * Owns: bad answers, slow ones, none. Does not own: good ones (test/generators/store.ts).
- */
+/** Ways in which what answers is not the API server one would like. */
 import * as fc from "fast-check";
 import { bending, type Json, mutatedText } from "../../generators/json.ts";
 import { usually } from "../../generators/often.ts";

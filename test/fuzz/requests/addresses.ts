@@ -1,7 +1,4 @@
-/**
- * Where requests go: the doors, and near misses.
- * Owns: paths and queries. Does not own: what is sent there.
- */
+/** Where requests go: the doors, and near misses. */
 import * as fc from "fast-check";
 import { oddString } from "../../generators/json.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Who asks: the right bearer, a wrong one, another caller's, several; and the signatures of deliveries.
- * Owns: these headers. Does not own: what follows from them (contract).
- */
+/** Who asks: the right bearer, a wrong one, another caller's, several; and the signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { oddString } from "../../generators/json.ts";

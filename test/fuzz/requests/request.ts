@@ -1,7 +1,4 @@
-/**
- * A request as it is about to be sent: as raw as the platform lets it be.
- * Owns: its shape, making it the platform's, and showing it to a reader. Does not own: what is in it.
- */
+/** A request as it is about to be sent: as raw as the platform lets it be. */
 import { type Json, parsedJson } from "../../generators/json.ts";
 
 export type Header = readonly [name: string, value: string];

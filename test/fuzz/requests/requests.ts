@@ -1,7 +1,4 @@
-/**
- * Requests to every door: such as real parties send, mutated in every part.
- * Owns: putting path, headers and body together. Does not own: the mutations.
- */
+/** Requests to every door: such as real parties send, mutated in every part. */
 import * as fc from "fast-check";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
 import { evictionReview } from "../../functions/support/reviews.ts";

@@ -1,7 +1,4 @@
-/**
- * A visitor with a real browser.
- * Owns: contexts, signing in by cookie, looking for what a screen reader would miss. Does not own: the stage, expectations.
- */
+/** A visitor with a real browser. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";

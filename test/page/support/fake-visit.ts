@@ -1,7 +1,4 @@
-/**
- * A visit of a page over a fake cluster: read and rendered, without HTTP.
- * Owns: the visitor. Does not own: what is in the cluster (fake-cluster.ts, fixtures.ts).
- */
+/** A visit of a page over a fake cluster: read and rendered, without HTTP. */
 import type { Html, LivePage, Seen, Visit, Visitor } from "../../../functions/page/visit.ts";
 import type { Before } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";

@@ -1,7 +1,4 @@
-/**
- * A sandbox cluster, the bundled Worker in workerd, and a visitor who has signed in.
- * Owns: starting these for a test. Does not own: the browser (browser/), expectations.
- */
+/** A sandbox cluster, the bundled Worker in workerd, and a visitor who has signed in. */
 import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
 import { createNode } from "../../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";

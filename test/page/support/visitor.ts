@@ -1,7 +1,4 @@
-/**
- * A visitor without a browser: sends forms as a browser does, keeps the cookie.
- * Owns: requests and cookie. Does not own: clusters, expectations.
- */
+/** A visitor without a browser: sends forms as a browser does, keeps the cookie. */
 import { createApp } from "../../../functions/app.ts";
 import type { Env } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";

@@ -1,7 +1,4 @@
-/**
- * Requests to evict the VMI's launcher pod, minimal plus one tweak, and what is decided on them.
- * Owns: assembling those facts. Does not own: VM and pod (fixtures.ts).
- */
+/** Requests to evict the VMI's launcher pod, minimal plus one tweak, and what is decided on them. */
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
 import { NOW, pod, settings, vmi } from "../fixtures.ts";
 

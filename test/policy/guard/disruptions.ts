@@ -1,7 +1,4 @@
-/**
- * Disruptions that do not ask, minimal plus one tweak: a deletion by the scheduler, pods with the condition, nodes.
- * Owns: assembling those facts. Does not own: VM and pod themselves (fixtures.ts).
- */
+/** Disruptions that do not ask, minimal plus one tweak: a deletion by the scheduler, pods with the condition, nodes. */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
 import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";

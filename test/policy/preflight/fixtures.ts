@@ -1,7 +1,4 @@
-/**
- * A node that is to be drained, minimal plus one tweak: `facts({ pods: [launcher("web")] })`.
- * Owns: launcher pods with their VMIs on node01, and nodes with room. Does not own: VMIs' own facts (../fixtures.ts).
- */
+/** A node that is to be drained, minimal plus one tweak: `facts({ pods: [launcher("web")] })`. */
 import type { BudgetFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type {
   NeighbourPod,

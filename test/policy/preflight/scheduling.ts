@@ -1,7 +1,6 @@
 /**
- * Whether a pod fits nodes, asked twice: of the preflight, by way of the client's schemas, and of the sandbox's scheduler, which shares
- * no code with it.
- * Owns: asking, and minimal objects. Does not own: cases.
+ * Whether a pod fits nodes, asked twice: of the preflight, by way of the client's schemas, and of the sandbox's scheduler, which shares no
+ * code with it.
  */
 import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
 import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";

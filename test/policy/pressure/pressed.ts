@@ -1,7 +1,4 @@
-/**
- * A node under pressure, who lives there, and a node with room.
- * Owns: assembling those facts. Does not own: nodes and VMs themselves (fixtures.ts).
- */
+/** A node under pressure, who lives there, and a node with room. */
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import { planPressure, type PressureWorld, type Resident } from "../../../shared/policy/pressure/pressure.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";

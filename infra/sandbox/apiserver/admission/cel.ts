@@ -1,7 +1,4 @@
-/**
- * CEL expressions as admission configurations use them.
- * Owns: the variables they see. Does not own: the language (cel/), what a result means (match-conditions.ts, policies.ts).
- */
+/** CEL expressions as admission configurations use them. */
 import { Language, type Values, wordsOf } from "../cel/language.ts";
 import { INT_OR_STRING, type Structural } from "../schema/structural.ts";
 import type { AdmissionRequest } from "./review.ts";

@@ -1,7 +1,4 @@
-/**
- * matchConditions: CEL expressions that decide whether a webhook or a policy applies to a request.
- * Owns: what a result or an error of one means. Does not own: evaluating them (cel.ts).
- */
+/** matchConditions: CEL expressions that decide whether a webhook or a policy applies to a request. */
 import type { ResourceContext } from "../context.ts";
 import type { Values } from "../cel/language.ts";
 import { evaluate, valuesOf } from "./cel.ts";

@@ -1,7 +1,4 @@
-/**
- * Which requests an admission webhook or policy applies to.
- * Owns: rules and selectors. Does not own: conditions in CEL (match-conditions.ts).
- */
+/** Which requests an admission webhook or policy applies to. */
 import { type LabelSelector, type Labels, matchesSelector } from "../../labels.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { NAMESPACES } from "../kinds/core.ts";

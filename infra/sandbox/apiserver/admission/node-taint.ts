@@ -1,7 +1,4 @@
-/**
- * The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has looked at it.
- * Owns: that taint. Does not own: taking it away (../../actors/node-lifecycle.ts).
- */
+/** The TaintNodesByCondition admission plugin: a new node takes no pods before the node controller has looked at it. */
 import type { ResourceContext } from "../context.ts";
 import { childOf, type KubeObject, recordsAt } from "../objects.ts";
 

@@ -1,8 +1,4 @@
-/**
- * ValidatingAdmissionPolicies: rules in CEL that the server evaluates itself.
- * Owns: which policies apply to a request, what their results do. Does not own: the kinds (kinds/admission.ts),
- * matching (matching.ts).
- */
+/** ValidatingAdmissionPolicies: rules in CEL that the server evaluates itself. */
 import { type Values, messageOf } from "../cel/language.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { ADMISSION_GROUP, type Policy, type PolicyBinding, type PolicySpec } from "../kinds/admission.ts";

@@ -1,7 +1,4 @@
-/**
- * The Priority admission plugin: a pod gets the priority of its PriorityClass, and at most one class is the default.
- * Owns: resolving and checking both. Does not own: the kind (kinds/scheduling.ts), the effect of a priority.
- */
+/** The Priority admission plugin: a pod gets the priority of its PriorityClass, and at most one class is the default. */
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { PRIORITY_CLASSES } from "../kinds/scheduling.ts";
 import { type KubeObject, childOf, stringAt } from "../objects.ts";

@@ -1,7 +1,4 @@
-/**
- * The ResourceQuota admission plugin, for the number of pods.
- * Owns: that check. Does not own: other resources, scopes, a quota's status (its controller is not here).
- */
+/** The ResourceQuota admission plugin, for the number of pods. */
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { RESOURCE_QUOTAS } from "../kinds/others.ts";
 import { PODS } from "../kinds/pods.ts";

@@ -1,7 +1,4 @@
-/**
- * AdmissionReview, the request of an API server to a webhook (admission.k8s.io/v1).
- * Owns: its form and how it follows from a request. Does not own: which webhooks get it (webhooks.ts).
- */
+/** AdmissionReview, the request of an API server to a webhook (admission.k8s.io/v1). */
 import { randomUUID } from "node:crypto";
 import { type ResourceContext, resourceOf } from "../context.ts";
 import type { ResourceKind } from "../kinds/kind.ts";

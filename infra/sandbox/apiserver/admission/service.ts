@@ -1,7 +1,6 @@
 /**
- * The way to a webhook behind a Service: to a ready pod that it selects.
- * Owns: that choice, in turn. Does not own: the pods' processes (processes/), the call (webhook-client.ts). There are no
- * EndpointSlices: what they would say follows from the Service and its pods.
+ * The way to a webhook behind a Service: to a ready pod that it selects. There are no EndpointSlices: what they would say follows from the
+ * Service and its pods.
  */
 import type { Pod } from "../../actors/resources.ts";
 import { collectionOf, type ServerState } from "../context.ts";

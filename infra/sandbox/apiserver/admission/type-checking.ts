@@ -1,7 +1,6 @@
 /**
- * What kube-controller-manager writes into the status of a ValidatingAdmissionPolicy: fields in its expressions that
- * the matched kinds do not have. These are warnings, and the policy works with them.
- * Owns: those warnings. Does not own: evaluating policies (policies.ts).
+ * What kube-controller-manager writes into the status of a ValidatingAdmissionPolicy: fields in its expressions that the matched kinds do
+ * not have. These are warnings, and the policy works with them.
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";

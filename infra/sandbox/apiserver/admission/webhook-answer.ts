@@ -1,8 +1,4 @@
-/**
- * The answer of an admission webhook, as it came over HTTP.
- * Owns: what makes it invalid, in the real server's words. Does not own: the call (webhook-client.ts), the effect of a
- * valid one (webhooks.ts).
- */
+/** The answer of an admission webhook, as it came over HTTP. */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Tree, isRecord, textOf } from "../objects.ts";
 import { type Operation, readJsonPatch } from "../patch/json.ts";

@@ -1,7 +1,4 @@
-/**
- * The call to an admission webhook.
- * Owns: TLS with the configured CA only, the timeout, retries. Does not own: reading the answer (webhook-answer.ts).
- */
+/** The call to an admission webhook. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,8 +1,4 @@
-/**
- * Admission webhooks: which ones a request goes to, in which order, and what their answers mean.
- * Owns: failure policies, patches and warnings. Does not own: the call over TLS (webhook-client.ts), rules and
- * selectors (matching.ts), conditions in CEL (match-conditions.ts).
- */
+/** Admission webhooks: which ones a request goes to, in which order, and what their answers mean. */
 import { isDeepStrictEqual } from "node:util";
 import type { ResourceContext } from "../context.ts";
 import { ADMISSION_GROUP } from "../kinds/admission.ts";

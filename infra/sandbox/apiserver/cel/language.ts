@@ -1,8 +1,4 @@
-/**
- * The Common Expression Language with a set of variables.
- * Owns: declaring, checking and evaluating, in cel-go's words. Does not own: the language (@marcbachmann/cel-js), types
- * (types.ts), the uses of expressions (schema/rules.ts, admission/).
- */
+/** The Common Expression Language with a set of variables. */
 import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
 import type { Structural } from "../schema/structural.ts";

@@ -1,8 +1,4 @@
-/**
- * Types of the Common Expression Language for values that have a schema.
- * Owns: declaring them, turning JSON into values of them. Does not own: the language (@marcbachmann/cel-js), schemas
- * (schema/structural.ts).
- */
+/** Types of the Common Expression Language for values that have a schema. */
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "@marcbachmann/cel-js";
 import { type Tree, isRecord, recordAt, textOf } from "../objects.ts";

@@ -1,8 +1,4 @@
-/**
- * The kinds of admission policies; webhook configurations are in webhook-configurations.ts.
- * Owns: which of their expressions compile. Does not own: their defaults and plain rules (rules.yaml), evaluation
- * (admission/).
- */
+/** The kinds of admission policies; webhook configurations are in webhook-configurations.ts. */
 import { problemWith } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
 import { forbiddenValue, invalidValue } from "../field-errors.ts";

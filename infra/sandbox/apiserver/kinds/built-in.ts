@@ -1,7 +1,4 @@
-/**
- * The part of built-in kinds that is data: kinds.yaml, and the defaults and rules in rules.yaml.
- * Owns: reading those files. Does not own: what a schema means (schema/), what needs functions (the files beside).
- */
+/** The part of built-in kinds that is data: kinds.yaml, and the defaults and rules in rules.yaml. */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { fieldAt, stringAt, viewAs } from "../objects.ts";

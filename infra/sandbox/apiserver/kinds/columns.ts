@@ -1,7 +1,4 @@
-/**
- * Table cells that many kinds share.
- * Owns: names, ages, durations in words. Does not own: which columns a kind has.
- */
+/** Table cells that many kinds share. */
 import type { Column } from "./kind.ts";
 
 export const NAME: Column = {

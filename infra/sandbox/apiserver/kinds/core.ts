@@ -1,7 +1,4 @@
-/**
- * The kinds of the core group except pods and events.
- * Owns: namespaces, nodes, configmaps, secrets, serviceaccounts. Does not own: the content of namespaces.
- */
+/** The kinds of the core group except pods and events. */
 import { isDeepStrictEqual } from "node:util";
 import {
   duplicateValue,

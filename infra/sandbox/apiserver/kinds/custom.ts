@@ -1,7 +1,4 @@
-/**
- * Custom kinds: from a CustomResourceDefinition to ResourceKinds.
- * Owns: that translation. Does not own: the definition's own kind (definitions.ts).
- */
+/** Custom kinds: from a CustomResourceDefinition to ResourceKinds. */
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt, textOf, viewAs } from "../objects.ts";
 import { EMBEDDED, type Structural, applySchemaDefaults, joined, prune, schemaOf } from "../schema/structural.ts";
 import { validateBySchema } from "../schema/validation.ts";

@@ -1,8 +1,4 @@
-/**
- * CustomResourceDefinition.
- * Owns: its defaults and rules beyond rules.yaml, its status. Does not own: schemas (schema/definition.ts), the kinds
- * that it defines (custom.ts).
- */
+/** CustomResourceDefinition. */
 import { invalidValue, requiredValue } from "../field-errors.ts";
 import {
   type KubeObject,

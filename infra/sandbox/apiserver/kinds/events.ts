@@ -1,7 +1,4 @@
-/**
- * Events: one kind in two API groups, core/v1 and events.k8s.io/v1, with the same objects.
- * Owns: both forms and the translation between them. Does not own: writing events, their expiry.
- */
+/** Events: one kind in two API groups, core/v1 and events.k8s.io/v1, with the same objects. */
 import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
 import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";

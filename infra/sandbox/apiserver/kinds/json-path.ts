@@ -1,7 +1,6 @@
 /**
  * The JSONPath of printer columns: `.status.phase`, `.status.conditions[?(@.type=="Ready")].status`, `.a[0]`, `.a[*]`,
  * `.metadata.labels['a\.b/c']`.
- * Owns: the differences from jsonpath-plus. Does not own: columns (custom.ts).
  */
 import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";

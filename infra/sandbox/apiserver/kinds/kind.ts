@@ -1,7 +1,6 @@
 /**
  * What the server knows of a kind. Built-in kinds are values of this type (the files beside), custom kinds come from
  * CustomResourceDefinitions (custom.ts).
- * Owns: the type and its defaults. Does not own: any particular kind.
  */
 import type { KubeObject, Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";

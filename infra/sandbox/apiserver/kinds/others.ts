@@ -1,7 +1,4 @@
-/**
- * Kinds that the server stores without special behaviour.
- * Owns: leases, services, persistent volumes and their claims, resource quotas, workloads (apps). Does not own: their controllers.
- */
+/** Kinds that the server stores without special behaviour. */
 import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { builtIn } from "./built-in.ts";
 import { PODS } from "./pods.ts";

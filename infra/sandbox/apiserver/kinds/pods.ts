@@ -1,7 +1,4 @@
-/**
- * Pods: their defaults, which fields may change, how they are listed.
- * Owns: the Pod kind. Does not own: eviction (eviction.ts), binding (binding.ts), grace (deletion.ts).
- */
+/** Pods: their defaults, which fields may change, how they are listed. */
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";

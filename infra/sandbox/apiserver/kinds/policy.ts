@@ -1,7 +1,4 @@
-/**
- * PodDisruptionBudgets.
- * Owns: the kind. Does not own: what a budget allows (eviction.ts), its status (a controller, over HTTP).
- */
+/** PodDisruptionBudgets. */
 import { type KubeObject, fieldAt, recordAt } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidIf, oneOf } from "../field-errors.ts";

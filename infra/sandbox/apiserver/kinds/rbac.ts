@@ -1,7 +1,4 @@
-/**
- * Roles and their bindings.
- * Owns: the kinds of rbac.authorization.k8s.io. Does not own: what they allow (authorization.ts).
- */
+/** Roles and their bindings. */
 import { type KubeObject, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { invalidValue } from "../field-errors.ts";

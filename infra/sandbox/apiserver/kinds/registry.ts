@@ -1,7 +1,4 @@
-/**
- * All kinds the server serves, built in or installed while it runs.
- * Owns: finding a kind by resource or by apiVersion and kind. Does not own: their objects (store.ts).
- */
+/** All kinds the server serves, built in or installed while it runs. */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
 import { ADMISSION } from "./admission.ts";
 import { CORE } from "./core.ts";

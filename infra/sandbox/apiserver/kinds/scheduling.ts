@@ -1,7 +1,4 @@
-/**
- * PriorityClasses, and the two that every cluster has.
- * Owns: the kind. Does not own: its rules (rules.yaml), the priority of pods (admission/priority.ts).
- */
+/** PriorityClasses, and the two that every cluster has. */
 import type { KubeObject } from "../objects.ts";
 import { builtIn } from "./built-in.ts";
 

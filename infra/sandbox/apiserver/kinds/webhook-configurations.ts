@@ -1,7 +1,4 @@
-/**
- * ValidatingWebhookConfiguration and MutatingWebhookConfiguration.
- * Owns: their rules. Does not own: their defaults (rules.yaml), calling webhooks (admission/).
- */
+/** ValidatingWebhookConfiguration and MutatingWebhookConfiguration. */
 import { problemWith } from "../admission/cel.ts";
 import { duplicateValue, invalidIf, oneOf, requiredIf } from "../field-errors.ts";
 import { type KubeObject, type Tree, recordAt, recordsAt, stringAt, stringsAt } from "../objects.ts";

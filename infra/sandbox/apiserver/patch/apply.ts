@@ -1,8 +1,4 @@
-/**
- * Server-side apply: a client sends the fields it wants, the server remembers and merges them.
- * Owns: reading the configuration, merging it, removing fields that the client no longer applies. Does not own:
- * ownership and conflicts (managed-fields.ts).
- */
+/** Server-side apply: a client sends the fields it wants, the server remembers and merges them. */
 import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
 import { checkObject, parseYaml } from "../decoding.ts";

@@ -1,7 +1,6 @@
 /**
- * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: null counts
- * as missing, negative indexes count from the end, and the part of a path before its first slash is ignored.
- * Owns: the operations. Does not own: the use of the patched object (patching.ts).
+ * JSON Patch as the real server's library does it (gopkg.in/evanphx/json-patch.v4), which is not RFC 6902: null counts as missing, negative
+ * indexes count from the end, and the part of a path before its first slash is ignored.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";

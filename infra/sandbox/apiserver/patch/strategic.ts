@@ -1,7 +1,6 @@
 /**
- * Strategic merge patch: a merge patch that knows which lists are maps in disguise.
- * Owns: merging by key, the `$` directives, the resulting order. Does not own: which lists have keys (kinds/).
- * The order follows k8s.io/apimachinery/pkg/util/strategicpatch, which client tools rely on.
+ * Strategic merge patch: a merge patch that knows which lists are maps in disguise. The order follows
+ * k8s.io/apimachinery/pkg/util/strategicpatch, which client tools rely on.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";

@@ -1,8 +1,4 @@
-/**
- * Checks the fields of an object against its kind.
- * Owns: unknown fields (dropped, warned of or refused, as the request wishes), values of the wrong type. Does not own:
- * whether values make sense (validation.ts).
- */
+/** Checks the fields of an object against its kind. */
 import type { ResourceContext } from "../context.ts";
 import { duplicateFields, goTypeOf, mediaTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";

@@ -1,7 +1,4 @@
-/**
- * Is a schema in a CustomResourceDefinition structural, and do its rules compile?
- * Owns: those checks, for the schema and all its parts. Does not own: the rest of a definition (kinds/definitions.ts).
- */
+/** Is a schema in a CustomResourceDefinition structural, and do its rules compile? */
 import { isDeepStrictEqual } from "node:util";
 import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from "../field-errors.ts";
 import { isRecord, recordAt, stringsAt, textOf } from "../objects.ts";

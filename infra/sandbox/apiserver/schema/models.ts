@@ -1,8 +1,4 @@
-/**
- * The fields of the built-in kinds, from the models of the Kubernetes client library.
- * Owns: loading those models, one by one when needed. Does not own: checking objects against them (check.ts), OpenAPI
- * documents (openapi.ts).
- */
+/** The fields of the built-in kinds, from the models of the Kubernetes client library. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { INT_OR_STRING, type Structural } from "./structural.ts";

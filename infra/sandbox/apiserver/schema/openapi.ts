@@ -1,7 +1,4 @@
-/**
- * OpenAPI v3, for kubectl's validation, apply and explain.
- * Owns: the documents. Does not own: the fields they describe (models.ts), discovery (discovery.ts).
- */
+/** OpenAPI v3, for kubectl's validation, apply and explain. */
 import type { Answer, RequestContext } from "../context.ts";
 import { versionsOf } from "../discovery.ts";
 import type { ResourceKind } from "../kinds/kind.ts";

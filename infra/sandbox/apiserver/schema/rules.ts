@@ -1,7 +1,4 @@
-/**
- * `x-kubernetes-validations`: CEL rules in a schema.
- * Owns: compiling and evaluating them. Does not own: the language (cel/), other checks of a schema (values.ts).
- */
+/** `x-kubernetes-validations`: CEL rules in a schema. */
 import { isDeepStrictEqual } from "node:util";
 import { Optional } from "@marcbachmann/cel-js";
 import { Language, messageOf, wordsOf } from "../cel/language.ts";

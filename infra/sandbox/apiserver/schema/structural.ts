@@ -1,8 +1,4 @@
-/**
- * The structural schema of a CustomResourceDefinition, as a tree over the values it describes.
- * Owns: walking value and schema together, pruning, defaults. Does not own: validating a value (values.ts, rules.ts) or
- * a schema (definition.ts).
- */
+/** The structural schema of a CustomResourceDefinition, as a tree over the values it describes. */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord, recordAt, stringsAt } from "../objects.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Bodies of subresources: Eviction, Binding and TokenRequest have another kind than their resource.
- * Owns: reading one. Does not own: what it does.
- */
+/** Bodies of subresources: Eviction, Binding and TokenRequest have another kind than their resource. */
 import type { ResourceContext } from "../context.ts";
 import { checkObject } from "../decoding.ts";
 import type { ResourceKind } from "../kinds/kind.ts";

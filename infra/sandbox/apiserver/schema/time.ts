@@ -1,7 +1,4 @@
-/**
- * Times as Go parses and formats them: in UTC, with the digits of their layout.
- * Owns: metav1.Time and metav1.MicroTime. Does not own: which fields are times (models.ts).
- */
+/** Times as Go parses and formats them: in UTC, with the digits of their layout. */
 import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";

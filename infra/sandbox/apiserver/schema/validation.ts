@@ -1,7 +1,4 @@
-/**
- * Validates an object by its schema, in the order of the API extensions server.
- * Owns: that order, which checks an invalid object skips. Does not own: values (values.ts), rules in CEL (rules.ts).
- */
+/** Validates an object by its schema, in the order of the API extensions server. */
 import type { Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { ruleErrors } from "./rules.ts";

@@ -1,7 +1,4 @@
-/**
- * Errors of a custom object's values by its schema, in the words of the API extensions server.
- * Owns: types, formats, limits, unique items. Does not own: rules in CEL (rules.ts), unknown fields (structural.ts).
- */
+/** Errors of a custom object's values by its schema, in the words of the API extensions server. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import * as errors from "../field-errors.ts";

@@ -1,8 +1,4 @@
-/**
- * virt-controller's disruption budget controller. Since KubeVirt 1.6 it only deletes; switched off, KubeVirt is as
- * before 1.6.
- * Owns: budgets whose controller is a VMI. Does not own: other budgets.
- */
+/** virt-controller's disruption budget controller. Since KubeVirt 1.6 it only deletes; switched off, KubeVirt is as before 1.6. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";

@@ -1,7 +1,4 @@
-/**
- * virt-controller's evacuation controller: creates a migration for every VMI that must leave its node.
- * Owns: `kubevirt-evacuation-…` migrations. Does not own: limits and back-off (migration-queue.ts), setting marks.
- */
+/** virt-controller's evacuation controller: creates a migration for every VMI that must leave its node. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";

@@ -1,7 +1,6 @@
 /**
- * How many objects a controller has created that its caches do not show yet, counted by key as KubeVirt does.
- * Owns: the counts, and their expiry. Does not own: the objects. Each object that arrives lowers the count, also one of
- * another creator.
+ * How many objects a controller has created that its caches do not show yet, counted by key as KubeVirt does. Each object that arrives
+ * lowers the count, also one of another creator.
  */
 import type { Clock } from "../../actors/clock.ts";
 

@@ -1,7 +1,4 @@
-/**
- * Launcher pods as virt-controller creates them.
- * Owns: their name, labels, annotations and spec. Does not own: when one is created.
- */
+/** Launcher pods as virt-controller creates them. */
 import { createHash } from "node:crypto";
 import { ownerReferenceTo, type Draft, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";

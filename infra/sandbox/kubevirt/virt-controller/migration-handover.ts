@@ -1,7 +1,4 @@
-/**
- * How virt-controller tells the handlers, through the VMI, to migrate or to stop, and ends a backup.
- * Owns: the beginning of a VMI's migrationState, and abortRequested. Does not own: the rest of it (virt-handler/).
- */
+/** How virt-controller tells the handlers, through the VMI, to migrate or to stop, and ends a backup. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";

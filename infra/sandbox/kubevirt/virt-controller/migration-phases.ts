@@ -1,7 +1,4 @@
-/**
- * The phase of a migration, derived from its VMI, its target pod and its last phase.
- * Owns: the order of the phases, their conditions and messages. Does not own: the steps themselves (migration.ts).
- */
+/** The phase of a migration, derived from its VMI, its target pod and its last phase. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";

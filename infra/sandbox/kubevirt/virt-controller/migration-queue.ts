@@ -1,7 +1,4 @@
-/**
- * Which pending migration may have its target pod now: after its back-off, within both limits, by priority.
- * Owns: the limits, the waiting, the priorities. Does not own: creating the pod (migration.ts).
- */
+/** Which pending migration may have its target pod now: after its back-off, within both limits, by priority. */
 import * as kubevirt from "../resources.ts";
 import type { Expectations } from "./expectations.ts";
 import { isTargetOf } from "./launcher-pod.ts";

@@ -1,8 +1,4 @@
-/**
- * What virt-controller does about a finished migration.
- * Owns: telling the VMI, recording the final state, releasing the object; only the five newest of a VMI are kept. Does
- * not own: when it is finished (migration-phases.ts).
- */
+/** What virt-controller does about a finished migration. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { KubeClient } from "../../actors/client.ts";

@@ -1,8 +1,4 @@
-/**
- * virt-controller's migration controller: takes a migration through KubeVirt's phases.
- * Owns: the migration's status, its target pod, its finalizer. Does not own: the queue (migration-queue.ts), finished
- * migrations (migration-remains.ts), moving the guest (virt-handler/).
- */
+/** virt-controller's migration controller: takes a migration through KubeVirt's phases. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";

@@ -1,7 +1,6 @@
 /**
- * virt-controller's VM controller: a VMI for every VirtualMachine that is to run.
- * Owns: which run strategy means what, requests to start and stop. Does not own: the VMI itself (vmi.ts), a start that fails.
- * Upstream: syncRunStrategy (pkg/virt-controller/watch/vm/vm.go).
+ * virt-controller's VM controller: a VMI for every VirtualMachine that is to run. Upstream: syncRunStrategy
+ * (pkg/virt-controller/watch/vm/vm.go).
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";

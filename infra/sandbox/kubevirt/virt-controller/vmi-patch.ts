@@ -1,7 +1,4 @@
-/**
- * How virt-controller changes a VMI that virt-handler owns: by patches that test the values they replace.
- * Owns: which fields it replaces this way. Does not own: the new values, retries when a test fails.
- */
+/** How virt-controller changes a VMI that virt-handler owns: by patches that test the values they replace. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { conditionOf } from "../conditions.ts";

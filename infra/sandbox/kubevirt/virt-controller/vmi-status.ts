@@ -1,8 +1,4 @@
-/**
- * What virt-controller reports of a VMI, derived from its launcher pods.
- * Owns: phases Pending to Scheduled and Failed, activePods, the conditions Ready and EvictionRequested. Does not own:
- * when it is reported (vmi.ts), virt-handler's part.
- */
+/** What virt-controller reports of a VMI, derived from its launcher pods. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";

@@ -1,8 +1,4 @@
-/**
- * virt-controller's VMI controller: a launcher pod for every VMI, and its state up to the hand-over to virt-handler.
- * Owns: the launcher pod, the VMI's finalizer, when its status is computed. Does not own: the content of the status
- * (vmi-status.ts), Running and after (virt-handler.ts), migrations (migration.ts).
- */
+/** virt-controller's VMI controller: a launcher pod for every VMI, and its state up to the hand-over to virt-handler. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";

@@ -1,7 +1,4 @@
-/**
- * virt-controller's caches, and queries over them.
- * Owns: the caches. Does not own: any decision.
- */
+/** virt-controller's caches, and queries over them. */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startInformer, type Informer } from "../../actors/informer.ts";
 import {

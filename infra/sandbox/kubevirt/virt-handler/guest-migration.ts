@@ -1,8 +1,4 @@
-/**
- * Moves a guest: the source's and the target's handler, which communicate through the VMI's migrationState.
- * Owns: that state from the hand-over to the end, the VMI's new node, clearing its evacuation mark. Does not own: the
- * migration object (virt-controller/).
- */
+/** Moves a guest: the source's and the target's handler, which communicate through the VMI's migrationState. */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { Result } from "../../actors/controller.ts";

@@ -1,8 +1,5 @@
 /**
- * Shuts a guest down after its launcher got SIGTERM, which the launcher never forgets; destroys one that a post-copy
- * migration has lost.
- * Owns: when that happens, and that plugins are asked first. Does not own: their answer (node-hooks.ts), processes
- * (actors/runtime.ts), a deleted VMI (virt-controller deletes its pod).
+ * Shuts a guest down after its launcher got SIGTERM, which the launcher never forgets; destroys one that a post-copy migration has lost.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";

@@ -1,7 +1,4 @@
-/**
- * Who virt-handler is on a node: its account, with a token that is bound to that node.
- * Owns: that identity. Does not own: what virt-api admits from it (webhooks/vmi.ts).
- */
+/** Who virt-handler is on a node: its account, with a token that is bound to that node. */
 import type { KubeClient } from "../../actors/client.ts";
 import { USERS } from "../../identities.ts";
 

@@ -1,7 +1,6 @@
 /**
- * The hooks of plugins that virt-handler calls on a node, behind the feature gate `Plugins`.
- * Owns: which hooks apply to a VMI, what their failure means. Does not own: when they are called (virt-handler.ts). No
- * node of the sandbox has a hook's socket, so every call fails.
+ * The hooks of plugins that virt-handler calls on a node, behind the feature gate `Plugins`. No node of the sandbox has a hook's socket, so
+ * every call fails.
  */
 import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";

@@ -1,7 +1,4 @@
-/**
- * What virt-handler's node labeller says of a node's virtualization: all nodes are alike.
- * Owns: those labels. Does not own: whether the node takes VMs (virt-handler.ts), its devices (../actors/node-heartbeat.ts).
- */
+/** What virt-handler's node labeller says of a node's virtualization: all nodes are alike. */
 const MODEL = "Cascadelake-Server";
 
 export const NODE_LABELS = {

@@ -1,7 +1,4 @@
-/**
- * How virt-api registers its webhooks: configurations.yaml with virt-api's URL.
- * Owns: both webhook configurations. Does not own: the answers.
- */
+/** How virt-api registers its webhooks: configurations.yaml with virt-api's URL. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import type { Manifest } from "../../actors/rbac.ts";

@@ -1,7 +1,4 @@
-/**
- * virt-api's answer to evictions of launcher and hotplug pods. It marks the VMI unless the VMI is marked already.
- * Owns: the order of its checks and its texts, including upstream's odd ones. Does not own: migrating marked VMIs.
- */
+/** virt-api's answer to evictions of launcher and hotplug pods. It marks the VMI unless the VMI is marked already. */
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { pods, type KubeObject, type Pod } from "../../actors/resources.ts";

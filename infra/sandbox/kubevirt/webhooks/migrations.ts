@@ -1,7 +1,4 @@
-/**
- * virt-api's admission of VirtualMachineInstanceMigrations.
- * Owns: which VMIs may be migrated, by which users, and when. Does not own: migrating (virt-controller/).
- */
+/** virt-api's admission of VirtualMachineInstanceMigrations. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { findCondition } from "../../actors/conditions.ts";

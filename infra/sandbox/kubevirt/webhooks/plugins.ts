@@ -1,7 +1,4 @@
-/**
- * virt-api's admission of Plugins.
- * Owns: that there are none without the feature gate. Does not own: their conditions, which are not reviewed here.
- */
+/** virt-api's admission of Plugins. */
 import type { KubeClient } from "../../actors/client.ts";
 import { kubeVirts, type Plugin } from "../resources.ts";
 import { ALLOWED, type Admit, refused } from "./review.ts";

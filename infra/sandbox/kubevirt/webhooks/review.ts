@@ -1,7 +1,4 @@
-/**
- * Admission reviews as virt-api answers them.
- * Owns: the form of the answers. Does not own: which requests are admitted.
- */
+/** Admission reviews as virt-api answers them. */
 import type { KubeObject } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE } from "../resources.ts";
 

@@ -1,7 +1,4 @@
-/**
- * virt-api's admission of VirtualMachineInstances.
- * Owns: which accounts may change their status, spec and reserved labels. Does not own: migrations (migrations.ts).
- */
+/** virt-api's admission of VirtualMachineInstances. */
 import { isDeepStrictEqual } from "node:util";
 import { FINALIZER, LABEL, type VirtualMachineInstance } from "../resources.ts";
 import { ALLOWED, invalid, isOwnAccount, patched, type Admit } from "./review.ts";

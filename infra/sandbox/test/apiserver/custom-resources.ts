@@ -1,8 +1,4 @@
-/**
- * Two definitions like those that a controller ships, and the paths of their objects.
- * Owns: definitions with all features that such a controller needs, requests. Does not own: the questions (the tests
- * beside).
- */
+/** Two definitions like those that a controller ships, and the paths of their objects. */
 import { expect } from "vitest";
 import type { Request, Response } from "../contract/client.ts";
 import { type Started, start } from "./started.ts";

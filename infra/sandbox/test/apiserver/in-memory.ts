@@ -1,7 +1,4 @@
-/**
- * Requests to the API server over connections in memory: ten thousand of them need no sockets and no handshakes.
- * Owns: the connections, their text, whether they are read. Does not own: the questions.
- */
+/** Requests to the API server over connections in memory: ten thousand of them need no sockets and no handshakes. */
 import { createServer } from "node:http";
 import { type Duplex, duplexPair } from "node:stream";
 import { handleRequest } from "../../apiserver/pipeline.ts";

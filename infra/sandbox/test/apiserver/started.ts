@@ -1,7 +1,4 @@
-/**
- * An API server of the sandbox for one test file.
- * Owns: starting it with an administrator and a namespace. Does not own: the questions.
- */
+/** An API server of the sandbox for one test file. */
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../apiserver/server.ts";
 import { type Authority, createAuthority } from "../../certificates.ts";
 import { type Target, targetOf } from "../contract/client.ts";

@@ -1,7 +1,4 @@
-/**
- * Plain requests over HTTPS to an API server.
- * Owns: sending them, the connection. Does not own: which server (target.ts), the questions (the tests).
- */
+/** Plain requests over HTTPS to an API server. */
 import { Agent, request as httpsRequest } from "node:https";
 
 export interface Request {

@@ -1,8 +1,4 @@
-/**
- * The form of the contract: rows of a question (a request) and its answer, asked one after another in a namespace of
- * their own.
- * Owns: the form of the rows, the comparison of an answer. Does not own: the rows.
- */
+/** The form of the contract: rows of a question (a request) and its answer, asked one after another in a namespace of their own. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Request, Response, Target } from "./client.ts";
 import { connect } from "./target.ts";

@@ -1,7 +1,4 @@
-/**
- * Programs in place of etcd and kube-apiserver, for tests of starting and stopping.
- * Owns: how they start and end. Does not own: answers (but for /readyz).
- */
+/** Programs in place of etcd and kube-apiserver, for tests of starting and stopping. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 

@@ -1,7 +1,4 @@
-/**
- * Rows about webhooks: configure, ask, compare.
- * Owns: when a configuration is in force, the form of a row. Does not own: the webhook (webhook.ts), the rows.
- */
+/** Rows about webhooks: configure, ask, compare. */
 import { afterAll, beforeAll, beforeEach, expect, vi } from "vitest";
 import type { Request } from "./client.ts";
 import { type Answer, type Scenario, compare } from "./contract.ts";

@@ -1,8 +1,4 @@
-/**
- * A real kube-apiserver with its etcd, from a folder of binaries.
- * Owns: which of a control plane's programs these are. Does not own: starting and ending them (binaries/), installing them
- * (`setup-envtest use`), the questions.
- */
+/** A real kube-apiserver with its etcd, from a folder of binaries. */
 import { serverPrograms } from "../../binaries/kubernetes.ts";
 import { createPrograms } from "../../binaries/programs.ts";
 import { createAuthority } from "../../certificates.ts";

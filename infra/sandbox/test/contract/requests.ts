@@ -1,7 +1,4 @@
-/**
- * Short forms of the contract's requests. `{ns}` stands for the scenario's namespace.
- * Owns: paths and media types. Does not own: sending (target.ts).
- */
+/** Short forms of the contract's requests. `{ns}` stands for the scenario's namespace. */
 import type { Request } from "./client.ts";
 
 /** `pods/p` in the core group; `policy/v1/poddisruptionbudgets/b`; `example/widgets/w`; `/…` unchanged. */

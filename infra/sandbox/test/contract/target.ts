@@ -1,8 +1,6 @@
 /**
- * The server that answers the contract's questions: the sandbox's API server, or a real one. TEST_KUBECONFIG names a
- * cluster (tests change it); KUBEBUILDER_ASSETS, the convention of envtest, a folder with etcd and kube-apiserver.
- * Without either it is the sandbox.
- * Owns: choosing it by environment. Does not own: requests (client.ts), the questions (the tests beside).
+ * The server that answers the contract's questions: the sandbox's API server, or a real one. TEST_KUBECONFIG names a cluster (tests change
+ * it); KUBEBUILDER_ASSETS, the convention of envtest, a folder with etcd and kube-apiserver. Without either it is the sandbox.
  */
 import { createAuthority } from "../../certificates.ts";
 import { startApiServer } from "../../apiserver/server.ts";

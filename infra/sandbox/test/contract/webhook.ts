@@ -1,7 +1,4 @@
-/**
- * A webhook that the test controls, and configurations that name it.
- * Owns: its server, the reviews it got, the configurations. Does not own: when one is in force, the rows (hook.ts).
- */
+/** A webhook that the test controls, and configurations that name it. */
 import { createServer } from "node:https";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

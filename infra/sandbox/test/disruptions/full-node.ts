@@ -1,7 +1,4 @@
-/**
- * A full node, a node with room, priority classes, and a gate before deletions, for tests of preemption.
- * Owns: setting that up for a test file, clearing it between tests. Does not own: expectations.
- */
+/** A full node, a node with room, priority classes, and a gate before deletions, for tests of preemption. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

@@ -1,7 +1,4 @@
-/**
- * A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test wants.
- * Owns: the webhook, the reviews it got. Does not own: expectations.
- */
+/** A webhook that reviews deletions of pods by Kubernetes' own components, and answers as the test wants. */
 import { createServer } from "node:https";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -1,7 +1,4 @@
-/**
- * A node to be tainted, and a gate before deletions, for tests of the taint manager.
- * Owns: setting that up for a test file, clearing it between tests. Does not own: expectations.
- */
+/** A node to be tainted, and a gate before deletions, for tests of the taint manager. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

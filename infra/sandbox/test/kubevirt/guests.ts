@@ -1,7 +1,4 @@
-/**
- * virt-api alone, in front of an empty cluster with some guests, so that no controller changes them.
- * Owns: the guests, requests as a user. Does not own: questions and answers (the tests beside it).
- */
+/** virt-api alone, in front of an empty cluster with some guests, so that no controller changes them. */
 import { namespaces, type Metadata } from "../../actors/resources.ts";
 import { grant } from "../../actors/rbac.ts";
 import type { RawRequest } from "../../actors/transport.ts";

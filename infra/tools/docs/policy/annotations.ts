@@ -1,7 +1,4 @@
-/**
- * The descheduler annotations as a table for administrators.
- * Owns: the words around the cells. Does not own: the cells (descheduler-annotations.ts).
- */
+/** The descheduler annotations as a table for administrators. */
 import {
   EVICTION_IN_PROGRESS,
   type MarkState,

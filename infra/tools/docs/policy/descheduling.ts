@@ -1,7 +1,4 @@
-/**
- * Descheduling for administrators, rendered as Markdown.
- * Owns: the words for limits, results and ends of a cycle. Does not own: the cells and lists; they are read from the policy.
- */
+/** Descheduling for administrators, rendered as Markdown. */
 import { type NominationResult, VERDICT } from "../../../../shared/descheduling/cycle/cycle.ts";
 import { type LimitName, LIMITS, VERDICT_AT_LIMIT } from "../../../../shared/descheduling/cycle/limits.ts";
 import type { Verdict } from "../../../../shared/descheduling/plugins/plugin.ts";

@@ -1,7 +1,4 @@
-/**
- * The guard and node pressure as tables for administrators, rendered as Markdown.
- * Owns: the words for what is refused, let go and saved. Does not own: the cells and lists; they are read from the policy.
- */
+/** The guard and node pressure as tables for administrators, rendered as Markdown. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/policy/guard/guarded.ts";
 import type { ReleaseReason } from "../../../../shared/policy/guard/deletion.ts";
 import { isToMove } from "../../../../shared/policy/eviction/eviction-table.ts";

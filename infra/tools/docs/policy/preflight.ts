@@ -1,7 +1,4 @@
-/**
- * The preflight as tables for administrators, rendered as Markdown.
- * Owns: the words for verdicts and outcomes. Does not own: the lists; they are read from the policy.
- */
+/** The preflight as tables for administrators, rendered as Markdown. */
 import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/preflight/result.ts";
 import { code, renderTable } from "./tables.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The policy as a document for administrators: its tables, rendered as Markdown.
- * Owns: the words around the cells, and what each cell means. Does not own: the cells; they are read from the tables, or
- * from the functions that decide.
- */
+/** The policy as a document for administrators: its tables, rendered as Markdown. */
 import { STORY } from "../../../../shared/policy/action.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { isMadeUrgent } from "../../../../shared/policy/evacuation/convergence.ts";

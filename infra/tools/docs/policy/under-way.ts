@@ -1,7 +1,4 @@
-/**
- * The table of what an eviction gets while something else is under way with the VM: the answers are what the policy decides.
- * Owns: the cases, and the words for what happens meanwhile. Does not own: the decisions (shared/policy).
- */
+/** The table of what an eviction gets while something else is under way with the VM: the answers are what the policy decides. */
 import { decideEviction, type EvictionFacts } from "../../../../shared/policy/eviction/eviction.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../../../../shared/policy/facts.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";

@@ -1,7 +1,4 @@
-/**
- * The keys of a recorded answer, each read from a response.
- * Owns: the meaning of each key. Does not own: whether a value matches the recorded one (matching.ts).
- */
+/** The keys of a recorded answer, each read from a response. */
 import type { Response } from "../client.ts";
 import { valueAt } from "../value-at.ts";
 import { matches, matchesCut } from "./matching.ts";

@@ -1,7 +1,4 @@
-/**
- * Whether a value matches the recorded one.
- * Owns: the placeholders of the recording, truncated texts. Does not own: which value (compare.ts).
- */
+/** Whether a value matches the recorded one. */
 
 /** Values that vary from run to run, as the recording writes them. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {

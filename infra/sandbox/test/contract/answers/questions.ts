@@ -1,8 +1,4 @@
-/**
- * Recorded questions to kube-apiserver 1.36.2 and its answers, in their order.
- * Owns: reading them. Does not own: the meaning of an answer's keys (compare.ts), the state that a question needs
- * (set-up).
- */
+/** Recorded questions to kube-apiserver 1.36.2 and its answers, in their order. */
 import { readFileSync } from "node:fs";
 
 export interface Question {

@@ -1,7 +1,4 @@
-/**
- * Puts all questions, one after another, to one server.
- * Owns: the order, the outcome of a question. Does not own: the state each needs (set-up), the comparison (compare.ts).
- */
+/** Puts all questions, one after another, to one server. */
 import type { Request, Response, Target } from "../client.ts";
 import { valueAt } from "../value-at.ts";
 import { type Difference, differences } from "./compare.ts";

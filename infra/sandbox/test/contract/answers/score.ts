@@ -1,7 +1,6 @@
 /**
- * node infra/sandbox/test/contract/answers/score.ts [theme …] [--show]: counts the recorded questions that the sandbox
- * answers as kube-apiserver 1.36.2 does, by theme; --show prints the others with their differences.
- * Owns: the report. Does not own: putting the questions (run.ts).
+ * node infra/sandbox/test/contract/answers/score.ts [theme …] [--show]: counts the recorded questions that the sandbox answers as
+ * kube-apiserver 1.36.2 does, by theme; --show prints the others with their differences.
  */
 import { parseArgs } from "node:util";
 import { connect } from "../target.ts";

@@ -1,7 +1,4 @@
-/**
- * The environment of the questions: a server, a webhook, and the answers so far.
- * Owns: sending steps, waiting, the form of a scene. Does not own: the scenes (set-up), the comparison (compare.ts).
- */
+/** The environment of the questions: a server, a webhook, and the answers so far. */
 import { setTimeout } from "node:timers/promises";
 import type { Request, Response, Target } from "../client.ts";
 import { valueAt } from "../value-at.ts";

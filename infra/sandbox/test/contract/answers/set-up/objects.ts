@@ -1,7 +1,4 @@
-/**
- * Parts of the scenes: the recording's two namespaces and its objects.
- * Owns: paths, short forms. Does not own: which question needs what.
- */
+/** Parts of the scenes: the recording's two namespaces and its objects. */
 import type { Request } from "../../client.ts";
 import { patch, post } from "../../requests.ts";
 import { type Step, type World, until } from "../world.ts";

@@ -1,7 +1,4 @@
-/**
- * What each question needs.
- * Owns: that every part is known, cleaning up. Does not own: the parts.
- */
+/** What each question needs. */
 import { del } from "../../requests.ts";
 import { QUESTIONS } from "../questions.ts";
 import { type Scenes, type Step, attempt } from "../world.ts";
