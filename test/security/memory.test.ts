@@ -148,7 +148,7 @@ const Counts = z.object({ busy: z.number(), reviewed: z.number() });
 
 test.each(["prod", "a cluster that there is not"])(
   "nothing is kept of strangers' sign-ins to %s",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (cluster) => {
     // A digest takes about 200 bytes.
     expect(await runIn("sign-in-isolate.ts", { cluster, signIns: 4000 })).toBeLessThan(50);
