@@ -2,14 +2,12 @@
 import { describe, expect, test, type TestContext } from "vitest";
 import * as z from "zod/mini";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
 import { IS_REAL } from "../../infra/tools/control-plane.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { parsedJson } from "../generators/json.ts";
-import { PATIENCE } from "../setup/simulated-only.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";
 
@@ -28,7 +26,7 @@ const MOST_A_MINUTE = 14;
 /** The log comes a little later than its request, not always by the same time. */
 const MOMENT_MS = 20 + 30;
 const MOST_AT_ONCE = 3;
-const TIMEOUT_MS = 120_000 * PATIENCE;
+const TIMEOUT_MS = IS_REAL ? 300_000 : 120_000;
 /** The requesters', and of the controllers of kube-system. */
 const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_level="workload-high"[^}]*\} (\d+)$/gm;
 
@@ -75,14 +73,21 @@ async function preempt({ stage }: Scene, name: string, memory: string): Promise<
   await createPod(stage.client, { namespace: NAMESPACE, name, ...more });
 }
 
-async function untilPreempted({ stage }: Scene, name: string): Promise<void> {
-  await waitFor(stage.client, {
-    resource: pods,
-    key: { namespace: NAMESPACE, name },
-    what: "running in their place",
-    until: ({ spec, status }) => spec?.nodeName === NODE && status?.phase === "Running",
-    timeoutMs: TIMEOUT_MS,
-  });
+/**
+ * Where its last victim's pod is gone before its turn, the scheduler looks at a pod again only when some other one ends; in a
+ * cluster that is used one always does.
+ */
+async function untilPreempted(scene: Scene, name: string): Promise<void> {
+  const { client } = scene.stage;
+  const passing = { namespace: NAMESPACE, name: "passing" };
+  const phase = async () => {
+    const { status } = (await client.get(pods, { namespace: NAMESPACE, name })) ?? {};
+    if (status?.phase === "Running") return status.phase;
+    await createPod(client, { ...passing, node: NODE, priorityClassName: CLASS });
+    await client.delete(pods, passing, { gracePeriodSeconds: 0 });
+    return status?.phase;
+  };
+  await eventually(scene, phase).toBe("Running");
 }
 
 const taint = ({ stage }: Scene, taints: readonly object[]) =>
@@ -112,11 +117,11 @@ function most(all: readonly Review[], ms: number): number {
   return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
 }
 
-function expectFewRequests({ reviews }: Scene): void {
+/** Each of the requesters asks for itself. */
+function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   for (const [pod, all] of Map.groupBy(reviews, (one) => one.pod)) {
-    const [minute, moment] = [most(all, 60_000), most(all, MOMENT_MS)];
-    const isFew = minute <= MOST_A_MINUTE && moment <= MOST_AT_ONCE;
-    expect({ pod, minute, moment, isFew }).toMatchObject({ isFew: true });
+    expect([pod, Math.max(MOST_A_MINUTE * requesters, most(all, 60_000))]).toEqual([pod, MOST_A_MINUTE * requesters]);
+    expect([pod, Math.max(MOST_AT_ONCE * requesters, most(all, MOMENT_MS))]).toEqual([pod, MOST_AT_ONCE * requesters]);
   }
 }
 
@@ -154,7 +159,7 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     // A VM may have room beside them.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
-    expectFewRequests(scene);
+    expectFewRequests(scene, 2);
   });
 
   test("the API server goes in the middle of a preemption, and comes back", async (context) => {
