@@ -1,8 +1,9 @@
 /** A cluster in which no Evacuation can be read or written: VMs move all the same, and nothing is worse off than without Lifeboat. */
 import { afterEach, expect, test } from "vitest";
 import { type KubeObject, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { type Stage, startStage } from "./stage.ts";
-import { createVm } from "./vm.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
+import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { createVm, messageOf } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
@@ -51,6 +52,12 @@ async function refuseEvacuations(): Promise<void> {
     spec: { failurePolicy: "Fail", matchConstraints: { resourceRules }, validations },
   });
   await stage.client.create(bindings, { metadata: { name }, spec: { policyName: name, validationActions: ["Deny"] } });
+  // A policy takes a moment to be in force.
+  const { apiVersion, kind, plural } = evacuations;
+  const body = { apiVersion, kind, metadata: { name: "tried" }, spec: { virtualMachineInstance: { name: "tried" } } };
+  const path = `/apis/${apiVersion}/namespaces/${NAMESPACE}/${plural}`;
+  const tried = () => stage.client.raw({ method: "POST", path, query: { dryRun: "All" }, body });
+  await expect.poll(async () => messageOf((await tried()).body)).toContain("exceeded quota");
 }
 
 test("a policy refuses every Evacuation: preempted and evicted VMs move", async () => {
