@@ -9,6 +9,8 @@ afterEach(() => stage.stop());
 
 const SCHEDULER = "system:kube-scheduler";
 const GRACE_SECONDS = 300;
+/** kube-controller-manager resets a condition that is older than two minutes. */
+const DEADLINE_SECONDS = 30;
 
 async function start(maxPodGracePeriodSeconds: number, { configuration, ...options }: StageOptions = {}): Promise<Vm> {
   stage = await startStage({
@@ -16,6 +18,7 @@ async function start(maxPodGracePeriodSeconds: number, { configuration, ...optio
     optional: ["optional/guard/guard.yaml", "optional/shield/shield.yaml"],
     configuration: {
       featureGates: { PreemptionEvictionLiveMigration: true, NodePressureEvictionLiveMigration: true },
+      guard: { deadlineSeconds: { Preemption: DEADLINE_SECONDS } },
       shield: { maxPodGracePeriodSeconds },
       ...configuration,
     },
@@ -26,7 +29,7 @@ async function start(maxPodGracePeriodSeconds: number, { configuration, ...optio
 
 /** As the scheduler does once the guard's deadline is over: its deletion is let go, and the launcher gets SIGTERM. */
 async function preemptAtLast({ metadata }: Pod): Promise<void> {
-  const longAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, "Z");
+  const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000).toISOString().replace(/\.\d+Z$/, "Z");
   const condition = {
     type: "DisruptionTarget",
     status: "True",
