@@ -181,10 +181,10 @@ export interface Patience {
 
 const ANSWERING_SHARE = 0.9;
 
-export function patienceOf(c: Context, arrived: Date): Patience {
+export function patienceOf(c: Context, arrived: Date, share = ANSWERING_SHARE): Patience {
   const timeout = timeoutSeconds(c.req.query("timeout"));
   const arrivedAt = arrived.getTime();
-  return { timeoutSeconds: timeout, arrivedAt, answerBy: arrivedAt + timeout * ANSWERING_SHARE * 1000 };
+  return { timeoutSeconds: timeout, arrivedAt, answerBy: arrivedAt + timeout * share * 1000 };
 }
 
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, h: 3600 } as const;

@@ -15,10 +15,17 @@ import type { Platform } from "./env.ts";
 import { describeDefect, describeFailure } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
+/** Of the time that the API server waits: an answer that comes too late lets the pod go, and the process that gives it may be busy. */
+const DECIDING_SHARE = 0.5;
+
 export async function reviewDeletionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
   const { arrived, held } = received;
   return await answerDeletion(c, received, async (asked, dryRun) => {
-    const ruled = await rule(target, asked, { dryRun, held, answerBy: review.patienceOf(c, arrived).answerBy });
+    const ruled = await rule(target, asked, {
+      dryRun,
+      held,
+      answerBy: review.patienceOf(c, arrived, DECIDING_SHARE).answerBy,
+    });
     if (!dryRun) followUp(c, target, asked, ruled);
     return ruled.decision;
   });
