@@ -38,7 +38,7 @@ export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): Read<
   return { value: { ...seen, facts: { ...usual, ...facts }, ...tweak } };
 }
 
-const TYPES = ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"];
+const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
 
 export function configuration(spec: unknown = {}, tweak: Readonly<Record<string, string | number>> = {}) {
   const usual = { status: "True", reason: "Fine", message: "all is well", lastTransitionTime: "2026-11-20T12:00:00Z" };

@@ -86,9 +86,9 @@ const LIFEBOAT: readonly Row[] = [
 
 // prettier-ignore
 const CONDITIONS: readonly Row[] = [
-  ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `× condition ${type} is False (Fine) for 3d: broken`)],
-  ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `‼ condition ${type} is Unknown (Fine) for 3d: not seen`)],
-  ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ["Ready", "Permitted", "WebhookCalled", "CredentialsValid"].map((type) => `‼ condition ${type} is True (ExpiresSoon) for 3d: soon`)],
+  ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `× condition ${type} is False (Fine) for 3d: broken`)],
+  ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `‼ condition ${type} is Unknown (Fine) for 3d: not seen`)],
+  ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `‼ condition ${type} is True (ExpiresSoon) for 3d: soon`)],
 ];
 
 // prettier-ignore

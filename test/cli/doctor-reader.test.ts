@@ -75,7 +75,7 @@ describe("the reader", () => {
       checks: z.array(z.looseObject({ group: z.string(), status: z.string() })),
     });
     const { status, checks } = Checks.parse(JSON.parse(out.join("\n")));
-    expect([code, status, checks.length]).toEqual([0, "ok", 22]);
+    expect([code, status, checks.length]).toEqual([0, "ok", 23]);
     expect(checks[0]).toEqual({ group: "Kubernetes", status: "ok", message: "the API server is 1.36.2 (needs 1.33)" });
   });
 });

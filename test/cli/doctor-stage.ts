@@ -39,7 +39,7 @@ export async function report(stage: Stage): Promise<void> {
     until: ({ metadata, status }) => {
       const told = status?.conditions ?? [];
       const isAbout = (one: Readonly<Record<string, unknown>>) => one["observedGeneration"] === metadata.generation;
-      return told.length === 4 && told.every((one) => one["status"] === "True" && isAbout(one));
+      return told.length === 5 && told.every((one) => one["status"] === "True" && isAbout(one));
     },
   });
 }

@@ -50,6 +50,7 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ condition Ready is True (Valid) for AGE",
     "  √ condition Permitted is True (Granted) for AGE",
     "  √ condition WebhookCalled is True (Called) for AGE",
+    "  √ condition ReviewsDecided is True (Decided) for AGE",
     "  √ the permissions of rbac.yaml are granted",
     "  √ the permissions of impersonation.yaml are granted",
     "  √ webhook lifeboat leads to https://HOST (cluster sandbox)",
@@ -66,7 +67,7 @@ test("in order: every check is said, exit code 0", async () => {
     "Shield",
     "  √ the shield is off",
     "",
-    "√ all 22 checks passed",
+    "√ all 23 checks passed",
   ]);
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
@@ -93,7 +94,6 @@ const UNREACHED = [
   "      cluster or webhookToken, the API server does not accept the Worker's token (see Credentials), or the webhook leaves the pod out; failurePolicy Ignore hides that",
   HEALTHZ,
 ];
-const OTHER_DOOR = "  × a dry-run eviction of pod vms/POD: another door of Lifeboat's is asked";
 const INSTALL =
   'lifeboat install --worker URL; or infra/kubernetes/webhook.yaml, with your URL: infra/kubernetes/README.md, "Install", step 3';
 const LOOK = `      kubectl get validatingwebhookconfiguration lifeboat -o yaml; then ${INSTALL}`;
@@ -117,12 +117,11 @@ describe("broken", () => {
       "      webhook lifeboat is missing, so the API server does not ask",
       `      ${INSTALL}`,
     ]);
-    expect([code, out.at(-1)]).toEqual([3, "× 22 checks: 2 failed"]);
+    expect([code, out.at(-1)]).toEqual([3, "× 23 checks: 2 failed"]);
   });
 
   // prettier-ignore
   test.each<[string, string, (url: string) => unknown, readonly string[]]>([
-    ["its URL leads to another door",    "clientConfig/url",  (url) => url.replace("evictions", "deletions"), ["  × webhook lifeboat does not lead to Lifeboat", "      lifeboat: clientConfig.url: expected a path that ends in /clusters/sandbox/admission/evictions, with or without a webhookToken after it", LOOK, OTHER_DOOR, expect.stringContaining("not a review of pods DELETE"), HEALTHZ]],
     ["its URL is the example's",         "clientConfig/url",  (url) => url.replace(/[^/]*$/, "WEBHOOK_TOKEN"), ["  × webhook lifeboat does not lead to Lifeboat", "      its URL is still the one of infra/kubernetes/webhook.yaml", LOOK, ...UNREACHED]],
     ["its URL has another token",        "clientConfig/url",  (url) => url.replace(/[^/]*$/, "another"), UNREACHED],
     ["nothing is where its URL leads",   "clientConfig/url",  (url) => url.replace(/:\d+/, ":2"), UNREACHED],
@@ -134,6 +133,23 @@ describe("broken", () => {
     const { code, out } = await doctor();
     expect(trouble(out)).toEqual(expected);
     expect(code).toBe(expected.some((line) => line.includes("×")) ? 3 : 0);
+  });
+
+  test("webhook lifeboat: its URL leads to another door", async () => {
+    await keep(stage, WEBHOOK_CONFIGURATIONS, "lifeboat");
+    await patchWebhook(stage, "clientConfig/url", (await webhookUrl(stage)).replace("evictions", "deletions"));
+    const { code, out } = await doctor();
+    const [webhook, why, fix, tried] = trouble(out);
+    expect([code, webhook, why, fix]).toEqual([
+      3,
+      "  × webhook lifeboat does not lead to Lifeboat",
+      "      lifeboat: clientConfig.url: expected a path that ends in /clusters/sandbox/admission/evictions, with or without a webhookToken after it",
+      LOOK,
+    ]);
+    // KubeVirt's webhook refuses, too, and the API server shows the refusal that comes first.
+    expect(tried).toMatch(
+      /^ {2}× a dry-run eviction of pod vms\/POD(?:: another door of Lifeboat's is asked| is not answered by Lifeboat)$/,
+    );
   });
 
   test("with failurePolicy Fail nothing hides that Lifeboat is away, and the token is not said", async () => {
@@ -181,7 +197,7 @@ describe("broken", () => {
     });
     const { code, out } = await doctor();
     expect(trouble(out)).toEqual([
-      ...["Ready", "Permitted", "WebhookCalled"].flatMap((type) => outdated(type)),
+      ...["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"].flatMap((type) => outdated(type)),
       "  × Lifeboat lacks 1 permission of optional/guard/guard.yaml",
       "      delete pods: a pod that the taint manager gave up on stays past its deadline",
       "      kubectl apply -f infra/kubernetes/optional/guard/guard.yaml",

@@ -69,7 +69,9 @@ function judgeConfiguration(found: ConfigurationFacts | undefined, facts: Facts)
       ? ok("the LifeboatConfiguration is valid")
       : failed("the LifeboatConfiguration is not in force", problems, fix),
     ...notes.map((note) => warning("a setting has no effect", note, fix)),
-    ...(["Ready", "Permitted", "WebhookCalled"] as const).map((type) => judgeCondition(type, found, facts)),
+    ...(["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const).map((type) =>
+      judgeCondition(type, found, facts),
+    ),
   ];
 }
 
