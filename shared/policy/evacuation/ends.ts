@@ -7,6 +7,7 @@ import { isMadeUrgent } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter } from "../time.ts";
 import { type End, type EvacuationWorld, inheritedAttempts, type LivePair, ofVmi, type Pair, write } from "./world.ts";
@@ -80,7 +81,19 @@ export function release(pair: Pair): readonly Action[] {
   const evacuations = ofVmi(w.evacuations, vmi);
   const other = activeEvacuation(vmi, evacuations) ?? activeEvacuation(vmi, evacuations, podUIDOf(e));
   if (other !== undefined) return [said(pair, `Evacuation ${other.name} goes on`)];
-  return [...leftOf({ ...pair, vmi }, e.status), said(pair)];
+  const left = leftOf({ ...pair, vmi }, e.status);
+  const kept = left.some(({ verb }) => verb === "Unmark") ? keptBy(vmi, w) : undefined;
+  return [...left, said(pair, kept)];
+}
+
+/** Why KubeVirt does not take the mark back although it is asked to. */
+function keptBy({ evacuationNodeName: name }: VmiFacts, { nodes, settings }: EvacuationWorld): string | undefined {
+  if (name === undefined) return undefined;
+  const node = nodes.find((one) => one.name === name);
+  if (node === undefined) return `KubeVirt keeps the mark: node ${name} is gone`;
+  return carriesDrainTaint(node, settings)
+    ? `KubeVirt keeps the mark: node ${name} carries the drain taint ${settings.drainTaintKey}`
+    : undefined;
 }
 
 function said({ e, w }: Pair, why?: string): Action {
@@ -135,11 +148,10 @@ export function attemptFailed(pair: LivePair, { failed, isStuck, why }: Of<"Atte
   ];
 }
 
-/** The last attempt tries harder. What never began did not fail to converge; the label needs what a mark needs. */
+/** The last attempt tries harder. What never began did not fail to converge. */
 function strengthened({ e, vmi, w }: LivePair, failures: number): readonly Action[] {
   const isUrgent = isMadeUrgent(vmi, inheritedAttempts(e) + failures, w.settings);
-  if (!isUrgent || !isMarked(vmi) || w.settings.marking === "Evict") return [];
-  return [{ verb: "Mark", vmi, urgency: "urgent" }];
+  return isUrgent && isMarked(vmi) ? [{ verb: "Label", vmi, urgency: "urgent" }] : [];
 }
 
 /** KubeVirt's admission, or another one, refuses the migration for good: a failed attempt. */

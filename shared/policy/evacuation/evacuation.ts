@@ -6,11 +6,12 @@
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { begin } from "./begin.ts";
+import { CAUSE } from "../cause.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
 import { abandoned, attemptFailed, moved, release, withdrawn } from "./ends.ts";
 import { type EvacuationFacts, type MigrationFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
-import { markActions } from "./mark.ts";
+import { isMarked, markActions } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import { isActive, isToBeReleased } from "./phase.ts";
 import { type Standing, standingOf } from "./standing.ts";
@@ -70,16 +71,14 @@ function actionsFor(pair: LivePair): readonly Action[] {
       return migrating(pair, found);
     case "Unclear":
       return [];
-    case "Unmarked": {
-      const marking = markActions(pair.vmi, pair.e.spec.cause, pair.w.settings);
-      return [...marking, ...write(pair, pending("the VM is being marked for KubeVirt to migrate it"))];
-    }
+    case "Unmarked":
+      return [...unlessMarked(pair), ...unmarked(pair, found)];
     case "Waiting":
       return write(pair, found.change);
     case "Blocked":
       return blocked(pair, found);
     case "Ready":
-      return createMigration(pair);
+      return [...unlessMarked(pair), ...createMigration(pair)];
   }
 }
 
@@ -117,6 +116,22 @@ function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick
   if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
   return { reason: "Running", message: `migration ${name} moves the VM` };
 }
+
+function unlessMarked({ e, vmi, w }: LivePair): readonly Action[] {
+  const { cause } = e.spec;
+  return isMarked(vmi) || CAUSE[cause].mark === "NotNeeded" ? [] : markActions(vmi, cause, w.settings);
+}
+
+/** Where KubeVirt's eviction webhook is switched off, Lifeboat migrates the VM itself in the end; of an External one it can only tell. */
+function unmarked(pair: LivePair, { isOverdue }: Extract<Standing, { standing: "Unmarked" }>): readonly Action[] {
+  if (isOverdue) return blocked(pair, { standing: "Blocked", ...NOT_MARKED });
+  return write(pair, pending("KubeVirt's eviction webhook marks the VM"));
+}
+
+const NOT_MARKED = {
+  reason: "NotMarked",
+  why: "KubeVirt's eviction webhook has not marked the VM, so that its owner does not learn that it has to move",
+} as const;
 
 function blocked(pair: LivePair, { reason, why }: Extract<Standing, { standing: "Blocked" }>): readonly Action[] {
   const told = `cannot leave node ${pair.vmi.nodeName}: ${why}`;
