@@ -2,7 +2,7 @@
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { activeEvacuation, isAbout, podUIDOf } from "./identity.ts";
+import { activeEvacuation, isAbout } from "./identity.ts";
 import { isMadeUrgent } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
@@ -72,14 +72,14 @@ function pendingOf(migrations: readonly MigrationFacts[]): readonly Action[] {
 
 /**
  * Takes back what one that has ended has left, and says so: the second half of its end, which another function finishes if the first one
- * dies. Another Evacuation of the VM that goes on keeps all of it.
+ * dies. Another Evacuation of the same pod waits for it; one of the pod that the guest has moved to keeps all of it.
  */
 export function release(pair: Pair): readonly Action[] {
   const { e, vmi, w } = pair;
   const isSame = vmi !== undefined && (e.status.virtualMachineInstanceUID ?? vmi.uid) === vmi.uid && !isFinal(vmi);
   if (!isSame || vmi.deleting) return [said(pair, "the VM has ended")];
   const evacuations = ofVmi(w.evacuations, vmi);
-  const other = activeEvacuation(vmi, evacuations) ?? activeEvacuation(vmi, evacuations, podUIDOf(e));
+  const other = isAbout(e, vmi) ? undefined : activeEvacuation(vmi, evacuations);
   if (other !== undefined) return [said(pair, `Evacuation ${other.name} goes on`)];
   const left = leftOf({ ...pair, vmi }, e.status);
   const kept = left.some(({ verb }) => verb === "Unmark") ? keptBy(vmi, w) : undefined;

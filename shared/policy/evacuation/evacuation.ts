@@ -10,6 +10,7 @@ import { CAUSE } from "../cause.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
 import { abandoned, attemptFailed, moved, release, withdrawn } from "./ends.ts";
 import { type EvacuationFacts, type MigrationFacts } from "../facts.ts";
+import { isReleasePending, podUIDOf } from "./identity.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { isMarked, markActions } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
@@ -17,15 +18,35 @@ import { isActive, isToBeReleased } from "./phase.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import type { Change } from "./status.ts";
 import { secondsSince } from "../time.ts";
-import { gone, pending, type EvacuationWorld, inheritedAttempts, type LivePair, type Pair, write } from "./world.ts";
+import {
+  gone,
+  pending,
+  type EvacuationWorld,
+  inheritedAttempts,
+  type LivePair,
+  ofVmi,
+  type Pair,
+  write,
+} from "./world.ts";
 
 export function planEvacuations(w: EvacuationWorld): Plan {
-  const carriedOn = w.evacuations.filter(isActive).map((evacuation) => next(evacuation, w));
+  const active = w.evacuations.filter(isActive);
+  const free = active.filter((evacuation) => !waitsForRelease(evacuation, w));
+  const carriedOn = free.map((evacuation) => next(evacuation, w));
   // A VMI that is older than the Evacuations does not show what has begun since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
   const released = ended.map((evacuation) => release(around(evacuation, w)));
   const chains = [...planBeginnings(w).chains, ...carriedOn.filter((chain) => chain.length > 0), ...released];
-  return { chains, again: chains.some((chain) => chain.some(hasConsequences)) };
+  return { chains, again: free.length < active.length || chains.some((chain) => chain.some(hasConsequences)) };
+}
+
+/**
+ * One that follows an ended one of the same pod which is not released yet: the mark that is there is taken back in a moment, maybe by
+ * another function. Taken for its own, it would be missing then, as if somebody had removed it.
+ */
+function waitsForRelease(e: EvacuationFacts, w: EvacuationWorld): boolean {
+  const { vmi } = around(e, w);
+  return vmi !== undefined && isReleasePending(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
 }
 
 /** Only what has not begun yet: for a look at many VMs, none of whose migrations are known. */
