@@ -3,7 +3,6 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Held } from "../shared/cluster/budget.ts";
 import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
-import { IMPOSSIBLE_UID } from "../shared/cluster/marking.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type Parsed } from "../shared/config/problem.ts";
 import type { Review } from "../shared/pass/eviction.ts";
@@ -68,12 +67,7 @@ export const EvictionRequestSchema = z.lazy(() =>
       apiVersion: z.enum(["policy/v1", "policy/v1beta1"], "expected policy/v1 or policy/v1beta1"),
       kind: z.literal("Eviction", "expected Eviction"),
       metadata: z.prefault(z.object({ annotations: z.nullish(z.record(z.string(), z.string())) }), {}),
-      deleteOptions: z.nullish(
-        z.object({
-          dryRun: z.nullish(z.array(z.string())),
-          preconditions: z.nullish(z.object({ uid: z.nullish(z.string()) })),
-        }),
-      ),
+      deleteOptions: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
     }),
   }),
 );
@@ -96,11 +90,6 @@ export type ParsedEviction = z.output<typeof EvictionRequestSchema>;
 /** The API server does not lift the Eviction's own dry run into the request. */
 export function isDryRun({ dryRun, object }: ParsedEviction): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
-}
-
-/** No pod has this UID: nothing comes of such an eviction but that it is reviewed. */
-export function isImpossible({ object }: ParsedEviction): boolean {
-  return object.deleteOptions?.preconditions?.uid === IMPOSSIBLE_UID;
 }
 
 export function isDryRunDeletion({ dryRun, options }: z.output<typeof DeletionRequestSchema>): boolean {

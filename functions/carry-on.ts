@@ -6,7 +6,6 @@
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
 import type { NamespacedName } from "../shared/policy/facts.ts";
-import { DEFAULT_SETTINGS } from "../shared/policy/settings.ts";
 import type { Known } from "../shared/pass/observe-vmi.ts";
 import { reconcileVmi } from "../shared/pass/pass.ts";
 import { reconciling } from "./reconciling.ts";
@@ -32,7 +31,7 @@ export async function tell(target: Target, story: readonly Action[]): Promise<vo
   const cluster = target.connect(SECONDS);
   for (const action of story) {
     try {
-      await cluster.act(action, DEFAULT_SETTINGS);
+      await cluster.act(action);
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       target.logFailure("telling an Event", error);

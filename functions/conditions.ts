@@ -56,7 +56,7 @@ async function report(observed: ConfigurationFacts, found: Found): Promise<void>
     webhooks: found.webhooks,
     called: target.state.called.has(target.name),
   };
-  for (const action of reportConditions(observed, findings, target.platform.now())) await cluster.act(action, settings);
+  for (const action of reportConditions(observed, findings, target.platform.now())) await cluster.act(action);
 }
 
 /** What keeps them from being read is among what is tried. */
@@ -76,7 +76,7 @@ export async function keepUndecided(target: Target, why: string): Promise<void> 
     const observed = await cluster.getConfiguration();
     if (observed === undefined) return;
     const actions = reportUndecided(observed, why, target.platform.now());
-    for (const action of actions) await cluster.act(action, DEFAULT_SETTINGS);
+    for (const action of actions) await cluster.act(action);
   } catch (error) {
     target.logFailure("reporting a review that was left undecided", error);
   }

@@ -35,8 +35,6 @@ export async function reviewEvictionRequest(
   if (!parsed.ok) return c.json(review.refuseOther(uid, "pods/eviction CREATE", parsed));
   target.state.called.add(target.name);
   const eviction = parsed.value;
-  // Asked for by Lifeboat, on a condition that no pod meets, for KubeVirt's webhook to mark the VM.
-  if (review.isImpossible(eviction)) return c.json(review.permission(uid));
   const dryRun = review.isDryRun(eviction);
   const say = (answer: review.AdmissionReview) => c.json(dryRun ? review.withWords(answer) : answer);
   const key = { namespace: eviction.namespace, name: eviction.name };
@@ -49,7 +47,7 @@ export async function reviewEvictionRequest(
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
     if (ruled === undefined) {
-      const why = "its VMI keeps changing, or KubeVirt does not mark it";
+      const why = "its VMI keeps changing";
       if (!dryRun) noteUndecided(c, target, why);
       return say(refuseBlindly(uid, key, why));
     }
@@ -102,10 +100,7 @@ function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: st
   return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/**
- * Tells the story and moves the VM on, after the answer. What the review has read is what the reconcile decides on; where the
- * decision has changed the VM, a mark that was set is part of it.
- */
+/** Tells the story and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
 function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
   if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
   const { vmi } = facts;
@@ -117,16 +112,11 @@ async function moveOn(
   vmi: VmiFacts,
   { decision, facts: { evacuations }, created }: Review,
 ): Promise<void> {
-  const isMarkSet = decision.actions.some(({ verb }) => verb === "Mark");
   const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
   // What may go must not be kept by a budget of a time when it was to move.
-  if (!isUnderWay && !isMarkSet && decision.verdict !== "Allow") return;
-  const { nodeName } = vmi;
-  const marked = isMarkSet && nodeName !== undefined ? { ...vmi, evacuationNodeName: nodeName } : vmi;
+  if (!isUnderWay && decision.verdict !== "Allow") return;
   const known =
-    created === undefined
-      ? { evacuations, vmi: marked }
-      : { evacuations: [...evacuations, created], vmi: marked, migrations: [] };
+    created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations: [] };
   await carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known);
 }
 

@@ -17,7 +17,6 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
     await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
     await triedWrites(cluster, settings),
-    await tried("marking", () => cluster.proveMarking(settings)),
     ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
     ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
   ];
@@ -32,6 +31,10 @@ const WRITES = [
   ...write("create patch", "lifeboat.dev", "evacuations"),
   ...write("patch", "lifeboat.dev", "evacuations", "status"),
   ...write("create patch delete", "kubevirt.io", "virtualmachineinstancemigrations"),
+  ...write("patch", "kubevirt.io", "virtualmachineinstances"),
+  ...write("create", "", "pods", "eviction"),
+  ...write("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate"),
+  ...write("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = write("create patch delete", "policy", "poddisruptionbudgets");
 
@@ -49,7 +52,8 @@ async function triedWrites(cluster: Cluster, settings: Settings): Promise<Trial>
 }
 
 function textOf({ verb, group, resource, subresource }: Right): string {
-  return `${verb} ${group}/${resource}${subresource === undefined ? "" : `/${subresource}`}`;
+  const kind = group === "" ? resource : `${group}/${resource}`;
+  return `${verb} ${kind}${subresource === undefined ? "" : `/${subresource}`}`;
 }
 
 const FORBIDDEN = 403;
@@ -61,7 +65,7 @@ async function tried(name: string, prove: () => Promise<unknown>): Promise<Trial
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
     const { failure, message } = error;
-    const forbidden = failure.reason === "MarkNotKept" || (failure.reason === "Refused" && failure.code === FORBIDDEN);
+    const forbidden = failure.reason === "Refused" && failure.code === FORBIDDEN;
     return { name, problem: { forbidden, message } };
   }
 }

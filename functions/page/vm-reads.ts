@@ -46,7 +46,7 @@ export async function readVm(key: NamespacedName, target: Target): Promise<VmVie
   }
   const pod = await guestPod(vmi, cluster);
   if (pod === undefined) return { ...past, vmi };
-  const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST, raced: false };
+  const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   const decision = decisionOn({ ...facts, migrations: migrations ?? [] });
   return { ...past, vmi, pod, ...(decision && { decision }) };
 }

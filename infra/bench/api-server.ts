@@ -42,7 +42,7 @@ const LIFEBOAT = {
   groups: ["system:serviceaccounts", "system:serviceaccounts:lifeboat-system"],
 };
 
-const SHIPPED = ["namespace.yaml", "serviceaccount.yaml", "rbac.yaml", "impersonation.yaml"];
+const SHIPPED = ["namespace.yaml", "serviceaccount.yaml", "rbac.yaml"];
 
 export interface MeasuredApiServerOptions {
   readonly roundTripMs?: readonly number[];

@@ -7,7 +7,7 @@ import type { Whom } from "./moment.ts";
 import type { Stage } from "./stage.ts";
 
 const LIFEBOAT = ["lifeboat", "lifeboat-relay"].map((name) => `system:serviceaccount:lifeboat-system:${name}`);
-/** Lifeboat marks as virt-api's account; that one's own marks have to live with it, too. */
+/** KubeVirt's marks, which Lifeboat asks for. */
 const MARKING: FaultMatch = { users: [USERS.virtApi.user], verbs: ["patch"] };
 /** Without the admin, who looks on, and virt-api, whose webhook allows an eviction when it cannot read the pod. */
 const EVERYBODY = [
@@ -30,7 +30,7 @@ interface Injection {
   readonly verbs?: readonly string[];
 }
 
-/** Lifeboat's own requests, and not those that it makes as another account. */
+/** Lifeboat's own requests. */
 export async function refuseToken(ms: number, { arena }: Stage): Promise<void> {
   const accept = simulatedIn(arena).apiServer.faults.inject({
     effect: { type: "Error", code: 401 },

@@ -25,7 +25,6 @@ export function wordsOfFailure(failure: Failure, { refusals, trouble }: Connecti
     case "Busy":
     case "TooLarge":
     case "Unintelligible":
-    case "MarkNotKept":
       return describeFailure(failure);
   }
 }

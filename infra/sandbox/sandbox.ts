@@ -97,7 +97,7 @@ type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoff
 
 export interface SimulatedSandbox extends Sandbox {
   /** What a test can do to the API server while it runs. */
-  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter">;
+  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController: { enabled: boolean };

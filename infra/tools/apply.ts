@@ -5,7 +5,7 @@ import type { Host } from "../cli/host.ts";
 import { Applier } from "../cli/install/apply.ts";
 import { applyAll } from "../cli/install/install.ts";
 import { type Manifest, manifestsIn } from "../cli/install/manifests.ts";
-import { DEFINITIONS, type Home, plan, usualMarking } from "../cli/install/plan.ts";
+import { DEFINITIONS, type Home, plan } from "../cli/install/plan.ts";
 import { createToken, listTokens } from "../cli/install/token.ts";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import type { KubeObject, Resource } from "../sandbox/actors/resources.ts";
@@ -49,13 +49,10 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
   return { token: there?.token ?? (await createToken(send, SILENT)).token };
 }
 
-/** As `kubectl apply -k infra/kubernetes` has it: with the impersonation that every supported Kubernetes knows. */
-const ANY_KUBERNETES = 33;
-
 /** `optional`: further files of infra/kubernetes. */
 export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
   const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
-  return plan({ marking: usualMarking(ANY_KUBERNETES), kubevirtNamespace: "kubevirt", parts, home });
+  return plan({ parts, home });
 }
 
 export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {

@@ -12,8 +12,10 @@ export interface Evacuation extends KubeObject {
     readonly sourceNode?: string;
     readonly targetNode?: string;
     readonly phase?: string;
+    readonly reason?: string;
     readonly message?: string;
     readonly attempts?: number;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
   };
 }
 

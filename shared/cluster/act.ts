@@ -7,17 +7,19 @@ import { isNameless } from "../policy/evacuation/identity.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import * as manifests from "./manifests.ts";
-import { mark, type MarkingContext, shield, unmark } from "./marking.ts";
+import { mark, unmark } from "./marking.ts";
 import * as patches from "./patches.ts";
 import { collection, object } from "./paths.ts";
 import { parseAnswer, readOne } from "./read.ts";
 import type { Send } from "./transport.ts";
 import { type ActionOf, type ActResult, CHANGED, create, patch, remove, write } from "./write.ts";
 
-export interface ActContext extends MarkingContext {
+export interface ActContext {
+  readonly send: Send;
   readonly now: Date;
 }
 
+const VMIS = "virtualmachineinstances";
 const MIGRATIONS = "virtualmachineinstancemigrations";
 const BUDGETS = "poddisruptionbudgets";
 
@@ -25,11 +27,13 @@ export async function act(action: Action, context: ActContext): Promise<ActResul
   const { send, now } = context;
   switch (action.verb) {
     case "Mark":
-      return await mark(action, context);
+      return await mark(action, send);
     case "Unmark":
-      return await unmark(action.vmi, context);
+      return await unmark(action, send);
+    case "Label":
+      return await patch(send, object(VMIS, action.vmi), patches.label(action));
     case "Shield":
-      return await shield(action, context);
+      return await patch(send, object(VMIS, action.vmi), patches.shield(action));
     case "CreateEvacuation":
       return (await createEvacuation(action.evacuation, send)) === "Conflict" ? "Conflict" : "Done";
     case "WriteStatus":

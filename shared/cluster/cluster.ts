@@ -3,7 +3,6 @@ import type { Action, NewEvacuation } from "../policy/action.ts";
 import { END_PHASES, type EndPhase, isUnfinished } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import type { Settings } from "../policy/settings.ts";
 import type { Installation } from "../policy/webhooks/facts.ts";
 import { deschedulingClient } from "../descheduling/client.ts";
 import { act, createEvacuation } from "./act.ts";
@@ -15,7 +14,7 @@ import { OwnWebhooks } from "./kinds/webhooks.ts";
 import { identityReviews } from "./identity-reviews.ts";
 import { isVmiKey, object, type Resource } from "./paths.ts";
 import { preflightReads } from "./preflight-reads.ts";
-import { proveAnnotating, proveMarking } from "./prove.ts";
+import { proveAnnotating } from "./prove.ts";
 import { readConfiguration } from "./read-configuration.ts";
 import { readRefusal } from "./read-refusal.ts";
 import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readOne } from "./read.ts";
@@ -33,8 +32,6 @@ export interface ClusterOptions {
   /** Room for the answers. */
   readonly hold?: Hold;
 }
-
-type Marking = Pick<Settings, "kubevirtNamespace" | "marking">;
 
 /** 404 is undefined; what is no answer to the question throws a ClusterError. */
 export type Cluster = ReturnType<typeof connect>;
@@ -78,16 +75,12 @@ export function connect({ endpoint, signal, timeout, onOddItem, now, hold }: Clu
         onOddItem,
       }),
 
-    /** Throws if it is not permitted, as do the next two. */
+    /** Throws if it is not permitted, as does the next one. */
     canList: (resource: Resource) => readItems(send, resource, { limit: "1" }),
-    /** Tried on some running VMI; without one there is no failure. */
-    proveMarking: (settings: Marking) => proveMarking({ send, ...settings }),
     /** Tried on a launcher pod; without one there is no failure. */
     proveAnnotating: () => proveAnnotating(send),
 
-    /** The settings tell how VMIs are marked. */
-    act: (action: Action, { kubevirtNamespace, marking }: Marking) =>
-      act(action, { send, kubevirtNamespace, marking, now: now() }),
+    act: (action: Action) => act(action, { send, now: now() }),
   };
 }
 

@@ -11,9 +11,7 @@ export type Failure =
   /** Lifeboat itself holds as much as it can at a time: see budget.ts. */
   | { readonly reason: "Busy" }
   /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
-  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true }
-  /** The answer to a marking lacks the mark: KubeVirt has put the status back. */
-  | { readonly reason: "MarkNotKept"; readonly vmi: string };
+  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
 /** Thrown by everything in shared/cluster. Never carries a body of the other side, nor a token. */
 export class ClusterError extends Error {
@@ -71,7 +69,5 @@ export function describeFailure(f: Failure): string {
       return `the answer to ${f.request} is larger than any object`;
     case "Unintelligible":
       return `the answer to ${f.request} is not what an API server says: ${f.issue}`;
-    case "MarkNotKept":
-      return `KubeVirt did not keep the mark on VMI "${f.vmi}": is its namespace known and impersonation granted?`;
   }
 }

@@ -1,5 +1,4 @@
 /** What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not. */
-import type { Urgency } from "../policy/cause.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { migrationAnnotations, secondsOf } from "./manifests.ts";
@@ -37,50 +36,38 @@ function addTo(
   return Object.entries(entries).map(([key, value]) => ({ op: "add", path: pointer("metadata", map, key), value }));
 }
 
-const MARK = "/status/evacuationNodeName";
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 const SOURCE = pointer("metadata", "annotations", names.EVICTION_SOURCE_ANNOTATION);
-const BY_DESCHEDULER = { [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" };
 
-/** The VMI is still the one that was observed, on the same node, with the same mark. */
-function unmoved({ uid, nodeName, evacuationNodeName }: VmiFacts): Operation[] {
-  return [test("/metadata/uid", uid), test("/status/nodeName", nodeName), test(MARK, evacuationNodeName)];
+/** The VMI is still the one that was observed, on the same node. */
+function unmoved({ uid, nodeName }: VmiFacts): Operation[] {
+  return [test("/metadata/uid", uid), test("/status/nodeName", nodeName)];
 }
 
-/**
- * The mark; unless the urgency is normal the label that a shipped MigrationPolicy selects; and for a descheduler the annotation that
- * KubeVirt's webhook would write.
- */
-export function mark(vmi: VmiFacts, urgency: Urgency, forDescheduler = false): readonly Operation[] {
-  const { hasLabels, hasAnnotations, resourceVersion, nodeName } = vmi;
-  return [
-    ...unmoved(vmi),
-    ...(urgency !== "normal"
-      ? addTo("labels", { exists: hasLabels, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })
-      : []),
-    ...(forDescheduler ? addTo("annotations", { exists: hasAnnotations, resourceVersion }, BY_DESCHEDULER) : []),
-    { op: "add", path: MARK, value: nodeName },
-  ];
+/** What the shipped MigrationPolicies select. */
+export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[] {
+  const { hasLabels: exists, resourceVersion } = vmi;
+  return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Clears mark, label and annotation: with that, KubeVirt would let the migration of the next drain wait for others. */
-export function unmark(vmi: VmiFacts): readonly Operation[] {
+/** Takes label and annotation off, if there are any: with that, KubeVirt would let the migration of the next drain wait for others. */
+export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
+  if (evacuationLabel === undefined && evictionSource === undefined) return [];
   return [
     ...unmoved(vmi),
+    test("/status/evacuationNodeName", evacuationNodeName),
     ...(evacuationLabel === undefined ? [] : [test(LABEL, evacuationLabel), { op: "remove", path: LABEL } as const]),
     ...(evictionSource === undefined ? [] : [test(SOURCE, evictionSource), { op: "remove", path: SOURCE } as const]),
-    ...(evacuationNodeName === undefined ? [] : [{ op: "remove", path: MARK } as const]),
   ];
 }
 
 const SHIELD = pointer("metadata", "labels", names.SHIELD_LABEL);
 
 export function shield({ vmi, value }: ActionOf<"Shield">): readonly Operation[] {
-  const { uid, nodeName, shield: seen, hasLabels: exists, resourceVersion } = vmi;
+  const { shield: seen, hasLabels: exists, resourceVersion } = vmi;
   return [
-    test("/metadata/uid", uid),
-    test("/status/nodeName", nodeName),
+    ...unmoved(vmi),
     ...(exists ? [test(SHIELD, seen)] : []),
     ...(value === undefined
       ? [{ op: "remove", path: SHIELD } as const]

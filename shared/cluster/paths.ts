@@ -45,6 +45,12 @@ export function object(resource: Resource, { namespace, name }: NamespacedName):
   return `${collection(resource, namespace || undefined)}/${encodeURIComponent(name)}`;
 }
 
+/** Of a VMI, which virt-api serves in a group of its own. */
+export function vmiSubresource({ namespace, name }: NamespacedName, subresource: string): string {
+  const where = `${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}`;
+  return `/apis/subresources.kubevirt.io/v1/namespaces/${where}/${subresource}`;
+}
+
 export function isObjectName(name: string): boolean {
   return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
 }

@@ -21,12 +21,12 @@ export interface ApiRequest {
   /** Of a PATCH: a JSON patch if it is a list, else a merge patch, unless the content type says otherwise. */
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Username to act as. */
-  readonly as?: string;
   /** Codes that are answers besides 2xx; all others throw. */
   readonly expect?: readonly number[];
-  /** The answer has no body, as those of KubeVirt's `start` and `stop`. */
+  /** The answer has no body, as those of KubeVirt's subresources. */
   readonly bodiless?: boolean;
+  /** Only the code is an answer: the refusals of virt-api are texts, or a Status in another one. */
+  readonly codeOnly?: boolean;
 }
 
 export interface ApiAnswer {
@@ -71,12 +71,17 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
     throw new ClusterError({ reason: "Refused", code: status, request: label });
   }
+  return { code: status, body: request.codeOnly ? undefined : bodyOf(text, status, request), bytes };
+}
+
+function bodyOf(text: string, status: number, request: ApiRequest): unknown {
+  const label = `${request.method} ${request.path}`;
   const body = request.bodiless && text === "" ? undefined : parse(text, label);
   // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
   }
-  return { code: status, body, bytes };
+  return body;
 }
 
 /**
@@ -142,7 +147,6 @@ function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<st
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
     ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),
-    ...(request.as === undefined ? {} : { "impersonate-user": request.as }),
   };
 }
 

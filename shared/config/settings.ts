@@ -4,15 +4,14 @@ import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settin
 import { isShieldOn } from "../policy/shield/shield.ts";
 import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
 
-const NO_KUBEVIRT: KubeVirtFacts = { namespace: DEFAULT_SETTINGS.kubevirtNamespace, featureGates: [] };
+const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };
 
 export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
-  const { namespace, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
+  const { namespace: _, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
   const { featureGates: gates, ...set } = own;
   return {
     ...set,
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
-    kubevirtNamespace: namespace,
     // The union of both lists: who switches a gate on anywhere wants it.
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
@@ -24,7 +23,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
 
 /** What is set and does nothing, or less than is wanted of it, as other keys are. */
 export function notesOn(settings: Settings): readonly string[] {
-  const { featureGates, descheduling, shield, marking, pluginServed } = settings;
+  const { featureGates, descheduling, shield, pluginServed } = settings;
   const isShielding = shield.maxPodGracePeriodSeconds > 0;
   const isRelieving = featureGates.includes("NodePressureEvictionLiveMigration");
   const isOn = featureGates.includes("EvictionsInBackground");
@@ -38,7 +37,6 @@ export function notesOn(settings: Settings): readonly string[] {
       "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
       isShielding && !isRelieving,
     ],
-    ["shield.maxPodGracePeriodSeconds has no effect with marking: Evict", isShielding && marking === "Evict"],
     [
       "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
       isShielding && isRelieving && !pluginServed,

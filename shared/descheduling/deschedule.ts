@@ -79,10 +79,10 @@ const WHEN_FAILED = {
   Evict: { step: "Evict", outcome: "Unknown" },
 } as const satisfies Record<Step["step"], Outcome>;
 
-async function perform(step: Step, { cluster, settings, policy, dryRun }: DeschedulingDeps): Promise<Outcome> {
+async function perform(step: Step, { cluster, policy, dryRun }: DeschedulingDeps): Promise<Outcome> {
   switch (step.step) {
     case "Act":
-      return { step: "Act", outcome: await cluster.act(step.action, settings) };
+      return { step: "Act", outcome: await cluster.act(step.action) };
     case "Withdraw":
       return { step: "Withdraw", outcome: await cluster.withdraw(step.evacuation) };
     case "Look": {

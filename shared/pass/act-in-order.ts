@@ -41,7 +41,11 @@ export async function actInOrder(
   if (how === "AtOnce") return outcomeOf(...(await Promise.all([creating, othersInOrder(others, deps)])));
   const created = await creating;
   if (created === "Conflict" && how === "EvacuationFirst") return { done: false };
-  const done = await othersInOrder(isEvacuation(created) ? others : others.map(withoutLabel), deps);
+  // Only the end of an Evacuation takes a label off.
+  const done = await othersInOrder(
+    isEvacuation(created) ? others : others.filter(({ verb }) => verb !== "Label"),
+    deps,
+  );
   return created === "Conflict" ? { done } : outcomeOf(created, done);
 }
 
@@ -56,11 +60,6 @@ function outcomeOf(created: Created, done: boolean): Acted {
   if (created === "Conflict") return { done: false };
   if (!isLasting(created.failure)) throw created;
   return { done };
-}
-
-/** Only the end of an Evacuation takes the label off. */
-function withoutLabel(action: Action): Action {
-  return action.verb === "Mark" ? { ...action, urgency: "normal" } : action;
 }
 
 /** Also what failed is a result: it is not to end what is done at the same time. */
@@ -78,9 +77,9 @@ async function create(evacuation: NewEvacuation, { cluster, besides, onFailure }
 const LOOKS = 3;
 
 /** Looks again as long as what was observed had changed by the time of acting: then the look returns undefined. */
-export async function lookAndAct<T>(look: (isFirst: boolean) => Promise<T | undefined>): Promise<T | undefined> {
+export async function lookAndAct<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
   for (let i = 0; i < LOOKS; i++) {
-    const found = await look(i === 0);
+    const found = await look();
     if (found !== undefined) return found;
   }
   return undefined;
@@ -96,7 +95,7 @@ async function othersInOrder(actions: readonly Action[], deps: Acting): Promise<
 async function isDone(action: Action, deps: Acting): Promise<boolean> {
   try {
     const cluster = isOptional(action) ? (deps.besides?.() ?? deps.cluster) : deps.cluster;
-    const result = await cluster.act(action, deps.settings);
+    const result = await cluster.act(action);
     if (result === "Done" || !needsBudget(action)) return result === "Done";
     return await unlessForbidden(() => makeBudget(action, deps));
   } catch (error) {
@@ -112,12 +111,12 @@ function needsBudget(action: Action): action is OnBudget {
   return action.verb === "EnsureBudget" || (action.verb === "GrowBudget" && action.required);
 }
 
-async function makeBudget(action: OnBudget, { cluster, settings }: Acting): Promise<boolean> {
+async function makeBudget(action: OnBudget, { cluster }: Acting): Promise<boolean> {
   const { vmi, name } = action;
   const minAvailable = action.verb === "GrowBudget" ? 2 : action.minAvailable;
-  await cluster.act({ verb: "CreateBudget", vmi, name, minAvailable }, settings);
+  await cluster.act({ verb: "CreateBudget", vmi, name, minAvailable });
   // Another function may have made it meanwhile, and made it small.
-  return action.verb === "EnsureBudget" || (await cluster.act(action, settings)) === "Done";
+  return action.verb === "EnsureBudget" || (await cluster.act(action)) === "Done";
 }
 
 /**

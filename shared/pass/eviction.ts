@@ -1,4 +1,4 @@
-/** Reviewing an eviction: observe, decide, and mark before the answer. */
+/** Reviewing an eviction: observe, decide, and write before the answer. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction/eviction.ts";
@@ -32,9 +32,9 @@ export interface ReviewDeps {
 }
 
 /** Decides without changing anything. */
-export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps, raced = false): Promise<Review> {
+export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps): Promise<Review> {
   const [subject, settings] = await Promise.all([observeSubject(r.key, r.pod, deps.cluster), deps.settings()]);
-  let facts: EvictionFacts = { ...subject, request: r.request, settings, now: deps.now, raced };
+  let facts: EvictionFacts = { ...subject, request: r.request, settings, now: deps.now };
   let decision = decideEviction(facts);
   while (decision.verdict === "Ask") {
     const migrations = facts.vmi === undefined ? [] : await deps.cluster.listMigrations(facts.vmi);
@@ -53,8 +53,8 @@ export async function ruleOnEviction(
   deps: ReviewDeps,
   acting: () => Cluster,
 ): Promise<Review | undefined> {
-  return await lookAndAct(async (isFirst) => {
-    const review = await reviewEviction(r, deps, !isFirst);
+  return await lookAndAct(async () => {
+    const review = await reviewEviction(r, deps);
     const { actions } = review.decision;
     if (actions.length === 0) return review;
     const { settings } = review.facts;

@@ -49,7 +49,8 @@ export async function observeVmi(key: NamespacedName, observer: Observer, told: 
   ]);
   const world = { ...NO_WORLD, settings, now, evacuations, migrations, vmisAreNewer: known.vmi === undefined };
   if (vmi === undefined) return { ...world, pods: known.pods ?? [] };
-  const around = await observeAround(vmi, { active, migrations, pods: known.pods ?? [] }, observer);
+  const found = { active, migrations, pods: known.pods ?? [], isReleased: evacuations.some(isToBeReleased) };
+  const around = await observeAround(vmi, found, observer);
   return { ...world, ...around, vmis: [vmi] };
 }
 
@@ -62,24 +63,30 @@ interface Found {
   readonly active: readonly EvacuationFacts[];
   readonly migrations: readonly MigrationFacts[];
   readonly pods: readonly PodFacts[];
+  /** Its mark is to be taken back, which depends on the node that it names. */
+  readonly isReleased: boolean;
 }
 
 async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { cluster, settings } = observer;
-  const { active, migrations, pods } = found;
+  const { active, migrations, pods, isReleased } = found;
+  const names = new Set([
+    ...(active.some((e) => needsNode(e)) || pods.length > 0 ? [vmi.nodeName] : []),
+    ...(isReleased ? [vmi.evacuationNodeName] : []),
+  ]);
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
-    active.some((e) => needsNode(e)) || pods.length > 0 ? readNode(vmi, observer) : [],
+    Promise.all([...names].map((name) => readNode(name, observer))),
     active.some((e) => needsPods(e, migrations, observer.now)) ? cluster.listPodsOf(vmi) : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
     isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.
-  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
+  return { nodes: nodes.flat(), pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
 }
 
-async function readNode({ nodeName }: VmiFacts, { cluster }: Observer): Promise<readonly NodeFacts[]> {
-  const node = nodeName === undefined ? undefined : await cluster.getNode(nodeName);
+async function readNode(name: string | undefined, { cluster }: Observer): Promise<readonly NodeFacts[]> {
+  const node = name === undefined ? undefined : await cluster.getNode(name);
   return node === undefined ? [] : [node];
 }
 

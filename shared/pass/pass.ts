@@ -76,7 +76,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
 async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
-  const byVmi = Map.groupBy(evacuations, (e) => keyOf({ namespace: e.namespace, name: e.spec.vmiName }));
+  const byVmi = Map.groupBy(evacuations, vmiOf);
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), deps, async (ofVmi) => {
     const [first] = ofVmi;
     if (first === undefined) return NOTHING;
@@ -84,6 +84,10 @@ async function eachVmi(evacuations: readonly EvacuationFacts[], deps: Deps): Pro
     return await reconcileOneOfMany(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
   });
   return sum([...results, { ...NOTHING, left }]);
+}
+
+function vmiOf({ namespace, spec }: EvacuationFacts): string {
+  return keyOf({ namespace, name: spec.vmiName });
 }
 
 /** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
@@ -159,9 +163,10 @@ async function reconcileNodes(told: Parameters<typeof observeNodes>[0], deps: De
 async function carryOn(before: World, begun: Result, deps: Deps): Promise<Result> {
   if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
-  const active = await deps.cluster.listEvacuations("Active");
+  const unfinished = await deps.cluster.listEvacuations("Unfinished");
+  const vmis = new Set(unfinished.filter(({ uid }) => !known.has(uid)).map(vmiOf));
   return await eachVmi(
-    active.filter(({ uid }) => !known.has(uid)),
+    unfinished.filter((e) => vmis.has(vmiOf(e))),
     deps,
   );
 }

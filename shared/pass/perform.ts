@@ -108,7 +108,7 @@ async function perform(chain: readonly Action[], p: Performance): Promise<ChainE
 async function performOne(action: Action, p: Performance): Promise<ChainEnd> {
   const { deps, done } = p;
   try {
-    const result: ActResult = await deps.cluster.act(action, deps.settings);
+    const result: ActResult = await deps.cluster.act(action);
     if (result === "Refused") return await refused(action, p);
     if (result === "Done") done[action.verb] = (done[action.verb] ?? 0) + 1;
     return isOptional(action) ? "Done" : result;

@@ -15,12 +15,14 @@ import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
 
 export type Action =
   /**
-   * Set `status.evacuationNodeName` of a VMI that is as it was seen; the label unless the urgency is normal. `forDescheduler`: with
-   * KubeVirt's annotation, so that its migration lets those of drains go first.
+   * Have KubeVirt set `status.evacuationNodeName` of a VMI. `forDescheduler`: and its annotation, so that its migration lets those of drains go
+   * first.
    */
-  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly urgency: Urgency; readonly forDescheduler?: true }
-  /** Clear mark, label and that annotation. */
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
+  /** Have KubeVirt clear that, and take label and annotation off. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
+  /** Set the label that MigrationPolicies select. The chain goes on without it. */
+  | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
   /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
@@ -81,11 +83,11 @@ export interface Plan {
   readonly again?: boolean;
 }
 
-/** Whether the chain goes on if this one fails: an Event is not worth an evacuation. */
+/** Whether the chain goes on if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   if (action.verb === "GrowBudget") return !action.required;
   if (action.verb === "Shield") return action.optional === true;
-  return action.verb === "Event";
+  return action.verb === "Event" || action.verb === "Label";
 }
 
 /** The reasons of Events, and the type of each. */

@@ -44,8 +44,6 @@ function section<const F extends Fields>(fields: F) {
 
 /** Besides the feature gates, all of which are off. */
 export const SCHEMA = {
-  /** Impersonate KubeVirt's own account, have KubeVirt's eviction webhook do it, or the second where the first is refused. */
-  marking: oneOf("Auto", ["Auto", "Impersonate", "Evict"]),
   /** `Auto`: where evictions pass without them. */
   disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
   evacuation: section({

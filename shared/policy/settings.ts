@@ -6,7 +6,6 @@ export { FEATURE_GATES, type FeatureGate } from "./settings-schema.ts";
 export interface Settings extends OwnSettings {
   /** `spec.configuration.evictionStrategy` of the KubeVirt CR, as written. */
   readonly clusterStrategy?: string;
-  readonly kubevirtNamespace: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
   /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see budget-mode.ts. */
@@ -25,7 +24,6 @@ export type GuardSettings = Settings["guard"];
 
 export const DEFAULT_SETTINGS: Settings = {
   ...defaultsOf(SCHEMA),
-  kubevirtNamespace: "kubevirt",
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   evictionsCovered: false,

@@ -1,38 +1,44 @@
-/** Where no impersonation is granted, KubeVirt's own eviction webhook does the marking. */
+/** KubeVirt marks, whatever the cause, and takes its marks back. */
 import { afterEach, expect, test } from "vitest";
-import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { ROLES } from "../functions/support/roles.ts";
-import { ALONE, type Stage, type StageOptions, startStage } from "./stage.ts";
-import { createVm } from "./vm.ts";
+import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import { evacuations } from "../../infra/tools/evacuations.ts";
+import { ALONE, closeQueue, NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { createVm, type Vm } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
 
-async function start(marking: "Evict" | "Auto" | "Impersonate", options: StageOptions = {}) {
-  stage = await startStage({
-    ...options,
-    optional: ["optional/guard/guard.yaml", "optional/marking-by-eviction/marking-by-eviction.yaml"],
-    configuration: { marking, featureGates: { PreemptionEvictionLiveMigration: true } },
-  });
-  await stage.client.delete(ROLES, { namespace: "kubevirt", name: "lifeboat-impersonation" });
-  return await createVm(stage, "vm");
+async function start(options: StageOptions = {}, vmOptions: Parameters<typeof createVm>[2] = {}): Promise<Vm> {
+  const featureGates = { PreemptionEvictionLiveMigration: true };
+  const optional = ["optional/guard/guard.yaml"];
+  stage = await startStage({ optional, configuration: { featureGates }, ...options });
+  return await createVm(stage, "vm", vmOptions);
 }
 
-test.each(["Evict", "Auto"] as const)(
-  "%s: KubeVirt marks an evicted VM, an Evacuation follows it, and it moves",
-  async (marking) => {
-    const vm = await start(marking);
-    const { code, message } = await vm.evict();
-    expect(code).toBe(429);
-    expect(message).toContain('Eviction triggered evacuation of VMI "vms/vm"');
-    await vm.untilMoved();
-    await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "ApiEviction" }, status: { phase: "Moved" } }]);
-    expect((await vm.evacuations()).length).toBe(1);
-  },
-);
+const withdraw = async (vm: Vm) => {
+  const [active] = await vm.evacuations();
+  const body = { spec: { intent: "Withdrawn" } };
+  await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
+};
 
-test("another cause asks for an eviction that cannot succeed, and KubeVirt's webhook marks", async () => {
-  const vm = await start("Evict");
+const released = async (vm: Vm) => {
+  const [first] = await vm.evacuations();
+  return first?.status?.conditions?.find(({ type }) => type === "Released");
+};
+
+test("an evicted VM is marked by KubeVirt, an Evacuation follows it, it moves, and Lifeboat is ready", async () => {
+  const vm = await start();
+  const { code, message } = await vm.evict();
+  expect(code).toBe(429);
+  expect(message).toContain('Eviction triggered evacuation of VMI "vms/vm"');
+  await vm.untilMoved();
+  await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "ApiEviction" }, status: { phase: "Moved" } }]);
+  expect(await stage.ask("GET", "/readyz")).toMatchObject({ code: 200 });
+  expect((await vm.evacuations()).length).toBe(1);
+});
+
+test("a preempted VM is marked by KubeVirt on an eviction that cannot happen, and moves", async () => {
+  const vm = await start();
   const { metadata } = await vm.pod();
   const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
   const body = { status: { conditions: [{ ...condition, lastTransitionTime: new Date().toISOString() }] } };
@@ -43,18 +49,59 @@ test("another cause asks for an eviction that cannot succeed, and KubeVirt's web
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Moved" } }]);
 });
 
-test("Evict without KubeVirt's webhook: 429, and the Evacuation goes on", async () => {
-  const vm = await start("Evict", ALONE);
-  const { code, message } = await vm.evict();
-  expect(code).toBe(429);
-  expect(message).toContain("its VMI keeps changing, or KubeVirt does not mark it");
-  expect(await vm.evacuations()).toMatchObject([{ spec: { requestedBy: "kubernetes-admin" } }]);
+test("one that a person asks for is marked, and cancelled it has neither mark nor migration", async () => {
+  const vm = await start();
+  await closeQueue(stage.client);
+  const spec = { virtualMachineInstance: { name: "vm" }, cause: "Operator", requestedBy: "kubernetes-admin" };
+  await stage.client.create(evacuations, { metadata: { namespace: NAMESPACE, name: "by-hand" }, spec });
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  expect((await vm.evacuations())[0]?.status?.conditions).toContainEqual(
+    expect.objectContaining({ type: "Marked", status: "True" }),
+  );
+  await withdraw(vm);
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True", message: "" });
+  await vm.untilUnmarked();
+  await expect.poll(async () => (await vm.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
 });
 
-test("Impersonate without the permission: 429 that says so", async () => {
-  const vm = await start("Impersonate", ALONE);
-  const { code, message } = await vm.evict();
-  expect(code).toBe(429);
-  expect(message).toContain("403 Forbidden: the service account lacks a permission");
-  expect(await vm.story()).toEqual([]);
+test("with the drain taint KubeVirt keeps the mark, and the end says so", async () => {
+  const vm = await start({ nodes: ["node01"] });
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+  await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
+  await withdraw(vm);
+  const message = "KubeVirt keeps the mark: node node01 carries the drain taint kubevirt.io/drain";
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True", message });
+});
+
+test("an eviction during a cancel is a new request: the mark that follows begins anew, with the back-off of the last", async () => {
+  const vm = await start({ configuration: { evacuation: { backoffSeconds: 300, maxBackoffSeconds: 600 } } });
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  await Promise.all([withdraw(vm), vm.evict()]);
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True" });
+  const retry = async () => {
+    await vm.evict();
+    return await vm.evacuations();
+  };
+  await expect
+    .poll(retry)
+    .toMatchObject([{ status: { phase: "Withdrawn" } }, { spec: { inherited: { attempts: 0 } } }]);
+});
+
+test("without KubeVirt's eviction webhook and controller: nobody marks, and Lifeboat migrates the VM after adoptSeconds", async () => {
+  const vm = await start({ ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } });
+  expect(await vm.evict()).toMatchObject({ code: 429 });
+  await vm.untilMoved();
+  await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "ApiEviction" }, status: { phase: "Moved" } }]);
+});
+
+test("… an External one is reported", async () => {
+  const external = { evictionStrategy: "External" } as const;
+  const vm = await start({ ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } }, external);
+  expect(await vm.evict()).toMatchObject({ code: 429 });
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Blocked", reason: "NotMarked" } }]);
 });

@@ -34,15 +34,15 @@ const both = (tweak: Parameters<typeof webhook>[1] = {}) => ({
   evictions: { value: webhook("evictions") },
   deletions: { value: webhook("deletions", tweak) },
 });
+const lacking = (resource: string) => ({
+  value: GRANTED.map((one) => ({ ...one, allowed: one.resource !== resource })),
+});
 const without = (...files: readonly string[]) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: !files.includes(one.file) })),
 });
-const IMPERSONATION = "kubernetes/impersonation.yaml";
 const service = (door: "evictions" | "deletions") => {
   return { url: url(door, "https://lifeboat-server.lifeboat-system.svc/clusters/local"), isService: true };
 };
-const CONSTRAINED = "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml";
-const BY_EVICTION = "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml";
 const answer = (code: number, message: string, warnings = "") => ({
   trial: { value: { pod: "apps/p", code, message, warnings } },
 });
@@ -72,11 +72,9 @@ const KUBEVIRT: readonly Row[] = [
 const LIFEBOAT: readonly Row[] = [
   ["an older version's kinds", { served: served({ "kubevirt.io/v1": KUBEVIRT_KINDS, "lifeboat.dev/v1alpha1": [] }) }, ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
   ["no configuration",         { configuration: { value: undefined } },                     ["‼ there is no LifeboatConfiguration: the defaults are in force, and no conditions say how Lifeboat is"]],
-  ["a wrong configuration",    { configuration: configuration({ marking: "Never" }) },      ["× the LifeboatConfiguration is not in force: spec.marking: expected one of Auto, Impersonate, Evict"]],
+  ["a wrong configuration",    { configuration: configuration({ evacuation: { maxAttempts: 0 } }) }, ["× the LifeboatConfiguration is not in force: spec.evacuation.maxAttempts: expected 1 or more"]],
   ["without effect",           { configuration: configuration({ descheduling: { intervalSeconds: 60 } }) }, ["‼ a setting has no effect: descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"]],
-  ["no way to mark",           { granted: without(IMPERSONATION, CONSTRAINED, BY_EVICTION) }, ["× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained-impersonation/constrained-impersonation.yaml or optional/marking-by-eviction/marking-by-eviction.yaml: impersonate serviceaccounts/kubevirt-apiserver in namespace kubevirt: no VM is marked, unless by KubeVirt's own webhook"]],
-  ["one way to mark",          { granted: without(IMPERSONATION, CONSTRAINED) },            []],
-  ["one that is not enough",   { granted: without(IMPERSONATION, CONSTRAINED), configuration: configuration({ marking: "Impersonate" }) }, [expect.stringContaining("× Lifeboat lacks 1 permission of impersonation.yaml or optional/constrained")]],
+  ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
   ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } } }, []],
   ["the guard refuses nothing",  { webhooks: both() },                                        ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["the guard in order",       { webhooks: both(), configuration: GUARDING, relay: RELAY, site: SITE }, []],
@@ -195,12 +193,12 @@ test.each(READS)("%s could not be read: said, and nothing is called wrong becaus
 
 function filesOf(featureGates: typeof DEFAULT_SETTINGS.featureGates, maxPodGracePeriodSeconds = 0): readonly string[] {
   const shield = { ...DEFAULT_SETTINGS.shield, maxPodGracePeriodSeconds };
-  return filesNeeded({ ...DEFAULT_SETTINGS, featureGates, shield }).flat();
+  return filesNeeded({ ...DEFAULT_SETTINGS, featureGates, shield });
 }
 
 test("each shipped file of permissions is asked about where what it is for is on", () => {
   const known = new Set(GRANTED.map(({ file }) => file).filter((file) => file.startsWith("kubernetes/")));
   const all = filesOf(["DeschedulerSupport", "EvictionsInBackground", PRESSURE, PREEMPTION], 600);
   expect(all.toSorted()).toEqual([...known].toSorted());
-  expect(filesOf([])).toEqual(["kubernetes/rbac.yaml", IMPERSONATION, CONSTRAINED, BY_EVICTION]);
+  expect(filesOf([])).toEqual(["kubernetes/rbac.yaml"]);
 });

@@ -99,11 +99,11 @@ test("the relay's Deployment, and what the KubeVirt object says of migrations an
   });
 });
 
-test("the right to impersonate is asked about in KubeVirt's own namespace, for Lifeboat's account", async () => {
+test("whether a mark may be taken back is asked about with the whole subresource, for Lifeboat's account", async () => {
   const { asked, connection } = connectionTo();
   await readFacts(connection, VERSION, NOW);
   const bodies = asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).map(({ body }) => body);
-  const resourceAttributes = { verb: "impersonate", resource: "serviceaccounts", namespace: "openshift-cnv" };
+  const resourceAttributes = { verb: "update", resource: "virtualmachineinstances", subresource: "evacuate/cancel" };
   const user = `system:serviceaccount:${NAMESPACE}:lifeboat`;
   expect(bodies).toContainEqual(
     expect.objectContaining({

@@ -52,7 +52,6 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ condition WebhookCalled is True (Called) for AGE",
     "  √ condition ReviewsDecided is True (Decided) for AGE",
     "  √ the permissions of rbac.yaml are granted",
-    "  √ the permissions of impersonation.yaml are granted",
     "  √ webhook lifeboat leads to https://HOST (cluster sandbox)",
     "  √ the guard is off",
     "  √ a dry-run eviction of pod vms/POD is answered by Lifeboat",
@@ -67,7 +66,7 @@ test("in order: every check is said, exit code 0", async () => {
     "Shield",
     "  √ the shield is off",
     "",
-    "√ all 23 checks passed",
+    "√ all 22 checks passed",
   ]);
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
@@ -117,7 +116,7 @@ describe("broken", () => {
       "      webhook lifeboat is missing, so the API server does not ask",
       `      ${INSTALL}`,
     ]);
-    expect([code, out.at(-1)]).toEqual([3, "× 23 checks: 2 failed"]);
+    expect([code, out.at(-1)]).toEqual([3, "× 22 checks: 2 failed"]);
   });
 
   // prettier-ignore

@@ -1,24 +1,14 @@
 /** `lifeboat upgrade` and `install` over what an administrator has made of an installation. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { manifestsIn } from "../../infra/cli/install/manifests.ts";
+import { nameOf } from "../../infra/cli/install/manifests.ts";
+import { retired } from "../../infra/cli/install/retired.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { kustomized } from "./install-stage.ts";
 import { lifeboat } from "./lifeboat.ts";
 
 const WORKER = "install --worker https://127.0.0.1:1 --cluster prod --entry /nowhere/entry.json --dry-run";
-const rbac = (kind: string, namespaced: boolean): Resource => {
-  return { apiVersion: "rbac.authorization.k8s.io/v1", kind, plural: `${kind.toLowerCase()}s`, namespaced };
-};
-const KINDS = [
-  rbac("RoleBinding", true),
-  rbac("Role", true),
-  rbac("ClusterRoleBinding", false),
-  rbac("ClusterRole", false),
-];
-
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await startSandbox();
@@ -26,48 +16,31 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 /** As `kubectl apply -k infra/kubernetes` does, on any Kubernetes. */
-beforeEach(async () => {
-  await removeMarking();
-  await applyManifests(sandbox.client, kustomized());
-});
+beforeEach(() => applyManifests(sandbox.client, kustomized()));
 
 const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
 
-/** The roles and bindings by which Lifeboat may mark VMs. */
-async function marking(): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const resource of KINDS) {
-    const { items } = await sandbox.client.list(resource);
-    const ours = items.filter(({ metadata }) => /^lifeboat-(?:.*impersonation|marking)$/.test(metadata.name));
-    found.push(...ours.map(({ metadata }) => `${resource.kind} ${metadata.name}`));
-  }
-  return found;
+/** Of an older version: above all the rights to act as KubeVirt. */
+const ROLES = retired("kubevirt").filter(({ kind }) => kind.includes("Role"));
+
+async function applyRetired(): Promise<void> {
+  const roles = ROLES.map((manifest) => {
+    const { kind, metadata } = manifest;
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: kind.replace("Binding", ""), name: metadata.name };
+    return { ...manifest, ...(kind.endsWith("Binding") ? { roleRef, subjects: [] } : { rules: [] }) };
+  });
+  await applyManifests(sandbox.client, roles);
 }
 
-async function removeMarking(): Promise<void> {
-  for (const resource of KINDS) {
-    for (const { metadata } of (await sandbox.client.list(resource)).items)
-      if (/^lifeboat-(?:.*impersonation|marking)$/.test(metadata.name)) await sandbox.client.delete(resource, metadata);
-  }
-}
+const DELETED = ROLES.map((manifest) => `${nameOf(manifest)} deleted`);
+const deleted = ({ out }: { readonly out: readonly string[] }) => out.filter((line) => line.includes("deleted"));
 
-const IMPERSONATION = ["RoleBinding lifeboat-impersonation", "Role lifeboat-impersonation"];
-const BY_EVICTION = ["ClusterRoleBinding lifeboat-marking", "ClusterRole lifeboat-marking"];
-
-// prettier-ignore
-test.each<[string, readonly string[], readonly string[]]>([
-  ["as it was applied",             ["impersonation.yaml"],                                    IMPERSONATION],
-  ["marking by eviction instead",   ["optional/marking-by-eviction/marking-by-eviction.yaml"], BY_EVICTION],
-  ["neither",                       [],                                                        []],
-])("how Lifeboat marks stays the administrator's choice: %s", async (_, files, expected) => {
-  await removeMarking();
-  await applyManifests(sandbox.client, files.flatMap((file) => manifestsIn(`kubernetes/${file}`)));
-  expect(await marking()).toEqual(expected);
-
-  expect(await call("upgrade")).toMatchObject({ code: 0 });
-  expect(await marking()).toEqual(expected);
-  const planned = (await call(WORKER)).out.filter((line) => /lifeboat-(?:\S*impersonation|marking)/.test(line));
-  expect(planned.filter((line) => !line.endsWith(" unchanged (dry run)"))).toEqual([]);
+test("rights to act as KubeVirt, which an older version had, are deleted, and that is said", async () => {
+  await applyRetired();
+  expect(DELETED).toContain("rolebinding.rbac.authorization.k8s.io/lifeboat-impersonation -n kubevirt deleted");
+  expect(deleted(await call(`${WORKER} --force-conflicts`))).toEqual(DELETED.map((line) => `${line} (dry run)`));
+  expect(deleted(await call("upgrade"))).toEqual(DELETED);
+  expect(deleted(await call("upgrade"))).toEqual([]);
 });
 
 test("what kubectl has applied of this version is no conflict, and nothing changes", async () => {

@@ -7,13 +7,13 @@ import type { MigrationFacts } from "../../shared/policy/facts.ts";
 import { status } from "../functions/support/stub-server.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../policy/fixtures.ts";
-import { canned, connectTo, present, SETTINGS } from "./connected.ts";
+import { canned, connectTo, present } from "./connected.ts";
 
 const world = await startTestCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
-const act = (action: Action) => cluster.act(action, SETTINGS);
+const act = (action: Action) => cluster.act(action);
 const EVACUATION = newborn({ name: "web-1" });
 
 async function theirs(vmiName: string, labels: Readonly<Record<string, string>> = {}): Promise<MigrationFacts> {
@@ -101,7 +101,7 @@ describe("on migrations", () => {
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
     const { cluster } = await canned({ other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
-    expect(await cluster.act(create, SETTINGS)).toBe(result);
+    expect(await cluster.act(create)).toBe(result);
   });
 });
 

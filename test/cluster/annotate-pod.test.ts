@@ -6,13 +6,13 @@ import type { VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
-import { connectTo, present, SETTINGS } from "./connected.ts";
+import { connectTo, present } from "./connected.ts";
 
 const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
-const act = (action: Action) => cluster.act(action, SETTINGS);
+const act = (action: Action) => cluster.act(action);
 
 async function vmiCalled(name: string): Promise<VmiFacts> {
   return present(await cluster.getVmi({ namespace: NAMESPACE, name }));

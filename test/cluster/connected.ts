@@ -4,8 +4,6 @@ import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster
 import { type CannedAnswers, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { NOW } from "../policy/fixtures.ts";
 
-export const SETTINGS = { kubevirtNamespace: "kubevirt", marking: "Impersonate" } as const;
-
 type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOptions["endpoint"]>;
 
 export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {

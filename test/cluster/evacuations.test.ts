@@ -6,7 +6,7 @@ import type { NewEvacuation } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../shared/policy/facts.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { MARK_SEEN, newborn, time } from "../policy/fixtures.ts";
-import { connectTo, present, SETTINGS } from "./connected.ts";
+import { connectTo, present } from "./connected.ts";
 
 interface Stored extends core.KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ async function begun(name: string, spec: Partial<EvacuationSpec> = {}): Promise<
 
 async function write(evacuation: EvacuationFacts, status: Partial<EvacuationStatus>) {
   const whole = { attempts: 0, conditions: [], ...status };
-  return await cluster.act({ verb: "WriteStatus", evacuation, status: whole }, SETTINGS);
+  return await cluster.act({ verb: "WriteStatus", evacuation, status: whole });
 }
 
 async function look(name: string): Promise<EvacuationFacts> {
@@ -86,7 +86,7 @@ describe("create", () => {
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
     const found = await cluster.createEvacuation(planned(name, second));
     expect(found).toEqual(isJoined ? await look(name) : "Conflict");
-    expect(await cluster.act({ verb: "CreateEvacuation", evacuation: planned(name, second) }, SETTINGS)).toBe(
+    expect(await cluster.act({ verb: "CreateEvacuation", evacuation: planned(name, second) })).toBe(
       isJoined ? "Done" : "Conflict",
     );
   });
@@ -179,8 +179,7 @@ test("withdraw: asked for once or twice, while it goes on or has ended; not of o
 
 test("delete: that one only, and again; also one that has not ended", async () => {
   const evacuation = await begun("history");
-  const remove = (uid: string) =>
-    cluster.act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } }, SETTINGS);
+  const remove = (uid: string) => cluster.act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } });
   expect([await remove("another"), await remove(evacuation.uid), await remove(evacuation.uid)]).toEqual([
     "Conflict",
     "Done",

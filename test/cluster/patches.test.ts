@@ -28,40 +28,31 @@ const labels = (label: object) => ({ labels: { app: "web", ...label } });
 const BARE = { metadata: without(METADATA, "labels"), status: STATUS };
 const CHANGED = { resourceVersion: "2", labels: { theirs: "z" } };
 
-const NORMAL = patches.mark(vmi(), "normal");
-const URGENT = patches.mark(vmi(), "urgent");
-const FIRST_LABEL = patches.mark(vmi({ hasLabels: false }), "urgent");
-const BY_DESCHEDULER = patches.mark(vmi(), "normal", true);
-const FIRST_ANNOTATION = patches.mark(vmi({ hasAnnotations: false }), "normal", true);
+const URGENT = patches.label({ verb: "Label", vmi: vmi(), urgency: "urgent" });
+const FIRST_LABEL = patches.label({ verb: "Label", vmi: vmi({ hasLabels: false }), urgency: "urgent" });
 const SOURCE = { annotations: { "kubevirt.io/eviction-source": "descheduler" } };
-const NOTED = { annotations: { theirs: "z" } };
-const UNMARK = patches.unmark(marked({ evacuationLabel: "urgent" }));
+const UNLABEL = patches.unlabel(marked({ evacuationLabel: "urgent" }));
 const IS_URGENT = labels({ [OURS]: "urgent" });
 
 describe("a VMI", () => {
   // prettier-ignore
   test.each<[string, readonly patches.Operation[], object, object | undefined]>([
-    ["is marked",                                    NORMAL,      stored(),                                        stored(MARK)],
-    ["gets the label where that is urgent",          URGENT,      stored(),                                        stored(MARK, IS_URGENT)],
-    ["gets it instead of another",                   URGENT,      stored({}, labels({ [OURS]: "soon" })),          stored(MARK, IS_URGENT)],
-    ["gets it beside what came meanwhile",           URGENT,      stored({}, CHANGED),                             stored(MARK, { resourceVersion: "2", labels: { theirs: "z", [OURS]: "urgent" } })],
-    ["is marked for its new node",                   patches.mark(marked({ evacuationNodeName: "node00" }), "normal"), stored({ evacuationNodeName: "node00" }), stored(MARK)],
-    ["is not, if it has moved",                      URGENT,      stored({ nodeName: "node02" }),                  undefined],
+    ["gets the label where that is urgent",          URGENT,      stored(),                                        stored({}, IS_URGENT)],
+    ["gets it instead of another",                   URGENT,      stored({}, labels({ [OURS]: "soon" })),          stored({}, IS_URGENT)],
+    ["gets it beside what came meanwhile",           URGENT,      stored({}, CHANGED),                             stored({}, { resourceVersion: "2", labels: { theirs: "z", [OURS]: "urgent" } })],
+    ["gets it if it was marked meanwhile",           URGENT,      stored(MARK),                                    stored(MARK, IS_URGENT)],
+    ["does not, if it has moved",                    URGENT,      stored({ nodeName: "node02" }),                  undefined],
     ["… if it is on no node any more",               URGENT,      { metadata: METADATA, status: {} },              undefined],
-    ["… if it was marked meanwhile",                 URGENT,      stored(MARK),                                    undefined],
     ["… if it is another one of that name",          URGENT,      stored({}, { uid: "other" }),                    undefined],
     ["… if it has lost its labels",                  URGENT,      BARE,                                            undefined],
-    ["gets labels where there are none",             FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } }, status: { ...STATUS, ...MARK } }],
+    ["gets labels where there are none",             FIRST_LABEL, BARE,                                            { ...BARE, metadata: { ...BARE.metadata, labels: { [OURS]: "urgent" } } }],
     ["… unless another party has written meanwhile", FIRST_LABEL, stored({}, CHANGED),                             undefined],
-    ["says that a descheduler asked",                BY_DESCHEDULER, stored({}, NOTED),                             stored(MARK, { annotations: { ...NOTED.annotations, ...SOURCE.annotations } })],
-    ["… in its first annotation",                    FIRST_ANNOTATION, stored(),                                    stored(MARK, SOURCE)],
-    ["… unless another party was faster",            FIRST_ANNOTATION, stored({}, { resourceVersion: "2", ...NOTED }), undefined],
-    ["says so no more without the mark",             patches.unmark(marked({ evictionSource: "descheduler" })), stored(MARK, SOURCE), stored({}, { annotations: {} })],
-    ["is as before without mark and label",          UNMARK,      stored(MARK, IS_URGENT),                         stored()],
-    ["has nothing to lose where there is nothing",   patches.unmark(vmi()), stored(),                              stored()],
-    ["keeps a mark for another node",                UNMARK,      stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],
-    ["keeps it if it has moved",                     UNMARK,      stored({ ...MARK, nodeName: "node02" }, IS_URGENT), undefined],
-    ["keeps it with another label",                  UNMARK,      stored(MARK, labels({ [OURS]: "normal" })),      undefined],
+    ["says no more that a descheduler asked",        patches.unlabel(marked({ evictionSource: "descheduler" })), stored(MARK, SOURCE), stored(MARK, { annotations: {} })],
+    ["is as before without label",                   UNLABEL,     stored(MARK, IS_URGENT),                         stored(MARK)],
+    ["has nothing to lose where there is nothing",   patches.unlabel(marked()), stored(MARK),                      stored(MARK)],
+    ["keeps the label of another mark",              UNLABEL,     stored({ evacuationNodeName: "node02" }, IS_URGENT), undefined],
+    ["keeps it if it has moved",                     UNLABEL,     stored({ ...MARK, nodeName: "node02" }, IS_URGENT), undefined],
+    ["keeps another label",                          UNLABEL,     stored(MARK, labels({ [OURS]: "normal" })),      undefined],
   ])("%s", (_, operations, before, after) => {
     expect(apply(before, operations)).toEqual(after);
   });

@@ -1,14 +1,10 @@
-/** What every request to an API server says, and as whom it is made. */
+/** What every request to an API server says. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
-import type { Action } from "../../shared/policy/action.ts";
 import { CANNED_VMI, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, type StubRequest, type StubServer } from "../functions/support/stub-server.ts";
-import { budget, evacuation, marked, migration, newborn, pod, vmi } from "../policy/fixtures.ts";
-import { launcher } from "../policy/launchers.ts";
+import { vmi } from "../policy/fixtures.ts";
 import { connectTo } from "./connected.ts";
-
-const KUBEVIRT = "system:serviceaccount:virt:kubevirt-apiserver";
 
 let server: StubServer;
 let cluster: Cluster;
@@ -73,49 +69,15 @@ describe("a read", () => {
   });
 });
 
-describe("an action is KubeVirt's own where it changes a VMI, and ours everywhere else", () => {
-  const told = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: "u" } as const;
-  const event = { type: "Normal", reason: "Evacuated", message: "m", occasion: "o" } as const;
-  const NAMED = { name: "web-1", spec: newborn().spec };
-  const status = evacuation().status;
-  // prettier-ignore
-  test.each<[Action, string | undefined]>([
-    [{ verb: "Mark", vmi: vmi(), urgency: "urgent" },                             KUBEVIRT],
-    [{ verb: "Unmark", vmi: marked() },                                           KUBEVIRT],
-    [{ verb: "Unmark", vmi: vmi({ evacuationLabel: "urgent" }) },                 KUBEVIRT],
-    [{ verb: "CreateEvacuation", evacuation: newborn() },                         undefined],
-    [{ verb: "WriteStatus", evacuation: newborn(), status },                      undefined],
-    [{ verb: "DeleteEvacuation", evacuation: evacuation() },                      undefined],
-    [{ verb: "CreateMigration", vmi: vmi(), name: "m", evacuation: NAMED },       undefined],
-    [{ verb: "AdoptMigration", migration: migration(), evacuation: NAMED },       undefined],
-    [{ verb: "DeleteMigration", migration: migration() },                         undefined],
-    [{ verb: "SkipBackoff", migration: migration() },                             undefined],
-    [{ verb: "CreateBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
-    [{ verb: "EnsureBudget", vmi: vmi(), name: "b", minAvailable: 1 },            undefined],
-    [{ verb: "GrowBudget", vmi: vmi(), name: "b", required: true },               undefined],
-    [{ verb: "ResizeBudget", budget: budget(), minAvailable: 2 },                 undefined],
-    [{ verb: "DeleteBudget", budget: budget() },                                  undefined],
-    [{ verb: "DeletePod", pod: pod() },                                           undefined],
-    [{ verb: "AnnotatePod", pod: launcher(), add: {}, remove: [] },               undefined],
-    [{ verb: "WriteConditions", resourceVersion: "7", generation: 1, conditions: [] }, undefined],
-    [{ verb: "Event", about: told, ...event },                                    undefined],
-  ])("$verb: %s", async (action, user) => {
-    const { headers } = await requestOf(() => cluster.act(action, { kubevirtNamespace: "virt", marking: "Impersonate" }).catch(() => undefined));
-    expect(headers["impersonate-user"]).toBe(user);
-    expect(headers.authorization).toBe("Bearer secret");
-    expect(Object.keys(headers).filter((name) => name.startsWith("impersonate-"))).toHaveLength(user === undefined ? 0 : 1);
-  });
-});
-
 describe("a connection that breaks", () => {
   const key = { namespace: "apps", name: "web" };
-  const mark = { verb: "Mark", vmi: vmi(), urgency: "urgent" } as const;
+  const label = { verb: "Label", vmi: vmi(), urgency: "urgent" } as const;
 
   // prettier-ignore
   test.each<[string, broken: number, (cluster: Cluster) => Promise<unknown>, sent: number, answered: boolean]>([
     ["costs a read nothing",              1,        (c) => c.getVmi(key),                 2, true],
     ["… if it breaks once",               2,        (c) => c.getVmi(key),                 2, false],
-    ["is a write's end: it may be done",  1,        (c) => c.act(mark, { kubevirtNamespace: "virt", marking: "Impersonate" }), 1, false],
+    ["is a write's end: it may be done",  1,        (c) => c.act(label),                1, false],
   ])("%s", async (...[, broken, ask, sent, answered]) => {
     let count = 0;
     const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {

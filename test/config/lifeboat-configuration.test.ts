@@ -14,7 +14,6 @@ test("absent keys take the defaults of the settings", () => {
 // prettier-ignore
 test.each([
   ["gates",                        { featureGates: { DeschedulerSupport: true, EvictionsInBackground: false } }],
-  ["marking",                      { marking: "Impersonate" }],
   ["one key of a section",         { evacuation: { maxAttempts: 2 } }],
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
   ["deadlines",                    { guard: { deadlineSeconds: { Preemption: 1.5 } } }],
@@ -31,7 +30,6 @@ describe("a wrong value: which key, and what was expected", () => {
     ["featureGates",                              { featureGates: ["DeschedulerSupport"] },               "expected record"],
     ["featureGates.DeschedulerSupport",           { featureGates: { DeschedulerSupport: "yes" } },        "expected true or false"],
     ["featureGates.deschedulerSupport",           { featureGates: { deschedulerSupport: true } },         "unknown key"],
-    ["marking",                                   { marking: "auto" },                                    "expected one of Auto, Impersonate, Evict"],
     ["disruptionBudgets",                         { disruptionBudgets: true },                            MODE],
     ["disruptionBudgets",                         { disruptionBudgets: "On" },                            MODE],
     ["evacuation",                                { evacuation: true },                                   "expected object"],
@@ -57,10 +55,10 @@ describe("a wrong value: which key, and what was expected", () => {
   });
 
   test("all of them at once", () => {
-    const parsed = parseConfiguration({ marking: 1, evacuation: { maxAttempts: -1 } });
+    const parsed = parseConfiguration({ guard: 1, evacuation: { maxAttempts: -1 } });
     expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
-      "spec.marking",
       "spec.evacuation.maxAttempts",
+      "spec.guard",
     ]);
   });
 });

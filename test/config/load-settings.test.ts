@@ -60,7 +60,7 @@ describe("the LifeboatConfiguration is wrong", () => {
   // prettier-ignore
   const WRONG: readonly (readonly [string, unknown, string, string])[] = [
     ["an unknown gate",  { featureGates: { Magic: true } }, "spec.featureGates.Magic", "unknown key"],
-    ["a wrong value",    { marking: "x" },                  "spec.marking",            "expected one of Auto, Impersonate, Evict"],
+    ["a wrong value",    { evacuation: { maxAttempts: 0 } }, "spec.evacuation.maxAttempts", "expected 1 or more"],
     ["no object",        [],                                "spec",                    "expected object"],
   ];
 
@@ -92,7 +92,7 @@ describe("the LifeboatConfiguration is wrong", () => {
 
 // prettier-ignore
 test.each([
-  ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate", kubevirtNamespace: "virt" }],
+  ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate" }],
   ["LifeboatConfiguration",           /^getConfiguration$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
   ["ValidatingWebhookConfigurations", /^getWebhooks$/,      { evictionsCovered: true }],
 ])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (field, requests, seen) => {

@@ -20,7 +20,6 @@ test("without a KubeVirt CR and without a configuration, the defaults", () => {
 test.each([
   ["cluster strategy",           { evictionStrategy: "External" },            { clusterStrategy: "External" }],
   ["an unknown strategy",        { evictionStrategy: "Sometimes" },           { clusterStrategy: "Sometimes" }],
-  ["namespace",                  { namespace: "virt" },                       { kubevirtNamespace: "virt" }],
   ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
   ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
   ["the other limit",            { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],

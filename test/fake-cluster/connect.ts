@@ -63,7 +63,6 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     isAllowed: () => when("isAllowed", () => false),
     canList: (resource) => when(`canList ${resource}`, () => []),
     mayI: () => when("mayI", () => true),
-    proveMarking: () => reads("proveMarking"),
     proveAnnotating: () => reads("proveAnnotating"),
     listDeschedulerNodes: () =>
       when("listDeschedulerNodes", () =>

@@ -4,7 +4,7 @@ import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { isHeld } from "../../shared/descheduling/cycle/lease.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { connectTo as connectOverHttp, present, SETTINGS } from "../cluster/connected.ts";
+import { connectTo as connectOverHttp, present } from "../cluster/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";
 import { connectTo } from "./connect.ts";
@@ -23,14 +23,14 @@ interface Party {
 async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const answers: unknown[] = [];
   const act = async (...actions: readonly Action[]) => {
-    for (const action of actions) answers.push([action.verb, await cluster.act(action, SETTINGS)]);
+    for (const action of actions) answers.push([action.verb, await cluster.act(action)]);
   };
   const vmi = async () => present(await cluster.getVmi(WEB));
   const own = async () => present((await cluster.listEvacuations(WEB))[0]);
   answers.push(await cluster.countVmis());
   const seen = await vmi();
-  const mark = { verb: "Mark", vmi: seen, urgency: "urgent", forDescheduler: true } as const;
-  await act(mark, mark);
+  const mark = { verb: "Mark", vmi: seen, forDescheduler: true } as const;
+  await act({ verb: "Label", vmi: seen, urgency: "urgent" }, mark, mark);
   answers.push(shown(await vmi()));
   const marked = await vmi();
   await moveTo("node02");

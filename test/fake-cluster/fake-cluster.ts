@@ -20,6 +20,7 @@ import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import type { Installation } from "../../shared/policy/webhooks/facts.ts";
 import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { budget, NOW, without } from "../policy/fixtures.ts";
+import { cancelEvacuation, label, reviewEviction } from "./fake-virt-api.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";
 import { always, isUnmoved, isVersion, Shelf } from "./shelf.ts";
 
@@ -39,6 +40,8 @@ export class FakeCluster {
   /** By name, as installed. */
   readonly ownWebhooks = new Map<string, Installation>();
   isTokenAccepted = true;
+  /** KubeVirt's eviction webhook, which marks. */
+  isReviewing = true;
   kubeVirt: KubeVirtFacts | undefined = { namespace: "kubevirt", featureGates: [] };
   configuration: ConfigurationFacts | undefined;
   readonly descheduling = new FakeDescheduling(this.pods, () => this.#next());
@@ -76,6 +79,8 @@ export class FakeCluster {
         return this.#mark(action);
       case "Unmark":
         return this.#unmark(action);
+      case "Label":
+        return label(this, action);
       case "Shield":
         return this.vmis.change(
           action.vmi,
@@ -142,27 +147,23 @@ export class FakeCluster {
     });
   }
 
-  #mark({ vmi, urgency, forDescheduler }: Write<"Mark">): ActResult {
-    const { nodeName = "", hasLabels, resourceVersion } = vmi;
-    const isLabelled = urgency !== "normal";
-    const label = isLabelled ? { evacuationLabel: urgency, hasLabels: true } : {};
-    const source = forDescheduler ? { evictionSource: "descheduler", hasAnnotations: true } : {};
-    return this.vmis.change(
-      vmi,
-      // Labels are made under a test of the version: another party may have made them meanwhile.
-      (found) => isUnmoved(found, vmi) && (!isLabelled || hasLabels || found.resourceVersion === resourceVersion),
-      (found) => ({ ...found, ...label, ...source, evacuationNodeName: nodeName }),
-    );
+  #mark({ vmi, forDescheduler }: Write<"Mark">): ActResult {
+    const found = this.vmis.get(vmi);
+    if (found?.uid !== vmi.uid) return "Conflict";
+    if (found.nodeName === vmi.nodeName) reviewEviction(this, vmi, forDescheduler);
+    return "Done";
   }
 
   #unmark({ vmi }: Write<"Unmark">): ActResult {
     const seen = (["evacuationLabel", "evictionSource"] as const).filter((key) => vmi[key] !== undefined);
     if (this.vmis.get(vmi) === undefined) return "Done";
-    return this.vmis.change(
+    if (seen.length === 0) return cancelEvacuation(this, vmi);
+    const unlabelled = this.vmis.change(
       vmi,
       (found) => isUnmoved(found, vmi) && seen.every((key) => found[key] === vmi[key]),
-      (found) => without(found, "evacuationNodeName", ...seen),
+      (found) => without(found, ...seen),
     );
+    return unlabelled === "Done" ? cancelEvacuation(this, vmi) : unlabelled;
   }
 
   /** KubeVirt's admission allows one unfinished migration a VMI. */

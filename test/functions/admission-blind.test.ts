@@ -139,8 +139,8 @@ describe("a page of a proxy does not look like a pod or a VMI that is gone", () 
   test.each([
     ["vmi", stub.html(404), "not JSON"],
     ["vmi", stub.json({ kind: "Status", code: 403 }, 404), "404, but no Status"],
-    ["mark", stub.json({ message: "not found" }, 404), "404, but no Status"],
-    ["mark", stub.json([], 409), "409, but no Status"],
+    ["grow", stub.json({ message: "not found" }, 404), "404, but no Status"],
+    ["begin", stub.json([], 409), "409, but no Status"],
   ])("%s: %o", async (question, behaviour, issue) => {
     const answer = await ask({ [question]: behaviour });
     expect(answer).toMatchObject(blindly("the answer to "));
@@ -153,8 +153,7 @@ describe("which request was answered how is said, not what was answered", () => 
   test.each([
     ["vmi",      401, "GET /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 401 Unauthorized: the token is not valid"],
     ["kubevirt", 500, "GET /apis/kubevirt.io/v1/kubevirts with 500"],
-    ["mark",     500, "PATCH /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 500"],
-  ])("%s: %i", async (question, code, said) => {
+    ])("%s: %i", async (question, code, said) => {
     const answer = await ask({ [question]: stub.status(code, "Reason", stub.SECRET_OF_UPSTREAM) });
     expect(answer).toMatchObject({ body: refusal(`${BLIND}the API server answered ${said}`) });
   });
@@ -164,28 +163,6 @@ test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token 
   const elsewhere = await startForTest();
   await ask(stub.redirecting(elsewhere.url, code));
   expect(elsewhere.requests).toEqual([]);
-});
-
-describe("the marking", () => {
-  const away = { ...CANNED_VMI, status: { ...CANNED_VMI.status, evacuationNodeName: "node02" } };
-  const notKept = 'KubeVirt did not keep the mark on VMI "apps/web"';
-  test.each([
-    ["never answered", stub.neverAnswering, "the API server did not answer in time"],
-    ["answered halfway", stub.stalling, "the API server did not answer in time"],
-    ["broken off", stub.hangingUp, "the API server cannot be reached"],
-    ["answered with HTML", stub.html(200), "the answer to PATCH"],
-    ["answered with something else", stub.json({ kind: "Pod" }), "the answer to PATCH"],
-    ["answered without the mark", stub.json(CANNED_VMI), notKept],
-    ["answered with a mark for another node", stub.json(away), notKept],
-  ])("%s: not believed", async (_, behaviour, why) => {
-    expect(await ask({ mark: behaviour })).toMatchObject(blindly(why));
-  });
-
-  test("always in conflict: looked at three times, then left to the next request", async () => {
-    const answer = await ask({ mark: stub.status(422, "Invalid") });
-    expect(answer).toMatchObject(blindly("its VMI keeps changing"));
-    expect(asked().filter((question) => question === "mark")).toHaveLength(3);
-  });
 });
 
 describe("what is not needed for the decision does not disturb it", () => {

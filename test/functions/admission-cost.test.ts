@@ -55,14 +55,14 @@ describe("API requests before the answer, with a warm cache", () => {
 
   // prettier-ignore
   test.each<[string, CannedAnswers, typeof POD, readonly Question[]]>([
-    ["a first eviction",                  UNBUDGETED,                                 POD, [...READS, "begin", "mark"]],
+    ["a first eviction",                  UNBUDGETED,                                 POD, [...READS, "begin"]],
     ["a repeated one",                    { ...UNBUDGETED, ...UNDER_WAY },            POD, READS],
     ["a refused one",                     { ...UNBUDGETED, vmi: json(PINNED) },       POD, READS],
     ["a VMI that is not moved",           { vmi: json({ ...CANNED_VMI, spec: {} }) }, POD, READS],
     ["a pod that is gone",                { pod: notFound },                          POD, READS],
-    ["a VMI whose name was cut",          { ...UNBUDGETED, pod: json(longPod), vmi: byName }, cut, [...READS, "vmi", "evacuations", "begin", "mark"]],
+    ["a VMI whose name was cut",          { ...UNBUDGETED, pod: json(longPod), vmi: byName }, cut, [...READS, "vmi", "evacuations", "begin"]],
     ["a pod that is no launcher",         { pod: foreign }, { ...POD, name: "hp-volume-x" }, ["pod"]],
-    ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "grow", "mark"]],
+    ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "grow"]],
     ["with budgets: a repeated one",      UNDER_WAY,                                  POD, READS],
     ["with budgets: a refused one",       { vmi: json(PINNED) },                      POD, [...READS, "budget"]],
     ["with budgets: one that has none",   { vmi: json(PINNED), budget: notFound },    POD, [...READS, "budget", "create"]],
@@ -77,12 +77,11 @@ describe("API requests before the answer, with a warm cache", () => {
   test("two round trips: three reads at once, then two writes at once", async () => {
     const [read, write] = [together(3), together(2)];
     const [, doors] = await open({
-      ...UNBUDGETED,
       pod: read(json(CANNED_POD)),
       vmi: read(json(CANNED_VMI)),
       evacuations: read(list()),
       begin: write(json(CANNED_EVACUATION, 201)),
-      mark: write(json(CANNED_MARKED)),
+      grow: write(json({})),
     });
     expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
   });
@@ -125,7 +124,7 @@ describe("the settings' cache", () => {
   });
 
   test("of a wrong configuration: warm or cold, the webhook goes on", async () => {
-    const [, doors] = await open({ configuration: configured({ marking: "By hand" }) });
+    const [, doors] = await open({ configuration: configured({ disruptionBudgets: "By hand" }) });
     for (const seconds of [0, 1, 30]) {
       doors.pass(seconds);
       expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });

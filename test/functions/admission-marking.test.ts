@@ -41,7 +41,7 @@ async function evict(review: unknown = evictionOf(POD), before?: (request: strin
 const reviewOf = ({ request, eviction }: Tweaks) =>
   evictionReview({ request: { ...POD, ...request }, eviction: { metadata: POD, ...eviction } });
 
-test("a first eviction writes the mark and an Evacuation, and tells of it", async () => {
+test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of it", async () => {
   const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
   expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
   expect(markOf()).toBe(NODE);
@@ -60,10 +60,12 @@ test("the descheduler's eviction has its own cause", async () => {
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Descheduler" } }]);
 });
 
-test("a second eviction writes nothing more", async () => {
+test("a second eviction sees KubeVirt's mark, and a third writes nothing more", async () => {
   await evict();
-  const before = world();
   const message = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
+  expect(await evict()).toMatchObject({ body: refusal(message) });
+  expect(fake.evacuations.list()[0]?.status.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
+  const before = world();
   expect(await evict()).toMatchObject({ body: refusal(message) });
   expect(world()).toEqual(before);
 });
@@ -114,6 +116,7 @@ describe("what is not to be moved is not marked", () => {
     ["it has ended",         vmi({ phase: "Succeeded" }),            allowance(),                     []],
   ])("%s", async (_, web, body, told) => {
     use(web);
+    fake.isReviewing = false;
     expect(await evict()).toMatchObject({ code: 200, body });
     expect(fake.vmis.list()).toEqual([web]);
     expect(story()).toEqual(told);
@@ -128,11 +131,12 @@ describe("between read and write, the VMI", () => {
   const notMigratable = refusal(expect.stringContaining("not live-migratable"));
   // prettier-ignore
   test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
-    ["moves: it is not marked for the node that it has left",     /^Mark$/,   () => fake.change(WEB, { nodeName: "node02" }), refusal(message), undefined],
-    ["is marked by another party: the same answer, and it stays", /^Mark$/,   () => fake.setMark(WEB, NODE),                  TRIGGERED,        NODE],
+    ["has moved by then: its old pod is a leftover",              /^getVmi$/, () => fake.change(WEB, { nodeName: "node02" }), refusal(message), undefined],
+    ["moves: it is not marked for the node that it has left",     /^CreateEvacuation$/, () => fake.change(WEB, { nodeName: "node02" }), TRIGGERED, undefined],
+    ["is marked by another party: the same answer, and it stays", /^CreateEvacuation$/, () => fake.setMark(WEB, NODE),        TRIGGERED,        NODE],
     ["can no longer be moved: refused, and not marked",           /^getVmi$/, pinning,                                        notMigratable,    undefined],
-    ["is deleted: nothing to stop",                               /^Mark$/,   () => fake.vmis.delete(WEB),                    allowance(),      undefined],
-    ["is made anew: the new one is not the old pod's",            /^Mark$/,   anew,                                           allowance(),      undefined],
+    ["is deleted: nothing to stop",                               /^getVmi$/, () => fake.vmis.delete(WEB),                    allowance(),      undefined],
+    ["is made anew: the new one is not the old pod's",            /^getVmi$/, anew,                                           allowance(),      NODE],
     ["loses its pod: nothing to stop",                            /^getPod$/, () => fake.pods.delete(POD),                    allowance(),      undefined],
   ])("%s", async (...[, request, change, body, mark]) => {
     expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });

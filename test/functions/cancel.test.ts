@@ -27,6 +27,7 @@ const FOR_THE_MARK = migration({ phase: "Pending", evacuates: NODE });
 
 describe("a cancel", () => {
   test("clears the mark, deletes the pending migration, starts the back-off, and says so", async () => {
+    fake.isReviewing = false;
     fake.migrations.put(FOR_THE_MARK);
     expect(await cancel()).toMatchObject({ result: "Withdrawn", evacuations: [{ name: evacuation().name }] });
     expect(markOf()).toBeUndefined();

@@ -147,6 +147,8 @@ describe("a function that is killed between any two requests leads to the same e
   });
 });
 
+const untroubled = () => undefined;
+
 describe("an end has two steps, and what is old takes nothing away", () => {
   // prettier-ignore
   test.each<[string, EvacuationFacts]>([
@@ -179,6 +181,24 @@ describe("an end has two steps, and what is old takes nothing away", () => {
     expect(markOf(fake)).toBe(NODE);
     expect(fake.migrations.list()).toHaveLength(1);
     expect(all(fake).filter(isUnfinished)).toMatchObject([{ name: "next" }]);
+  });
+
+  test("what is asked for meanwhile does not take the mark of the one before for its own, and does not end without it", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    const follows = async (request: string) => {
+      if (request !== "Unmark" || all(fake).length > 1) return;
+      await run({ task: byHand("by-hand"), requests: Infinity }, fake, untroubled);
+      await run({ task: look, requests: Infinity }, fake, untroubled);
+    };
+    await run({ task: look, requests: Infinity }, fake, follows);
+    await settle(fake);
+    expect(all(fake).map(({ name, status }) => [name, status.phase])).toEqual([
+      ["by-hand", "Pending"],
+      [evacuation().name, "Withdrawn"],
+    ]);
+    expect(markOf(fake)).toBe(NODE);
+    expect(all(fake).filter(isToBeReleased)).toEqual([]);
   });
 
   test("a migration that has begun since it was seen waiting is not aborted", async () => {

@@ -112,9 +112,9 @@ async function installAnotherDefinition(): Promise<void> {
 
 test("what another version of the definition has let in: the field, and what is expected there", async () => {
   await installAnotherDefinition();
-  await cluster.configure({ ...QUIET, marking: "ByHand", evacuation: { maxAttempts: 0 } });
+  await cluster.configure({ ...QUIET, evacuation: { maxAttempts: 0, adoptSeconds: -1 } });
   const message = expect.stringMatching(
-    /^spec\.marking: expected one of Auto, Impersonate, Evict; spec\.evacuation\.maxAttempts: expected 1 or more\./,
+    /^spec\.evacuation\.maxAttempts: expected 1 or more; spec\.evacuation\.adoptSeconds: expected /,
   );
   expect((await scanned())?.status?.conditions).toContainEqual(
     condition("Ready", "False", "InvalidConfiguration", message),

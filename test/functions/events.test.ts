@@ -61,7 +61,7 @@ describe("a delivery about", () => {
     ["a VMI that cannot be understood",        204, "it will be the same next time",   WEB,      { vmi: ODD_VMI }],
     ["a pod that cannot be understood",        204, "likewise",                        LAUNCHER, { pod: ODD_POD }],
     ["a pod of such a VMI",                    204, "likewise",                        LAUNCHER, { vmi: ODD_VMI }],
-    ["a node that cannot be understood",       204, "likewise",                        NODE,     { other: ODD_NODE }],
+    ["a node that cannot be understood",       204, "likewise",                        NODE,     { node: ODD_NODE }],
     ["a VMI, and a proxy answers with a page", 503, "the next answer may be the VMI",  WEB,      { vmi: html(200) }],
     ["a VMI, and a proxy answers in JSON",     503, "likewise",                        WEB,      { vmi: json({ error: "overloaded" }) }],
     ["a pod, and a proxy answers in JSON",     503, "likewise",                        LAUNCHER, { pod: json({ error: "overloaded" }) }],
@@ -77,7 +77,7 @@ describe("an object that cannot be understood costs only itself", () => {
   test.each<[string, CannedAnswers, object]>([
     ["a VMI",                        { vmi: oneOdd },                    WEB],
     ["a pod",                        { pod: ODD_POD },                   LAUNCHER],
-    ["a node",                       { other: ODD_NODE },                NODE],
+    ["a node",                       { node: ODD_NODE },                NODE],
   ])("%s: what else the delivery is about is looked at, and the log names the object", async (_, answers, odd) => {
     const { code, server, log } = await deliver(answers, odd, OTHER, NODE);
     expect(code).toBe(204);

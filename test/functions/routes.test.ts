@@ -69,7 +69,6 @@ test.each<[Failure, number, string]>([
   [{ reason: "Refused", code: 429, request },                 502, "the API server answered GET /api/v1/pods with 429 Too Many Requests"],
   [{ reason: "Refused", code: 500, request },                 502, "the API server answered GET /api/v1/pods with 500"],
   [{ reason: "Unintelligible", request, issue: "not JSON" },  502, "the answer to GET /api/v1/pods is not what an API server says: not JSON"],
-  [{ reason: "MarkNotKept", vmi: "apps/web" },                502, 'KubeVirt did not keep the mark on VMI "apps/web": is its namespace known and impersonation granted?'],
 ])("a cluster that cannot be asked: %o", (failure, code, message) => {
   const rejection = unavailable(new ClusterError(failure));
   expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });

@@ -36,7 +36,7 @@ function expectServer(server: string): void {
   );
 }
 
-/** The headers of a request that writes as another user. */
+/** The headers of a request that writes. */
 async function requestTo({ token, headers }: ClusterEntry): Promise<Headers> {
   const sent: Headers[] = [];
   const fetch = async (_: string, init: RequestInit) => {
@@ -45,7 +45,7 @@ async function requestTo({ token, headers }: ClusterEntry): Promise<Headers> {
   };
   const endpoint = { server: "https://api.example.com", token, headers, fetch };
   const send = sender(endpoint, new AbortController().signal);
-  await send({ method: "POST", path: PATH, body: {}, as: "kubevirt" });
+  await send({ method: "POST", path: PATH, body: {} });
   const [first] = sent;
   if (first === undefined) throw new Error("no request");
   return first;
@@ -57,7 +57,6 @@ function expectHeaders(sent: Headers, { token, headers }: ClusterEntry): void {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
     "user-agent": "lifeboat",
-    "impersonate-user": "kubevirt",
   };
   for (const [name, value] of Object.entries(ours)) expect(sent.get(name) === value, `another ${name}`);
   expect(isOneWord(token), "a token of several words");

@@ -34,7 +34,6 @@ const count = (least: number): Values => [
 
 const KEYS: Readonly<Record<string, Values>> = {
   ...Object.fromEntries(FEATURE_GATES.map((gate) => [`featureGates.${gate}`, flag])),
-  marking: wordOf("Impersonate", "Evict", "Auto"),
   disruptionBudgets: wordOf("Auto", "Always", "Never"),
   "evacuation.maxAttempts": count(1),
   "evacuation.backoffSeconds": seconds,

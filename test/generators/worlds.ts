@@ -65,11 +65,10 @@ export const evictionFacts: fc.Arbitrary<EvictionFacts> = fc
     request: fc.record({ username: oddString, cause: fc.constantFrom("ApiEviction" as const, "Descheduler" as const) }),
     settings: gated,
     now,
-    raced: fc.constantFrom(undefined, undefined, true),
     isAnswered: fc.boolean(),
     isGone: often(false, true),
   })
-  .map(({ facts: found, which: at, raced, isAnswered, isGone, ...rest }) => {
+  .map(({ facts: found, which: at, isAnswered, isGone, ...rest }) => {
     const { pod, ...subject } = subjectOf(found, at);
     const { evacuations, migrations } = found;
     const { vmi } = subject;
@@ -77,7 +76,6 @@ export const evictionFacts: fc.Arbitrary<EvictionFacts> = fc
       ...rest,
       ...subject,
       ...(pod && !isGone && { pod }),
-      ...(raced && { raced }),
       evacuations: vmi ? ofVmi(evacuations, vmi) : evacuations,
       ...(isAnswered && { migrations: vmi ? migrations.filter(({ vmiName }) => vmiName === vmi.name) : migrations }),
     };

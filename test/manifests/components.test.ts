@@ -36,11 +36,6 @@ describe("the README's kustomization", () => {
 
   test("sends your values nowhere else", () => expect(named(objects)).not.toContain("ConfigMap lifeboat-site"));
 
-  test("has one of the ways to mark", () => {
-    const roles = named(objects).filter((name) => /^Role .*impersonation/.test(name));
-    expect(roles).toEqual(["Role lifeboat-constrained-impersonation"]);
-  });
-
   test("takes the relay and every component, and no two of them have the same object", () => {
     const parts = names.map((name) => `infra/kubernetes/optional/${name}`);
     const observed = globSync("infra/observability/{,*/}kustomization.yaml", { cwd: root }).map((path) =>

@@ -37,7 +37,6 @@ describe("refused: the field, and what is expected there", () => {
     // what                          spec                                                                    said
     ["an unknown gate",              { featureGates: { Magic: true } },                                      "spec.featureGates", UNKNOWN_GATE],
     ["a gate that is no boolean",    { featureGates: { DeschedulerSupport: "on" } },                         "spec.featureGates.DeschedulerSupport", "boolean"],
-    ["another way of marking",       { marking: "Delete" },                                                  "spec.marking", '"Auto", "Impersonate", "Evict"'],
     ["budgets that are a boolean",   { disruptionBudgets: true },                                            "spec.disruptionBudgets", "string"],
     ["another mode",                 { disruptionBudgets: "On" },                                            "spec.disruptionBudgets", '"Auto", "Always", "Never"'],
     ["a setting of 0.1",             { reconcilers: { evacuation: false } },                                 'unknown field "spec.reconcilers"'],

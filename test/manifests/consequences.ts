@@ -68,8 +68,10 @@ export const notMarked: Consequence = async (after) => !isMarked(await vmiOf(aft
 
 export const stillMarked: Consequence = async (after) => isMarked(await vmiOf(after));
 
-export const markedOnly: Consequence = async (after) =>
-  isMarked(await vmiOf(after)) && (await migrating(after)).length === 0;
+export const notUrgent: Consequence = async (after) =>
+  (await vmiOf(after)).metadata.labels?.[names.EVACUATION_LABEL] === undefined;
+
+export const notMigrated: Consequence = async (after) => (await migrating(after)).length === 0;
 
 export const noEvacuation: Consequence = async (after) => (await evacuationsOf(after)).length === 0;
 
@@ -102,12 +104,24 @@ export const notGrown: Consequence = async (after) =>
   !isMarked(await vmiOf(after)) &&
   (await migrating(after)).length === 0;
 
-/** In this cluster no server answers for the webhook, so an eviction is decided on by the budgets alone. */
+/** Neither KubeVirt nor Lifeboat answers for its webhook, so an eviction is decided on by the budgets alone. */
 export const drainStopsIt: Consequence = async (after) => {
+  const { client } = after.cluster;
+  const asked = await client.get(webhooks, KUBEVIRTS);
+  await client.delete(webhooks, KUBEVIRTS);
   const path = `/api/v1/namespaces/${POD.namespace}/pods/${POD.name}/eviction`;
   const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: POD };
-  const { code } = await after.cluster.client.raw({ method: "POST", path, body });
+  const { code } = await client.raw({ method: "POST", path, body });
+  await client.create(webhooks, { ...asked, metadata: KUBEVIRTS });
   return code === 201 && !(await isThere(after, POD));
+};
+
+const KUBEVIRTS = { name: "evictions-only" };
+const webhooks: core.Resource = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
 };
 
 export const podStays: Consequence = async (after) => await isThere(after, POD);

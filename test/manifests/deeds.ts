@@ -3,14 +3,14 @@ import * as z from "zod/mini";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { SHIELD_LABEL } from "../../shared/policy/names.ts";
-import { type Answer, asWebhook, NOW } from "../functions/support/doors.ts";
+import { type Answer, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
 import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
 /** Nothing but the evacuation itself. */
-const ALONE = { marking: "Impersonate", disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
+const ALONE = { disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
 const OFF = { disruptionBudgets: "Never" };
 const BUDGETS = { disruptionBudgets: "Always" };
 
@@ -26,22 +26,6 @@ const cancel = (trial: Trial) => visit(trial, "POST", `/vms/${VMI.namespace}/${V
 /** A drain, and what it sets going. */
 async function evict({ doors }: Trial): Promise<Answer> {
   const answer = await review(doors, evictionOf(POD));
-  await doors.settle();
-  return answer;
-}
-
-/** The scheduler deletes the launcher pod. */
-async function preempt({ cluster, doors }: Trial): Promise<Answer> {
-  const request = {
-    uid: "1",
-    operation: "DELETE",
-    resource: { group: "", version: "v1", resource: "pods" },
-    userInfo: { username: "system:kube-scheduler" },
-    oldObject: await cluster.client.get(core.pods, POD),
-  };
-  const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
-  const path = "/clusters/prod/admission/deletions?timeout=30s";
-  const answer = await doors.request(path, { method: "POST", headers: asWebhook, body });
   await doors.settle();
   return answer;
 }
@@ -174,12 +158,6 @@ export const DEEDS = steps({
   },
   "end an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
   "forget an evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
-  "mark by eviction": {
-    configuration: { ...OFF, marking: "Evict", featureGates: { PreemptionEvictionLiveMigration: true } },
-    given: situations.preempted,
-    done: preempt,
-    meanwhile: situations.markReviewed,
-  },
   "annotate a pod": {
     configuration: {
       ...ALONE,
@@ -190,6 +168,14 @@ export const DEEDS = steps({
   },
   "sign in": { done: signIn },
   "report on the configuration": { configuration: OFF, done: reconcile },
+  "evict by policy": {
+    ...deschedule,
+    takes: "kubernetes/optional/descheduling/descheduling.yaml",
+    given: async (trial) => {
+      await situations.created("None")(trial);
+      await deschedule.given(trial);
+    },
+  },
   deschedule: {
     ...deschedule,
     given: async (trial) => {

@@ -45,13 +45,7 @@ describe("without", () => {
 
   const apply = (manifests: readonly Manifest[]) => applyManifests(cluster.client, manifests);
   const grantNothing = (file: string) => apply(rolesOf(file).map((role) => ({ ...role, rules: [] })));
-  const PLAIN = "kubernetes/impersonation.yaml";
-
-  /** Of two files of which one does instead of the other, only the one that is tried. */
-  async function install(file: string): Promise<void> {
-    await apply(readManifests(`../${file}`));
-    await (file.endsWith("constrained-impersonation.yaml") ? grantNothing(PLAIN) : apply(rolesOf(PLAIN)));
-  }
+  const install = (file: string) => apply(readManifests(`../${file}`));
 
   /**
    * Does the deed with all permissions up to when it is due, from then on without the one, if there is one. What is optional

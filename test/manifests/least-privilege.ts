@@ -40,6 +40,7 @@ function of(file: string, rows: readonly Row[]): readonly Need[] {
 
 const VMIS = "/apis/kubevirt.io/v1/virtualmachineinstances";
 const VMI = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
+const CANCEL = "/apis/subresources.kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web/evacuate/cancel";
 const MIGRATIONS = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations";
 const BUDGETS = "/apis/policy/v1/namespaces/apps/poddisruptionbudgets";
 const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations";
@@ -74,7 +75,7 @@ export const NEEDS: readonly Need[] = [
     ["delete lifeboat.dev/evacuations",                                                     "ended Evacuations are never deleted",                                          shown.stillEvacuation,  "forget an evacuation",         `DELETE ${EVACUATIONS}/web`],
     ["patch lifeboat.dev/evacuations/status",                                               "no evacuation ends",                                                           shown.notEnded,         "end an evacuation",            `PATCH ${EVACUATIONS}/web/status`],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                   "no migration is found, so no evacuation goes on",                              shown.anonymous,        "adopt a migration",            `GET ${MIGRATIONS}`],
-    ["create kubevirt.io/virtualmachineinstancemigrations",                                 "VMs move only where KubeVirt itself migrates marked VMs",                      shown.markedOnly,       "evict",                        `POST ${MIGRATIONS}`],
+    ["create kubevirt.io/virtualmachineinstancemigrations",                                 "VMs move only where KubeVirt itself migrates marked VMs",                      shown.notMigrated,      "evict",                        `POST ${MIGRATIONS}`],
     ["patch kubevirt.io/virtualmachineinstancemigrations",                                  "KubeVirt's own migrations do not say their cause",                             shown.anonymous,        "adopt a migration",            `PATCH ${MIGRATIONS}/pending`],
     ["delete kubevirt.io/virtualmachineinstancemigrations",                                 "a cancel leaves the pending migration",                                        shown.stillPending,     "cancel a pending migration",   `DELETE ${MIGRATIONS}/pending`],
     ["list kubevirt.io/kubevirts",                                                          "the cluster's strategy is unknown: the webhook's `failurePolicy` decides",                   shown.unanswered,        "evict",                        "GET /apis/kubevirt.io/v1/kubevirts"],
@@ -101,19 +102,16 @@ export const NEEDS: readonly Need[] = [
     ["list kubevirt.io/virtualmachineinstancemigrations",                                   "a drain is judged without migrations, and is `Unknown`",                         shown.migrationsUnknown,"look before a drain",          `GET ${MIGRATIONS}`],
     ["create authentication.k8s.io/tokenreviews",                                           "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authentication.k8s.io/v1/tokenreviews"],
     ["create authorization.k8s.io/subjectaccessreviews",                                    "nobody can sign in to the page, but through Cloudflare Access",                  shown.notSignedIn,      "sign in",                      "POST /apis/authorization.k8s.io/v1/subjectaccessreviews"],
-  ]),
-  ...of("kubernetes/impersonation.yaml", [
-    ["impersonate serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
-  ]),
-  ...of("kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml", [
-    ["impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver", "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
-    ["impersonate-on:serviceaccount:patch kubevirt.io/virtualmachineinstances",             "no VM is marked, unless by KubeVirt's own webhook", shown.notMarked, "evict", `PATCH ${VMI}`],
+    ["create pods/eviction",                                                                "no VM is marked, unless KubeVirt's webhook reviews an eviction of it",           shown.notMarked,        "relieve a node",               `POST ${POD}/eviction`],
+    ["create pods/eviction",                                                                "no pod is descheduled: every eviction is refused",                               shown.podStays,         "evict by policy",              `POST ${POD}/eviction`],
+    ["patch kubevirt.io/virtualmachineinstances",                                           "urgent VMs have no label for a MigrationPolicy, and none has the shield's",      shown.notUrgent,        "relieve a node",               `PATCH ${VMI}`],
+    ["update subresources.kubevirt.io/virtualmachineinstances/evacuate",                    "no mark is taken back",                                                          shown.stillMarked,      "cancel",                       `PUT ${CANCEL}`],
+    ["update subresources.kubevirt.io/virtualmachineinstances/evacuate/cancel",             "no mark is taken back",                                                          shown.stillMarked,      "cancel",                       `PUT ${CANCEL}`],
   ]),
   ...of("kubernetes/optional/descheduler-support/descheduler-support.yaml", [
     ["patch pods", "pods are not annotated as to be evicted by request only", shown.notAnnotated, "annotate a pod", `PATCH ${POD}`],
   ]),
   ...of("kubernetes/optional/descheduling/descheduling.yaml", [
-    ["create pods/eviction",                   "nothing is descheduled: every eviction is refused",         shown.podStays,         "deschedule",     `POST ${POD}/eviction`],
     ["patch pods",                             "no pod that is to be asked only is descheduled", shown.podStays,         "deschedule",     `PATCH ${POD}`],
     ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
     ["list persistentvolumeclaims",            "no cycle whose policy protects storage classes",            shown.noCycle,          "deschedule",     "GET /api/v1/persistentvolumeclaims"],
@@ -125,9 +123,6 @@ export const NEEDS: readonly Need[] = [
   ]),
   ...of("kubernetes/optional/guard/guard.yaml", [
     ["delete pods", "a pod that the taint manager gave up on stays past its deadline", shown.podStays, "finish a deletion", `DELETE ${POD}`],
-  ]),
-  ...of("kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml", [
-    ["create pods/eviction", "with `marking: Evict`, only evictions are marked", shown.notMarked, "mark by eviction", `POST ${POD}/eviction`],
   ]),
   ...of("kubernetes/optional/shield/shield.yaml", [
     ["list events",                                    "a VM that the shield covers is let go although its shutdown was not refused", shown.letGo,       "renew the shield", `GET ${EVENTS}`],

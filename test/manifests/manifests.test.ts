@@ -29,8 +29,6 @@ describe("infra/kubernetes", () => {
       "ServiceAccount",
       "ClusterRole",
       "ClusterRoleBinding",
-      "Role",
-      "RoleBinding",
       "ClusterRole",
       "ClusterRole",
       "ClusterRole",
@@ -119,8 +117,6 @@ describe("what Lifeboat may do", () => {
     const roles = everything.filter(({ kind }) => kind === "Role");
     const namespaced = roles.flatMap((role) => permissions(role).map((one) => `${role.metadata.namespace}: ${one}`));
     expect(namespaced).toEqual([
-      "kubevirt: impersonate serviceaccounts/kubevirt-apiserver",
-      "kubevirt: impersonate:serviceaccount authentication.k8s.io/serviceaccounts/kubevirt-apiserver",
       "lifeboat-system: get configmaps/lifeboat-descheduler",
       "lifeboat-system: get coordination.k8s.io/leases/lifeboat-descheduling",
       "lifeboat-system: patch coordination.k8s.io/leases/lifeboat-descheduling",

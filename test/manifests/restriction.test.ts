@@ -14,7 +14,7 @@ import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";
 import { readManifests } from "./shipped.ts";
 import { tidy } from "./situations.ts";
 
-const FILES = ["descheduler-support", "descheduling", "guard", "marking-by-eviction", "restriction"].map(
+const FILES = ["descheduler-support", "descheduling", "guard", "restriction"].map(
   (name) => `optional/${name}/${name}.yaml`,
 );
 const ACCOUNT = "system:serviceaccount:lifeboat-system:lifeboat";
@@ -86,7 +86,7 @@ describe("what Lifeboat does to pods is allowed", () => {
   test.each<[keyof typeof DEEDS, readonly string[]]>([
     ["annotate a pod",    ["UPDATE"]],
     ["finish a deletion", ["DELETE"]],
-    ["mark by eviction",  ["CREATE"]],
+    ["relieve a node",    ["CREATE"]],
     ["deschedule",        ["UPDATE", "CREATE"]],
   ])("%s", async (deed, operations) => {
     const { configuration = {}, given, done } = DEEDS[deed];

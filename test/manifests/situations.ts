@@ -96,13 +96,6 @@ export async function overdue(trial: Trial): Promise<void> {
   await tainted(trial, "maintenance", "NoExecute");
 }
 
-/** The scheduler is about to delete its pod. */
-export async function preempted(trial: Trial): Promise<void> {
-  await createdVm(trial);
-  await withConditions(trial, NODE.name, ["Ready"]);
-  await disrupted(trial, "True", "PreemptionByScheduler");
-}
-
 async function withConditions({ cluster }: Trial, name: string, types: readonly string[]): Promise<void> {
   const body = { status: { conditions: types.map((type) => ({ type, status: "True" })) } };
   await cluster.client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
@@ -147,14 +140,6 @@ export async function begunMeanwhile({ cluster }: Trial, request: string, body: 
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);
   await cluster.client.as(LIFEBOAT, ["system:masters"]).raw({ method: "POST", path, body });
-}
-
-/** KubeVirt's own webhook: the eviction that Lifeboat asks for once its Evacuation is there has been reviewed, if it was let in. */
-export async function markReviewed({ cluster, doors }: Trial, request: string): Promise<void> {
-  if (!request.startsWith("GET ") || !request.endsWith(`/virtualmachineinstances/${VMI.name}`)) return;
-  const begun = (await cluster.client.list(evacuations, NAMESPACE)).items.length > 0;
-  if (begun && doors.forbidden.length === 0)
-    await cluster.patchVmi(VMI.name, { status: { evacuationNodeName: NODE.name } });
 }
 
 const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks?: readonly unknown[] }> = {

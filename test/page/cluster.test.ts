@@ -172,13 +172,13 @@ test("what may not be read hides nothing else", async () => {
 
 test("a configuration that is not in force is said, as the condition has it", async () => {
   const fake = clusterOf([]);
-  const message = "spec.marking: expected one of Auto, Impersonate, Evict";
+  const message = "spec.evacuation.maxAttempts: expected 1 or more";
   const ready = { type: "Ready", status: "False", reason: "Invalid", message, observedGeneration: 1 };
   const conditions = [{ ...ready, lastTransitionTime: "" }];
-  fake.configuration = { resourceVersion: "1", generation: 1, spec: { marking: "Maybe" }, conditions };
+  fake.configuration = { resourceVersion: "1", generation: 1, spec: { evacuation: { maxAttempts: 0 } }, conditions };
   const main = await seen(fake);
   expect(main).toContain("The configuration is not valid.");
-  expect(main.split("spec.marking")).toHaveLength(2);
+  expect(main.split("spec.evacuation.maxAttempts")).toHaveLength(2);
 });
 
 test("hostile names and messages stay text", async () => {

@@ -35,7 +35,6 @@ function apiOf({ server, token }: { readonly server: string; readonly token: str
       "user-agent": "floor",
       ...(body !== undefined && {
         "content-type": "application/json-patch+json",
-        "impersonate-user": "system:serviceaccount:kubevirt:kubevirt-apiserver",
       }),
     };
     const answer = await fetch(`${server}${path}`, {

@@ -35,7 +35,7 @@ export function judgeLifeboat(facts: Facts): readonly Finding[] {
   return [
     ...judgeKinds(facts),
     ...judged("the LifeboatConfiguration", facts.configuration, (found) => judgeConfiguration(found, facts)),
-    ...filesNeeded(settings).flatMap((files) => judgeGranted(files, facts)),
+    ...filesNeeded(settings).flatMap((file) => judgeGranted(file, facts)),
     ...judgeWebhooks(facts, settings),
     ...judgeGuard(facts, settings),
     ...judgeTrial(facts),

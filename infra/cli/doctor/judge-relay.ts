@@ -18,7 +18,7 @@ export function judgeRelay(facts: Facts): readonly Finding[] {
   if ("value" in inside && inside.value !== undefined) {
     return [
       judgeReplicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside.value),
-      ...judgeGranted(["server/kubernetes/component/rbac.yaml"], facts),
+      ...judgeGranted("server/kubernetes/component/rbac.yaml", facts),
     ];
   }
   return judged("the relay's Deployment", relay, (found) => {
@@ -26,7 +26,7 @@ export function judgeRelay(facts: Facts): readonly Finding[] {
     return [
       judgeReplicas("the relay", "lifeboat-relay", found),
       ...judged("the relay's ConfigMap", facts.site, (site) => judgeSite(site, facts)),
-      ...judgeGranted(["relay/kubernetes/rbac.yaml"], facts),
+      ...judgeGranted("relay/kubernetes/rbac.yaml", facts),
     ];
   });
 }

@@ -53,12 +53,10 @@ export const OWN = {
   plugin: own("get", "plugin.kubevirt.io", "plugins", { name: "lifeboat-shield" }),
 } as const satisfies Record<string, Permission>;
 
-/** Of each row, one file is enough. */
-export function filesNeeded(settings: Settings): readonly (readonly string[])[] {
+export function filesNeeded(settings: Settings): readonly string[] {
   const isGuarding = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
   return [
-    ["kubernetes/rbac.yaml"],
-    MARKING[settings.marking],
+    "kubernetes/rbac.yaml",
     ...optional("guard", isGuarding),
     ...optional("descheduler-support", isAnnotating(settings)),
     ...optional("descheduling", settings.featureGates.includes("EvictionsInBackground")),
@@ -66,18 +64,6 @@ export function filesNeeded(settings: Settings): readonly (readonly string[])[] 
   ];
 }
 
-function optional(name: string, isNeeded: boolean): readonly (readonly string[])[] {
-  return isNeeded ? [[`kubernetes/optional/${name}/${name}.yaml`]] : [];
+function optional(name: string, isNeeded: boolean): readonly string[] {
+  return isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : [];
 }
-
-const IMPERSONATING = [
-  "kubernetes/impersonation.yaml",
-  "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml",
-] as const;
-const EVICTING = "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml";
-
-const MARKING: Readonly<Record<Settings["marking"], readonly string[]>> = {
-  Impersonate: IMPERSONATING,
-  Evict: [EVICTING],
-  Auto: [...IMPERSONATING, EVICTING],
-};

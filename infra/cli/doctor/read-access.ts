@@ -2,7 +2,6 @@
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/cluster/read.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
 import type { Connection } from "../connection.ts";
 import type { Read } from "./check.ts";
 import type { Answered } from "./facts.ts";
@@ -16,20 +15,9 @@ export async function readOwn(connection: Connection): Promise<Read<readonly Ans
   return await attempt(connection, undefined, () => answered(Object.values(OWN), (one) => askSelf(connection, one)));
 }
 
-/** `namespace`: KubeVirt's, which the shipped files have by its usual name. */
-export async function readGranted(
-  connection: Connection,
-  namespace: string,
-): Promise<Read<readonly Answered<Granted>[]>> {
-  const all = GRANTED.map((one) =>
-    one.namespace === DEFAULT_SETTINGS.kubevirtNamespace ? { ...one, namespace } : one,
-  );
-  return await attempt(connection, OWN.access, async () => {
-    // Those who may not ask about others may be allowed to act as them.
-    const canAsk = await askSelf(connection, OWN.access);
-    const ask = (one: Granted) =>
-      canAsk ? askAbout(connection, accountOf(one), one) : askSelf(connection, one, accountOf(one));
-    return await answered(all, ask);
+export async function readGranted(connection: Connection): Promise<Read<readonly Answered<Granted>[]>> {
+  return await attempt(connection, OWN.access, () => {
+    return answered(GRANTED, (one) => askAbout(connection, accountOf(one), one));
   });
 }
 
@@ -49,32 +37,26 @@ async function answered<P extends Permission>(all: readonly P[], ask: (one: P) =
   return answers;
 }
 
-async function askSelf(connection: Connection, permission: Permission, as?: string): Promise<boolean> {
-  const spec = { resourceAttributes: attributesOf(permission) };
-  return await review(connection, "SelfSubjectAccessReview", { spec, ...(as === undefined ? {} : { as }) });
+async function askSelf(connection: Connection, permission: Permission): Promise<boolean> {
+  return await review(connection, "SelfSubjectAccessReview", { resourceAttributes: attributesOf(permission) });
 }
 
 async function askAbout(connection: Connection, user: string, permission: Permission): Promise<boolean> {
   const [, , namespace = ""] = user.split(":");
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
   const spec = { user, groups, resourceAttributes: attributesOf(permission) };
-  return await review(connection, "SubjectAccessReview", { spec });
+  return await review(connection, "SubjectAccessReview", spec);
 }
 
-interface Question {
-  readonly spec: unknown;
-  /** Whom to impersonate. */
-  readonly as?: string;
-}
-
-async function review(connection: Connection, kind: string, { spec, ...as }: Question): Promise<boolean> {
+async function review(connection: Connection, kind: string, spec: unknown): Promise<boolean> {
   const path = `${REVIEWS}/${kind.toLowerCase()}s`;
   const body = { apiVersion: "authorization.k8s.io/v1", kind, spec };
-  const answer = await connection.send()({ method: "POST", path, body, ...as });
+  const answer = await connection.send()({ method: "POST", path, body });
   return parseAnswer(Review, answer.body, `POST ${path}`).status.allowed;
 }
 
 function attributesOf({ verb, group, resource: whole, name, namespace }: Permission) {
-  const [resource, subresource = ""] = whole.split("/");
+  const [resource = "", ...within] = whole.split("/");
+  const subresource = within.join("/");
   return { verb, group, resource, subresource, name, namespace };
 }

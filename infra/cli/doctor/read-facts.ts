@@ -7,7 +7,6 @@ import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
 import { object, type Resource } from "../../../shared/cluster/paths.ts";
 import { parseAnswer, readItems, readOne } from "../../../shared/cluster/read.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
 import * as names from "../../../shared/policy/names.ts";
 import { SHIPPED } from "../../../shared/policy/webhooks/compare.ts";
 import type { Connection } from "../connection.ts";
@@ -44,7 +43,6 @@ export async function readFacts(connection: Connection, version: Read<VersionFac
   const kubevirt = await attempt(connection, OWN.kubevirt, async () => {
     return serves(API.kubevirt) ? await readKubeVirt(connection) : undefined;
   });
-  const namespace = valueOf(kubevirt)?.facts.namespace ?? DEFAULT_SETTINGS.kubevirtNamespace;
   return {
     now,
     context: connection.context,
@@ -59,7 +57,7 @@ export async function readFacts(connection: Connection, version: Read<VersionFac
       evictions: await webhooks(connection, SHIPPED.evictions.object, OwnWebhooks, (found) => found),
       deletions: await webhooks(connection, SHIPPED.deletions.object, OwnWebhooks, (found) => found),
     },
-    granted: await readGranted(connection, namespace),
+    granted: await readGranted(connection),
     trial: await tryEviction(connection, valueOf(kubevirt)?.facts.evictionStrategy, serves(API.kubevirt)),
     relay: await deployment(connection, OWN.relay, serves(API.apps)),
     inside: await deployment(connection, OWN.inside, serves(API.apps)),

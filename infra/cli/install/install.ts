@@ -6,11 +6,11 @@ import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { Applier, type ApplyOptions } from "./apply.ts";
-import { type ClusterFacts, findMarking, readClusterFacts } from "./cluster-facts.ts";
+import { type ClusterFacts, readClusterFacts } from "./cluster-facts.ts";
 import { printManifests } from "./export.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 import { clusterNameOf, INSTALL_FLAGS, INSTALL_USAGE, type InstallOptions, readInstall } from "./options.ts";
-import { type Home, isDeployment, isWebhook, plan, usualMarking } from "./plan.ts";
+import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
 import { removeRetired } from "./retired.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { until } from "./until.ts";
@@ -29,10 +29,9 @@ export const install: Command = {
     const facts = await readClusterFacts(connection);
     const { does, forceConflicts, seconds } = options;
     const applier = new Applier(connection.send);
-    const marking = does === "Export" ? usualMarking(facts.minor) : await findMarking(applier, facts);
-    const site = { ...facts, marking, parts: options.parts };
     const url = `${options.worker ?? ""}/clusters/${cluster}`;
-    const planned = (webhookToken: string) => plan({ ...site, home: homeOf(options, { url, webhookToken }) });
+    const planned = (webhookToken: string) =>
+      plan({ parts: options.parts, home: homeOf(options, { url, webhookToken }) });
     if (does === "Export") {
       printManifests(planned("WEBHOOK_TOKEN"), host);
       return EXIT.done;
@@ -43,7 +42,7 @@ export const install: Command = {
       planned("").filter((manifest) => !isWebhook(manifest)),
       installing,
     );
-    await removeRetired(installing);
+    await removeRetired(facts.kubevirtNamespace, installing);
     if (options.worker === undefined) {
       await beginServer(installing);
     } else {

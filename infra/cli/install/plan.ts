@@ -4,10 +4,6 @@ import { type Manifest, manifestsIn } from "./manifests.ts";
 import type { Part } from "./parts.ts";
 
 export interface Site {
-  /** Where KubeVirt is installed. */
-  readonly kubevirtNamespace: string;
-  /** Which of MARKING lets Lifeboat mark VMs. */
-  readonly marking: readonly string[];
   readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
 }
@@ -23,15 +19,6 @@ export type Home =
       readonly caBundle?: string;
     }
   | { readonly in: "Cluster"; readonly image: string };
-
-const SHIPPED_KUBEVIRT_NAMESPACE = "kubevirt";
-const IMPERSONATION = "kubernetes/impersonation.yaml";
-const CONSTRAINED = "kubernetes/optional/constrained-impersonation/constrained-impersonation.yaml";
-export const MARKING = [
-  IMPERSONATION,
-  CONSTRAINED,
-  "kubernetes/optional/marking-by-eviction/marking-by-eviction.yaml",
-] as const;
 
 /** Before everything else: what follows may be of these kinds. */
 export const DEFINITIONS = ["crds/evacuations.yaml", "crds/lifeboatconfigurations.yaml"] as const;
@@ -55,7 +42,6 @@ const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 4
 export function plan(site: Site): readonly Manifest[] {
   const files = [
     ...BASE.map((file) => `kubernetes/${file}`),
-    ...site.marking,
     ...site.parts.flatMap((part) => part.files),
     ...(site.home.in === "Cluster" ? SERVER : []),
     "kubernetes/webhook.yaml",
@@ -73,21 +59,10 @@ export function isDeployment({ kind }: Manifest): boolean {
   return kind === "Deployment";
 }
 
-/** Impersonation of one verb on one kind, KEP-5284: beta since 1.36. */
-export function usualMarking(minor: number): readonly string[] {
-  return [minor >= 36 ? CONSTRAINED : IMPERSONATION];
-}
-
-/** What is KubeVirt's goes where KubeVirt is. */
-export function inNamespace(manifest: Manifest, kubevirtNamespace: string): Manifest {
-  if (manifest.metadata.namespace !== SHIPPED_KUBEVIRT_NAMESPACE) return manifest;
-  return { ...manifest, metadata: { ...manifest.metadata, namespace: kubevirtNamespace } };
-}
-
-function fitted(manifest: Manifest, { kubevirtNamespace, home }: Site): Manifest {
-  const moved = inNamespace(manifest, kubevirtNamespace);
-  if (isWebhook(manifest)) return { ...moved, webhooks: pointed(manifest, home) };
-  return isDeployment(manifest) && home.in === "Cluster" ? { ...moved, spec: ofImage(manifest, home.image) } : moved;
+function fitted(manifest: Manifest, { home }: Site): Manifest {
+  if (isWebhook(manifest)) return { ...manifest, webhooks: pointed(manifest, home) };
+  if (!isDeployment(manifest) || home.in !== "Cluster") return manifest;
+  return { ...manifest, spec: ofImage(manifest, home.image) };
 }
 
 const Webhooks = z.array(z.looseObject({ clientConfig: z.object({ url: z.string() }) }));

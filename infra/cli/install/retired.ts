@@ -5,15 +5,25 @@ import { type Manifest, nameOf } from "./manifests.ts";
 const RBAC = "rbac.authorization.k8s.io/v1";
 const OWN = { namespace: "lifeboat-system", name: "lifeboat" };
 
-export const RETIRED: readonly Manifest[] = [
-  { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name: "lifeboat-counters" } },
-  { apiVersion: RBAC, kind: "RoleBinding", metadata: OWN },
-  { apiVersion: RBAC, kind: "Role", metadata: OWN },
-  { apiVersion: "migrations.kubevirt.io/v1alpha1", kind: "MigrationPolicy", metadata: { name: "lifeboat-firm" } },
-];
+/** The binding first. */
+function role(kind: "Role" | "ClusterRole", metadata: Manifest["metadata"]): readonly Manifest[] {
+  return [`${kind}Binding`, kind].map((one) => ({ apiVersion: RBAC, kind: one, metadata }));
+}
 
-export async function removeRetired({ applier, host, dryRun }: Applying): Promise<void> {
-  for (const manifest of RETIRED) {
+export function retired(kubevirtNamespace: string): readonly Manifest[] {
+  return [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name: "lifeboat-counters" } },
+    ...role("Role", OWN),
+    { apiVersion: "migrations.kubevirt.io/v1alpha1", kind: "MigrationPolicy", metadata: { name: "lifeboat-firm" } },
+    ...["lifeboat-impersonation", "lifeboat-constrained-impersonation"].flatMap((name) =>
+      role("Role", { namespace: kubevirtNamespace, name }),
+    ),
+    ...["lifeboat-constrained-impersonation", "lifeboat-marking"].flatMap((name) => role("ClusterRole", { name })),
+  ];
+}
+
+export async function removeRetired(kubevirtNamespace: string, { applier, host, dryRun }: Applying): Promise<void> {
+  for (const manifest of retired(kubevirtNamespace)) {
     if ((await applier.read(manifest)) === undefined) continue;
     if (!dryRun) await applier.remove(manifest);
     host.stdout.write(`${nameOf(manifest)} deleted${dryRun ? " (dry run)" : ""}\n`);

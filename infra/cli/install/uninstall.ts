@@ -11,8 +11,8 @@ import { readClusterFacts } from "./cluster-facts.ts";
 import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
-import { inNamespace, isDeployment, isWebhook, MARKING, plan, type Site } from "./plan.ts";
-import { RETIRED } from "./retired.ts";
+import { isDeployment, isWebhook, plan } from "./plan.ts";
+import { retired } from "./retired.ts";
 
 const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
 /** Not of any part: those that replace others, and what people add by hand. */
@@ -91,13 +91,11 @@ async function agree(connection: Connection, host: Host): Promise<void> {
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 async function everythingOf(connection: Connection): Promise<readonly Manifest[]> {
-  const site: Omit<Site, "home"> = { ...(await readClusterFacts(connection)), marking: MARKING, parts: PARTS };
-  const inCluster = plan({ ...site, home: { in: "Cluster", image: "" } });
-  const byWorker = plan({ ...site, home: { in: "Worker", url: "", webhookToken: "" } });
-  const further = FURTHER.flatMap(manifestsIn).map((manifest) => inNamespace(manifest, site.kubevirtNamespace));
-  const all = new Map(
-    [...inCluster, ...byWorker, ...further, ...RETIRED].map((manifest) => [nameOf(manifest), manifest]),
-  );
+  const { kubevirtNamespace } = await readClusterFacts(connection);
+  const inCluster = plan({ parts: PARTS, home: { in: "Cluster", image: "" } });
+  const byWorker = plan({ parts: PARTS, home: { in: "Worker", url: "", webhookToken: "" } });
+  const further = [...FURTHER.flatMap(manifestsIn), ...retired(kubevirtNamespace)];
+  const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
   return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
 }
 

@@ -5,7 +5,7 @@ import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand, seconds
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import { Applier } from "./apply.ts";
-import { findMarking, readClusterFacts } from "./cluster-facts.ts";
+import { readClusterFacts } from "./cluster-facts.ts";
 import { applyAll, readyServer } from "./install.ts";
 import { type Manifest, manifestsIn } from "./manifests.ts";
 import { imageOf } from "./options.ts";
@@ -37,17 +37,16 @@ ${COMMON_USAGE}
     const connection = connectionOf(values, host, opened);
     const { "dry-run": dryRun, "force-conflicts": forceConflicts } = values;
     const applying = { applier: new Applier(connection.send), host, dryRun, forceConflicts };
-    const facts = await readClusterFacts(connection);
+    const { kubevirtNamespace } = await readClusterFacts(connection);
     const home = await findHome(applying.applier, values.image);
-    const marking = await findMarking(applying.applier, facts);
-    const planned = plan({ ...facts, marking, parts: await presentParts(applying.applier), home });
+    const planned = plan({ parts: await presentParts(applying.applier), home });
     const manifests: Manifest[] = [];
     for (const manifest of planned) {
       if (manifest.kind === "LifeboatConfiguration") continue;
       manifests.push(isWebhook(manifest) ? await addressed(manifest, applying.applier) : manifest);
     }
     await applyAll(manifests, applying);
-    await removeRetired(applying);
+    await removeRetired(kubevirtNamespace, applying);
     if (home.in === "Cluster") await readyServer(manifests, applying, seconds);
     return EXIT.done;
   },

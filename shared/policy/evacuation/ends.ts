@@ -2,11 +2,12 @@
 import { type Action, type StoryReason, tell } from "../action.ts";
 import { backoffSeconds, succeeded } from "./attempt.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { activeEvacuation, isAbout, podUIDOf } from "./identity.ts";
+import { activeEvacuation, isAbout } from "./identity.ts";
 import { isMadeUrgent } from "./convergence.ts";
 import { isMarked } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import type { Standing } from "./standing.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter } from "../time.ts";
 import { type End, type EvacuationWorld, inheritedAttempts, type LivePair, ofVmi, type Pair, write } from "./world.ts";
@@ -71,16 +72,28 @@ function pendingOf(migrations: readonly MigrationFacts[]): readonly Action[] {
 
 /**
  * Takes back what one that has ended has left, and says so: the second half of its end, which another function finishes if the first one
- * dies. Another Evacuation of the VM that goes on keeps all of it.
+ * dies. Another Evacuation of the same pod waits for it; one of the pod that the guest has moved to keeps all of it.
  */
 export function release(pair: Pair): readonly Action[] {
   const { e, vmi, w } = pair;
   const isSame = vmi !== undefined && (e.status.virtualMachineInstanceUID ?? vmi.uid) === vmi.uid && !isFinal(vmi);
   if (!isSame || vmi.deleting) return [said(pair, "the VM has ended")];
   const evacuations = ofVmi(w.evacuations, vmi);
-  const other = activeEvacuation(vmi, evacuations) ?? activeEvacuation(vmi, evacuations, podUIDOf(e));
+  const other = isAbout(e, vmi) ? undefined : activeEvacuation(vmi, evacuations);
   if (other !== undefined) return [said(pair, `Evacuation ${other.name} goes on`)];
-  return [...leftOf({ ...pair, vmi }, e.status), said(pair)];
+  const left = leftOf({ ...pair, vmi }, e.status);
+  const kept = left.some(({ verb }) => verb === "Unmark") ? keptBy(vmi, w) : undefined;
+  return [...left, said(pair, kept)];
+}
+
+/** Why KubeVirt does not take the mark back although it is asked to. */
+function keptBy({ evacuationNodeName: name }: VmiFacts, { nodes, settings }: EvacuationWorld): string | undefined {
+  if (name === undefined) return undefined;
+  const node = nodes.find((one) => one.name === name);
+  if (node === undefined) return `KubeVirt keeps the mark: node ${name} is gone`;
+  return carriesDrainTaint(node, settings)
+    ? `KubeVirt keeps the mark: node ${name} carries the drain taint ${settings.drainTaintKey}`
+    : undefined;
 }
 
 function said({ e, w }: Pair, why?: string): Action {
@@ -135,11 +148,10 @@ export function attemptFailed(pair: LivePair, { failed, isStuck, why }: Of<"Atte
   ];
 }
 
-/** The last attempt tries harder. What never began did not fail to converge; the label needs what a mark needs. */
+/** The last attempt tries harder. What never began did not fail to converge. */
 function strengthened({ e, vmi, w }: LivePair, failures: number): readonly Action[] {
   const isUrgent = isMadeUrgent(vmi, inheritedAttempts(e) + failures, w.settings);
-  if (!isUrgent || !isMarked(vmi) || w.settings.marking === "Evict") return [];
-  return [{ verb: "Mark", vmi, urgency: "urgent" }];
+  return isUrgent && isMarked(vmi) ? [{ verb: "Label", vmi, urgency: "urgent" }] : [];
 }
 
 /** KubeVirt's admission, or another one, refuses the migration for good: a failed attempt. */

@@ -6,25 +6,47 @@
  */
 import { type Action, type Plan, tell } from "../action.ts";
 import { begin } from "./begin.ts";
+import { CAUSE } from "../cause.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
 import { abandoned, attemptFailed, moved, release, withdrawn } from "./ends.ts";
 import { type EvacuationFacts, type MigrationFacts } from "../facts.ts";
+import { isReleasePending, podUIDOf } from "./identity.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
-import { markActions } from "./mark.ts";
+import { isMarked, markActions } from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
 import { isActive, isToBeReleased } from "./phase.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import type { Change } from "./status.ts";
 import { secondsSince } from "../time.ts";
-import { gone, pending, type EvacuationWorld, inheritedAttempts, type LivePair, type Pair, write } from "./world.ts";
+import {
+  gone,
+  pending,
+  type EvacuationWorld,
+  inheritedAttempts,
+  type LivePair,
+  ofVmi,
+  type Pair,
+  write,
+} from "./world.ts";
 
 export function planEvacuations(w: EvacuationWorld): Plan {
-  const carriedOn = w.evacuations.filter(isActive).map((evacuation) => next(evacuation, w));
+  const active = w.evacuations.filter(isActive);
+  const free = active.filter((evacuation) => !waitsForRelease(evacuation, w));
+  const carriedOn = free.map((evacuation) => next(evacuation, w));
   // A VMI that is older than the Evacuations does not show what has begun since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
   const released = ended.map((evacuation) => release(around(evacuation, w)));
   const chains = [...planBeginnings(w).chains, ...carriedOn.filter((chain) => chain.length > 0), ...released];
-  return { chains, again: chains.some((chain) => chain.some(hasConsequences)) };
+  return { chains, again: free.length < active.length || chains.some((chain) => chain.some(hasConsequences)) };
+}
+
+/**
+ * One that follows an ended one of the same pod which is not released yet: the mark that is there is taken back in a moment, maybe by
+ * another function. Taken for its own, it would be missing then, as if somebody had removed it.
+ */
+function waitsForRelease(e: EvacuationFacts, w: EvacuationWorld): boolean {
+  const { vmi } = around(e, w);
+  return vmi !== undefined && isReleasePending(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
 }
 
 /** Only what has not begun yet: for a look at many VMs, none of whose migrations are known. */
@@ -70,16 +92,14 @@ function actionsFor(pair: LivePair): readonly Action[] {
       return migrating(pair, found);
     case "Unclear":
       return [];
-    case "Unmarked": {
-      const marking = markActions(pair.vmi, pair.e.spec.cause, pair.w.settings);
-      return [...marking, ...write(pair, pending("the VM is being marked for KubeVirt to migrate it"))];
-    }
+    case "Unmarked":
+      return [...unlessMarked(pair), ...unmarked(pair, found)];
     case "Waiting":
       return write(pair, found.change);
     case "Blocked":
       return blocked(pair, found);
     case "Ready":
-      return createMigration(pair);
+      return [...unlessMarked(pair), ...createMigration(pair)];
   }
 }
 
@@ -117,6 +137,22 @@ function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick
   if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
   return { reason: "Running", message: `migration ${name} moves the VM` };
 }
+
+function unlessMarked({ e, vmi, w }: LivePair): readonly Action[] {
+  const { cause } = e.spec;
+  return isMarked(vmi) || CAUSE[cause].mark === "NotNeeded" ? [] : markActions(vmi, cause, w.settings);
+}
+
+/** Where KubeVirt's eviction webhook is switched off, Lifeboat migrates the VM itself in the end; of an External one it can only tell. */
+function unmarked(pair: LivePair, { isOverdue }: Extract<Standing, { standing: "Unmarked" }>): readonly Action[] {
+  if (isOverdue) return blocked(pair, { standing: "Blocked", ...NOT_MARKED });
+  return write(pair, pending("KubeVirt's eviction webhook marks the VM"));
+}
+
+const NOT_MARKED = {
+  reason: "NotMarked",
+  why: "KubeVirt's eviction webhook has not marked the VM, so that its owner does not learn that it has to move",
+} as const;
 
 function blocked(pair: LivePair, { reason, why }: Extract<Standing, { standing: "Blocked" }>): readonly Action[] {
   const told = `cannot leave node ${pair.vmi.nodeName}: ${why}`;

@@ -54,10 +54,14 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Whether the VMI's mark is about to be taken back: its evacuation has ended, and no other one of the pod goes on. */
+/** Whether one about the pod has ended, and the VMI's mark is still to be taken back. */
+export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
+  return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
+}
+
+/** Whether that is so, and no other one of the pod goes on. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
-  const hasEnded = evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
-  return hasEnded && activeEvacuation(vmi, evacuations, podUID) === undefined;
+  return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
 /** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */

@@ -40,14 +40,29 @@ export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
 }
 
 /**
- * The budget grows first: KubeVirt, or the VM's owner, may migrate the VM as soon as it is marked, and with a budget of 1 a
- * ready target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark
- * does not wait for one that cannot grow.
+ * The budget grows before the mark: KubeVirt, or the VM's owner, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
+ * target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one
+ * that cannot grow.
+ */
+export function readyToMove(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
+  if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [];
+  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: CAUSE[cause].asksToEvict }];
+}
+
+/**
+ * KubeVirt is asked to mark the VM. Not of an eviction: its own webhook reviews the same request. It marks none that still has the mark for a
+ * node that it has left, so that one goes first. It may look for a MigrationPolicy as soon as the VM is marked, so the label comes before.
  */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
-  const { asksToEvict } = CAUSE[cause];
-  const source = cause === "Descheduler" ? { forDescheduler: true as const } : {};
-  const mark: Action = { verb: "Mark", vmi, urgency: urgencyOf(vmi, cause), ...source };
-  if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [mark];
-  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: asksToEvict }, mark];
+  const isLate = isMarkedTooLate(vmi);
+  const urgency = urgencyOf(vmi, cause);
+  const isLabelled = urgency === "normal" || (vmi.evacuationLabel === urgency && !isLate);
+  const label: readonly Action[] = isLabelled ? [] : [{ verb: "Label", vmi, urgency }];
+  if (isMarked(vmi)) return label;
+  const cleared: readonly Action[] = isLate ? [{ verb: "Unmark", vmi }] : [];
+  const mark: readonly Action[] =
+    CAUSE[cause].mark === "Asked"
+      ? [{ verb: "Mark", vmi, ...(cause === "Descheduler" && { forDescheduler: true }) }]
+      : [];
+  return [...readyToMove(vmi, cause, settings), ...cleared, ...label, ...mark];
 }

@@ -4,6 +4,7 @@ import { blockedBecause, isStalled, succeeded, uncountedFailures, unplacedBecaus
 import { type EvacuationFacts, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { activeEvacuation, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
+import { isMarkMissing, isMarkOnItsWay, isTakenBack, wasMarkSeen } from "./missing-mark.ts";
 import { isByOwner, waitingForOwner } from "./owner.ts";
 import { besideAPersons, isPersons, isSentAway, obstacleOf, pinned } from "./obstacles.ts";
 import { preemptionOver } from "./preemption-over.ts";
@@ -43,7 +44,8 @@ export type Standing =
       readonly isHurried?: true;
       readonly unplaced?: string | undefined;
     }
-  | { readonly standing: "Unmarked" }
+  /** KubeVirt has not marked it yet. `isOverdue`: an External VM, of which its owner does not learn that it has to move. */
+  | { readonly standing: "Unmarked"; readonly isOverdue: boolean }
   /** A mark that was seen is missing, in a VMI that may be older than it. */
   | { readonly standing: "Unclear" }
   | { readonly standing: "Blocked"; readonly reason: string; readonly why: string }
@@ -110,18 +112,6 @@ function withdrawn(pair: LivePair): Standing | undefined {
     return isMarkOnItsWay(pair) ? { standing: "Unclear" } : { standing: "Withdrawn", by: "Taint", why };
   const over = preemptionOver(pair);
   return over === undefined ? undefined : { standing: "Withdrawn", by: "Preemption", why: over };
-}
-
-/** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
-const MARKING_SECONDS = 15;
-
-/**
- * The review of the taint manager's deletion creates an Evacuation, and marks the VM next. Ended in between, it would leave a mark that
- * looks like a new request of KubeVirt's, and for an External VM stays for ever. By a clock that is far off it ends at once.
- */
-function isMarkOnItsWay(pair: LivePair): boolean {
-  const age = secondsSince(pair.e.createdAt, pair.w.now);
-  return isMarkMissing(pair) && !wasMarkSeen(pair) && Math.abs(age) < MARKING_SECONDS;
 }
 
 /** Attempts that were inherited do not count against a new evacuation: it has at least one of its own. */
@@ -207,36 +197,31 @@ function stalledSince({ status }: EvacuationFacts, { uid }: MigrationFacts): str
   return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
 }
 
-/** KubeVirt migrates VMs off a node with the drain taint without a mark. */
-function isMarkMissing({ e, vmi }: LivePair): boolean {
-  return !isMarked(vmi) && e.spec.cause !== "DrainTaint";
-}
-
-function wasMarkSeen({ e }: LivePair): boolean {
-  return e.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
-}
-
-function isTakenBack(pair: LivePair): boolean {
-  return isMarkMissing(pair) && pair.w.vmisAreNewer && wasMarkSeen(pair);
-}
-
 function unmarked(pair: LivePair): Standing {
   if (isTakenBack(pair)) return { standing: "Withdrawn", by: "Mark", why: "the mark was removed" };
-  if (wasMarkSeen(pair)) return { standing: "Unclear" };
-  const isToBeMarked = isByOwner(pair) || pair.vmi.liveMigratable.migratable;
-  return isToBeMarked ? { standing: "Unmarked" } : { standing: "Blocked", ...pinned(pair.vmi) };
+  return wasMarkSeen(pair) ? { standing: "Unclear" } : waiting(pair);
 }
 
 function waiting(pair: LivePair): Standing {
-  const { e, vmi, w } = pair;
-  if (isByOwner(pair)) return { standing: "Waiting", change: waitingForOwner(pair) };
+  const { e, vmi } = pair;
+  const isUnmarked = isMarkMissing(pair);
+  if (isByOwner(pair)) {
+    return isUnmarked
+      ? { standing: "Unmarked", isOverdue: isLeftAlone(pair) }
+      : { standing: "Waiting", change: waitingForOwner(pair) };
+  }
   if (!vmi.liveMigratable.migratable) return { standing: "Blocked", ...pinned(vmi) };
   if (isBackingOff(pair)) return backingOff(e);
   // KubeVirt's own migration would wait for KubeVirt's own back-off.
-  if (isAskedAgain(pair, restingSince(pair))) return { standing: "Ready" };
+  if (isAskedAgain(pair, restingSince(pair)) || isLeftAlone(pair)) return { standing: "Ready" };
+  if (isUnmarked) return { standing: "Unmarked", isOverdue: false };
+  return { standing: "Waiting", change: pending("KubeVirt's evacuation controller migrates the VM") };
+}
+
+/** KubeVirt has done nothing for it for `adoptSeconds`. */
+function isLeftAlone({ e, w }: LivePair): boolean {
   const since = Math.max(e.createdAt, Date.parse(restUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   const waited = Math.max(0, secondsSince(since, w.now));
-  if (waited >= w.settings.evacuation.adoptSeconds) return { standing: "Ready" };
-  return { standing: "Waiting", change: pending("KubeVirt's evacuation controller migrates the VM") };
+  return waited >= w.settings.evacuation.adoptSeconds;
 }

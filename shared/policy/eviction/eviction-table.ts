@@ -51,7 +51,7 @@ export const MIGRATES = {
   External: false,
 } as const satisfies Record<EvictionStrategy, boolean>;
 
-/** `evacuate`: mark and 429. `refuse`: 429, no mark. `shutdown`: allow with a warning. */
+/** `evacuate`: 429, and KubeVirt marks. `refuse`: 429, no mark. `shutdown`: allow with a warning. */
 export type FirstAnswer = "allow" | "evacuate" | "refuse" | "shutdown";
 
 // prettier-ignore

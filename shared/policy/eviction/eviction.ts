@@ -22,7 +22,7 @@ import {
   resolveStrategy,
 } from "./eviction-table.ts";
 import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
-import { markActions } from "../evacuation/mark.ts";
+import { readyToMove } from "../evacuation/mark.ts";
 import { MESSAGE, ownersPart } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 
@@ -79,8 +79,6 @@ export interface EvictionFacts extends Moment {
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Our own mark has just failed its test: a mark that is there now was set by another party for the same request. */
-  readonly raced?: boolean;
   /** Answer to the question: the migrations of the VMI. */
   readonly migrations?: readonly MigrationFacts[];
 }
@@ -199,8 +197,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
   const { actions, story } = joinOrCreate(f, joined, next);
-  const marking = markActions(vmi, request.cause, settings);
-  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...marking], story });
+  const ready = readyToMove(vmi, request.cause, settings);
+  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...ready], story });
 }
 
 /**
@@ -208,12 +206,10 @@ function evacuate(f: LiveEviction): EvictionDecision {
  * abandoned: the VM moves, the answer says so, and an Evacuation records who asked.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
-  const { vmi, raced = false } = f;
+  const { vmi } = f;
   const { joined, resting } = knownEvacuations(f);
-  // The look that lost the race has written its Evacuation only: the Event is sent now.
-  const isTold = joined !== undefined && !isNameless(joined) && !raced;
+  const isTold = joined !== undefined && !isNameless(joined);
   const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
-  if (raced) return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), begun);
   const ended = joined === undefined ? resting?.status.phase : undefined;
   return deny(
     "EvacuationInProgress",

@@ -1,10 +1,9 @@
 /** Begins the evacuation of a VM whose pod a scheduler or a taint manager is ending. */
 import type { Action } from "../action.ts";
 import type { Disruption } from "./disruption-cause.ts";
-import { urgencyOf } from "../evacuation/convergence.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { isMarked, markActions } from "../evacuation/mark.ts";
+import { markActions } from "../evacuation/mark.ts";
 import type { Moment } from "../time.ts";
 
 interface Chosen extends Disruption {
@@ -23,9 +22,6 @@ export function beginDisruption(
   const pod = { name: launcher.name, uid: launcher.uid };
   const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
-  const urgency = urgencyOf(vmi, cause);
-  const isAsMarked = isMarked(vmi) && (urgency === "normal" || vmi.evacuationLabel === urgency);
-  const marking = isAsMarked ? [] : markActions(vmi, cause, settings);
-  const actions: readonly Action[] = [{ verb: "CreateEvacuation", evacuation }, ...marking];
+  const actions: readonly Action[] = [{ verb: "CreateEvacuation", evacuation }, ...markActions(vmi, cause, settings)];
   return { name: evacuation.name, actions };
 }

@@ -27,6 +27,7 @@ export function remedyOfBlocked(reason: string | undefined): string {
 }
 
 const BLOCKED: Readonly<Record<string, string>> = {
+  NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
   NotScheduled: "nothing but time: the VM is starting",
   BeingReceived: "nothing but time: the VM comes from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",

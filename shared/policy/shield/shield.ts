@@ -49,10 +49,8 @@ export interface ShieldWorld extends PressureWorld {
   readonly shielded: readonly Shielded[];
 }
 
-export function isShieldWanted({ shield, featureGates, marking }: Settings): boolean {
-  // Where KubeVirt's webhook sets the marks, Lifeboat cannot set a label.
-  const isAble = marking !== "Evict" && featureGates.includes("NodePressureEvictionLiveMigration");
-  return isAble && shield.maxPodGracePeriodSeconds > 0;
+export function isShieldWanted({ shield, featureGates }: Settings): boolean {
+  return featureGates.includes("NodePressureEvictionLiveMigration") && shield.maxPodGracePeriodSeconds > 0;
 }
 
 export function isShieldOn(settings: Settings): boolean {

@@ -30,7 +30,10 @@ export const SHIPPED = {
     resource: "pods/eviction",
     failurePolicy: "Ignore",
     timeoutSeconds: 10,
-    conditions: ["request.name.startsWith('virt-launcher-') || request.name.startsWith('hp-volume-')"],
+    conditions: [
+      "request.name.startsWith('virt-launcher-') || request.name.startsWith('hp-volume-')",
+      "request.userInfo.username != 'system:serviceaccount:lifeboat-system:lifeboat'",
+    ],
   },
   deletions: {
     object: GUARD_WEBHOOKS,

@@ -8,6 +8,7 @@ export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 export type Question =
   | "pod"
   | "vmi"
+  | "node"
   | "kubevirt"
   | "configuration"
   | "budget"
@@ -99,6 +100,7 @@ function userOf({ body }: StubRequest): object {
 const GOOD: Record<Question, Behaviour> = {
   pod: json(CANNED_POD),
   vmi: json(CANNED_VMI),
+  node: notFound,
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
   budget: json({}),
@@ -128,6 +130,7 @@ export async function startCannedCluster(answers: CannedAnswers | Behaviour = {}
 const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/pods\/[^/]+$/, "pod"],
   [/^GET .*\/virtualmachineinstances\/[^/]+$/, "vmi"],
+  [/^GET .*\/nodes\/[^/]+$/, "node"],
   [/^GET .*\/kubevirts$/, "kubevirt"],
   [/^GET .*\/lifeboatconfigurations\/lifeboat$/, "configuration"],
   [/^GET .*\/poddisruptionbudgets\/[^/]+$/, "budget"],

@@ -39,7 +39,7 @@ export interface Doors {
   /** Moves the clock. */
   pass(seconds: number): void;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Requests of ours that an API server answered 403, whatever is made of that. */
+  /** Requests of ours that an API server answered 403, or virt-api 401, whatever is made of that. */
   readonly forbidden: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
       const request = `${init.method} ${parsedUrl.pathname}`;
       await before(request, init, parsedUrl);
       const answer = await fetch(url, init);
-      if (answer.status === 403) forbidden.push(request);
+      if (answer.status === 403 || answer.status === 401) forbidden.push(request);
       return answer;
     },
     now: () => new Date(now),

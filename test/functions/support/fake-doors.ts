@@ -21,6 +21,7 @@ import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import type { Preflight } from "../../../shared/policy/preflight/result.ts";
 import { type Before, connectTo } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
+import { reviewBeside } from "../../fake-cluster/fake-virt-api.ts";
 import { NOW } from "../../policy/fixtures.ts";
 import { type Answer, answerOf, type Doors, entry, newPlatform } from "./doors.ts";
 
@@ -97,7 +98,11 @@ export function openFakeDoors(
   return {
     ...world,
     target,
-    evict: (review, timeout = "10s") => ask(`/evictions?timeout=${timeout}`, "POST", review),
+    async evict(review, timeout = "10s") {
+      const answer = await ask(`/evictions?timeout=${timeout}`, "POST", review);
+      reviewBeside(fake, review);
+      return answer;
+    },
     delete: (review, waited = 0) => ask(`/deletions/${waited}?timeout=10s`, "POST", review),
     explain: async (key) => {
       const request = { username: "explain", cause: "ApiEviction" } as const;

@@ -1,6 +1,6 @@
 /**
- * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: no KubeVirt acts on them, so
- * that a test sees what the doors do and nothing else.
+ * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: of KubeVirt there is only
+ * virt-api, which marks them when it reviews an eviction, and takes marks back.
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
@@ -11,7 +11,10 @@ import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts"
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { SUBRESOURCES } from "../../../infra/sandbox/kubevirt/subresources.ts";
+import { startVirtApi, type VirtApi } from "../../../infra/sandbox/kubevirt/virt-api.ts";
+import { PATHS } from "../../../infra/sandbox/kubevirt/webhooks/configurations.ts";
+import { type Sandbox, type SimulatedSandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
 import { entry, TOKENS } from "./doors.ts";
 
 export const NAMESPACE = "apps";
@@ -58,6 +61,7 @@ export async function startTestCluster(optional: readonly string[] = [], clock =
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const site = { url: "https://127.0.0.1:1/clusters/prod", webhookToken: TOKENS.webhookToken };
   const { token } = await applyLifeboat(client, { ...site, caPem: sandbox.caPem, optional });
+  const virtApi = await startMarking(sandbox);
   await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
   await createBareNode(client, "node01");
   const vmis = kubevirt.virtualMachineInstances;
@@ -76,8 +80,29 @@ export async function startTestCluster(optional: readonly string[] = [], clock =
       return items.filter((event) => event.involvedObject.name === name).map(({ reason }) => reason);
     },
     configure: (spec) => configureLifeboat(client, spec),
-    stop: () => sandbox.stop(),
+    async stop() {
+      await virtApi.stop();
+      await sandbox.stop();
+    },
   };
+}
+
+/** Under a name of its own: Lifeboat goes by that of KubeVirt's own webhooks. */
+async function startMarking({ client, authority, caPem, apiServer }: SimulatedSandbox): Promise<VirtApi> {
+  const virtApi = await startVirtApi(client, authority);
+  apiServer.aggregate(SUBRESOURCES, { url: virtApi.url, caPem });
+  const webhook = {
+    name: "evictions.kubevirt.test",
+    clientConfig: { url: `${virtApi.url}${PATHS.admitEviction}`, caBundle: Buffer.from(caPem).toString("base64") },
+    rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }],
+    admissionReviewVersions: ["v1"],
+    sideEffects: "NoneOnDryRun",
+    failurePolicy: "Fail",
+  };
+  const kind = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" };
+  const manifest = { ...kind, metadata: { name: "evictions-only" }, webhooks: [webhook] };
+  await applyManifests(client, [manifest]);
+  return virtApi;
 }
 
 function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) {

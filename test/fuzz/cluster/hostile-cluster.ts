@@ -98,12 +98,11 @@ export class HostileCluster {
   /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as another user. */
   #check(address: string, url: URL, init: RequestInit): void {
     const headers = new Headers(init.headers);
-    const as = headers.get("impersonate-user") ?? ":kubevirt-apiserver";
     const path = address.slice(url.origin.length).split("?")[0];
     const wrong = [
       [url.origin !== SERVER && url.origin !== BOUND_SERVER, `a request to ${url.origin}`],
       [path !== url.pathname, `a path that leads elsewhere: ${path}`],
-      [!as.endsWith(":kubevirt-apiserver"), `a request as ${as}`],
+      [headers.has("impersonate-user"), "a request as another user"],
       [headers.get("authorization") !== `Bearer ${SECRETS.token}`, "a request without the service account's token"],
       [init.redirect !== "manual", "a request that follows redirects"],
       [init.signal === undefined || init.signal === null, "a request without a deadline"],

@@ -9,8 +9,8 @@ import { planned } from "../worlds.ts";
 
 function label(e: EvacuationFacts, tweak: Partial<EvacuationWorld>): string {
   const failed = [migration({ phase: "Failed" })];
-  const [mark] = only("Mark", planned(e, { migrations: failed, ...tweak }));
-  return mark?.urgency ?? "-";
+  const [found] = only("Label", planned(e, { migrations: failed, ...tweak }));
+  return found?.urgency ?? "-";
 }
 
 const after = (attempts: number) => evacuation({ status: { attempts } });
@@ -34,7 +34,6 @@ test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, exp
   ["it never began: stuck",                   after(3), { migrations: [stuck] },                              "-"],
   ["its owner's migration",                   after(3), { vmis: [marked(EXTERNAL)] },                         "-"],
   ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [], allocatableMemory: 0 }] }, "-"],
-  ["KubeVirt's webhook marks",                after(3), { settings: settings({ marking: "Evict" }) },         "-"],
   ["it has been given up",                    endedEvacuation("Abandoned"), {},                               "-"],
 ])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
 

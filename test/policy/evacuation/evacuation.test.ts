@@ -32,7 +32,8 @@ import { course, planned, statusAfter, world } from "../worlds.ts";
 const DRAIN = { key: "kubevirt.io/drain", effect: "NoSchedule" };
 const UNREACHABLE = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
 const young = newborn({ createdAt: at(-4).getTime() });
-const unseen = evacuation({ status: { conditions: [] } });
+const unseen = newborn({ spec: { cause: "Operator" }, createdAt: at(-4).getTime() });
+const unseenLong = evacuation({ status: { conditions: [] } });
 const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 const byDrainTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { conditions: [] } });
 const byTaint = disrupted("NoExecuteTaint", 60);
@@ -148,10 +149,13 @@ const rows: readonly Row[] = [
   ["… the last attempt had failed",            exhausted,    { vmis: [vmi()] },                                         "Abandoned MigrationFailed, tell"],
   ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
   ["… in a VMI read before the Evacuation",    unseen,       { vmis: [vmi()], vmisAreNewer: false },                    MARKED],
-  ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         MARKED],
-  ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, MARKED],
-  ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, MARKED],
+  ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         "GrowBudget, Unmark, Mark, Pending Pending"],
+  ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `GrowBudget, ${CREATED}`],
+  ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `GrowBudget, ${CREATED}`],
   ["… no budgets are made",                    unseen,       { vmis: [vmi()], settings: settings({ disruptionBudgets: "Never" }) }, "Mark, Pending Pending"],
+  ["… of an eviction: KubeVirt reviews it",    young,        { vmis: [vmi()] },                                         "GrowBudget, Pending Pending"],
+  ["… for long: Lifeboat migrates the VM",     unseenLong,   { vmis: [vmi()] },                                         `GrowBudget, ${CREATED}`],
+  ["… and KubeVirt is asked once more",        byHand,       { vmis: [vmi()] },                                         `GrowBudget, Mark, ${CREATED}`],
   // It is hopeless
   ["five attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, tell; Unmark, Released"],
   ["… and another migration waits",            exhausted,    { migrations: [kubevirts] },                               "Abandoned MigrationFailed, tell; Unmark, DeleteMigration, Released"],
@@ -161,7 +165,8 @@ const rows: readonly Row[] = [
   ["a strategy that KubeVirt does not know",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, tell; Unmark, Released"],
   ["by hand, pinned",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, tell"],
   ["… without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, tell"],
-  ["… External: its owner may move it",        byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Pending Pending"],
+  ["… External: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Pending Pending"],
+  ["… and KubeVirt does not mark it",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Blocked NotMarked, tell"],
   ["… a migration runs: pinned by that",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
   // An attempt
   ["a migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
@@ -186,7 +191,7 @@ const rows: readonly Row[] = [
   ["on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, tell"],
   ["… External",                               newborn(),    { vmis: [{ ...scheduling, ...EXTERNAL }] },                "Blocked NotScheduled, tell"],
   ["pinned",                                   evacuation(), { vmis: [marked(PINNED)] },                                "Blocked DisksNotLiveMigratable, tell"],
-  ["pinned, not marked",                       unseen,       { vmis: [vmi(PINNED)] },                                   "Blocked DisksNotLiveMigratable, tell"],
+  ["pinned, not marked",                       unseenLong,     { vmis: [vmi(PINNED)] },                                   "Blocked DisksNotLiveMigratable, tell"],
   ["External",                                 evacuation(), external,                                                  "WaitingForOwner External"],
   ["External, pinned",                         evacuation(), { vmis: [marked({ ...EXTERNAL, ...PINNED })] },            "WaitingForOwner External"],
   ["between two attempts",                     evacuation({ status: { ...resting, nextAttemptTime: time(1) } }), {},    "-"],

@@ -1,34 +1,47 @@
-/** Marking: the budget before the mark, wherever another party may migrate the VM once it is marked. */
+/** Marking: what comes before the mark, and who is asked to set it. */
 import { expect, test } from "vitest";
 import { CAUSES, type Cause } from "../../../shared/policy/cause.ts";
 import { markActions } from "../../../shared/policy/evacuation/mark.ts";
-import { budget, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
+import { budget, marked, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
+
+const GENTLE = { isGentle: true };
+const STALE = { evacuationNodeName: "node09" };
 
 // prettier-ignore
 test.each([
-  ["migratable",       {},     settings(),                                         ["GrowBudget", "Mark"]],
-  ["budgets off",      {},     settings({ disruptionBudgets: "Never" }),  ["Mark"]],
-  ["budgets are noise", {},    settings({ evictionsCovered: true }),               ["Mark"]],
-  ["pinned",           PINNED, settings(),                                         ["Mark"]],
-])("%s: in this order", (_, tweak, given, expected) => {
-  expect(verbs(markActions(vmi(tweak), "ApiEviction", given))).toEqual(expected);
+  ["migratable",                            "Operator",    vmi(),                                               settings(),                                        ["GrowBudget", "Mark"]],
+  ["budgets off",                           "Operator",    vmi(),                                               settings({ disruptionBudgets: "Never" }), ["Mark"]],
+  ["budgets are noise",                     "Operator",    vmi(),                                               settings({ evictionsCovered: true }),              ["Mark"]],
+  ["pinned",                                "Operator",    vmi(PINNED),                                         settings(),                                        ["Mark"]],
+  ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["GrowBudget"]],
+  ["urgent: KubeVirt finds the label",      "Preemption",  vmi(),                                               settings(),                                        ["GrowBudget", "Label", "Mark"]],
+  ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["GrowBudget", "Mark"]],
+  ["… or has it",                           "Preemption",  vmi({ evacuationLabel: "urgent" }),                  settings(),                                        ["GrowBudget", "Mark"]],
+  ["marked",                                "Operator",    marked(),                                            settings(),                                        []],
+  ["… and now it is urgent",                "Preemption",  marked(),                                            settings(),                                        ["Label"]],
+  ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["GrowBudget", "Unmark", "Mark"]],
+  ["… by an eviction",                      "ApiEviction", vmi(STALE),                                          settings(),                                        ["GrowBudget", "Unmark"]],
+  ["… with the label, which goes with it",  "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["GrowBudget", "Unmark", "Label", "Mark"]],
+] as const)("%s (%s)", (...[, cause, subject, given, expected]) => {
+  expect(verbs(markActions(subject, cause, given))).toEqual(expected);
 });
 
-const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: string]>> = {
-  ApiEviction: [true, "normal"],
-  Descheduler: [true, "normal"],
-  DrainTaint: [true, "normal"],
-  Operator: [true, "normal"],
-  Preemption: [false, "urgent"],
-  NoExecuteTaint: [false, "normal"],
-  NodePressure: [false, "urgent"],
-  NodeTermination: [false, "urgent"],
+const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: string | undefined, asks: boolean]>> = {
+  ApiEviction: [true, undefined, false],
+  Descheduler: [true, undefined, true],
+  DrainTaint: [true, undefined, false],
+  Operator: [true, undefined, true],
+  Preemption: [false, "urgent", true],
+  NoExecuteTaint: [false, undefined, true],
+  NodePressure: [false, "urgent", true],
+  NodeTermination: [false, "urgent", true],
 };
 
-test.each(CAUSES)("%s: whether the mark waits for the budget, and its urgency", (cause) => {
+test.each(CAUSES)("%s: whether the mark waits for the budget, its urgency, and whether KubeVirt is asked", (cause) => {
   const actions = markActions(vmi(), cause, settings());
-  const [required, urgency] = rows[cause];
+  const [required, urgency, asks] = rows[cause];
   expect(only("GrowBudget", actions)).toMatchObject([{ vmi: vmi(), name: budget().name, required }]);
+  expect(only("Label", actions)).toEqual(urgency === undefined ? [] : [{ verb: "Label", vmi: vmi(), urgency }]);
   const source = cause === "Descheduler" ? { forDescheduler: true } : {};
-  expect(only("Mark", actions)).toEqual([{ verb: "Mark", vmi: vmi(), urgency, ...source }]);
+  expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);
 });

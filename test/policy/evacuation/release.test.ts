@@ -1,5 +1,6 @@
 /** What an Evacuation that has ended takes back, once its end is written: its mark, and its migrations that have not begun. */
 import { describe, expect, test } from "vitest";
+import { planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
 import { planHistory } from "../../../shared/policy/evacuation/history.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
@@ -36,6 +37,7 @@ const kubevirts = migration({ phase: "Pending", evacuates: NODE });
 const ours = migration({ phase: "Pending", name: "lifeboat-web-1" });
 const persons = migration({ phase: "Pending" });
 const next = newborn({ name: "next", uid: "next" });
+const ofTarget = newborn({ name: "next", uid: "next", spec: { pod: { uid: "other" } } });
 const ofAnother = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db" } });
 
 // prettier-ignore
@@ -60,7 +62,9 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… and KubeVirt's mark that came too late",  ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: NODE }] },   "Unmark, Released"],
   ["… no mark for where it is now",             ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: "node02" }] }, "CreateEvacuation, tell, Released"],
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
-  ["another one of the VM goes on: nothing",    cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "AdoptMigration, Migrating Queued, tell, Released"],
+  ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
+  ["… and so it does while the VMI is old",     cancelled,          { evacuations: [cancelled, next], vmisAreNewer: false },     "-"],
+  ["… of the pod that it has moved to: nothing", cancelled,         { evacuations: [cancelled, ofTarget], vmis: [{ ...moved, evacuationLabel: "urgent" }] }, "GrowBudget, CreateMigration, Pending Pending, tell, Released"],
   ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
   ["ended before there was such a condition",   unsaid(cancelled), { vmis: [vmi()] },                                   "-"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
@@ -73,6 +77,22 @@ function released(e: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}) {
   return statusAfter(e, tweak).conditions.find(({ type }) => type === "Released");
 }
 
+describe("one that follows another of the same pod", () => {
+  const evacuations = [
+    { ...cancelled, status: { ...cancelled.status, conditions: [{ ...left, status: "True" as const }] } },
+    next,
+  ];
+
+  test("is looked at once more when that one is released", () => {
+    expect(planEvacuations(world({ evacuations: [cancelled, next] })).again).toBe(true);
+  });
+
+  test("sees no mark as its own before, and the one that is there afterwards", () => {
+    const after = statusAfter(next, { evacuations });
+    expect(after.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
+  });
+});
+
 describe("the condition Released", () => {
   const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
 
@@ -83,7 +103,7 @@ describe("the condition Released", () => {
   });
 
   test("names the Evacuation that keeps the mark; the rest of the status stays", () => {
-    const status = statusAfter(cancelled, { evacuations: [cancelled, next] });
+    const status = statusAfter(cancelled, { evacuations: [cancelled, ofTarget], vmis: [moved] });
     expect(status).toMatchObject({ ...without(cancelled.status, "conditions") });
     expect(status.conditions).toMatchObject([{ status: "True", message: "Evacuation next goes on" }]);
   });

@@ -13,7 +13,6 @@ import {
   migration,
   MOBILITY,
   newborn,
-  NODE,
   only,
   PINNED,
   POD_NAME,
@@ -26,10 +25,10 @@ import {
 } from "../fixtures.ts";
 
 const NONE = "Allow StrategyNone";
-const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, Mark, tell";
-const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, Mark, tell";
+const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell";
+const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, tell";
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
-const JOINED = "Deny EvacuationTriggered: GrowBudget, Mark, tell";
+const JOINED = "Deny EvacuationTriggered: GrowBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
 const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: EnsureBudget 2, CreateEvacuation, tell";
 const REFUSED = "Deny NotMigratable: EnsureBudget 1, tell";
@@ -72,7 +71,6 @@ const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
 const sent = migration({ phase: "Synchronizing", decentralized: "Sends" });
 const odd = { evictionStrategy: "Odd" };
 const noBudgets = settings({ disruptionBudgets: "Never" });
-const elsewhere = { nodeName: "node02", evacuationNodeName: "node02", activePods: { [POD_UID]: NODE } };
 const backingOff = evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(40) } });
 const ofFormerPod = newborn({ status: { podUID: "old" } });
 
@@ -104,9 +102,7 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   // KubeVirt's webhook reviews the same request
   ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
   ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, BEGUN_BY_KUBEVIRT],
-  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, Mark, tell"],
-  ["our own mark has failed its test",                 { vmi: marked(), evacuations: [newborn()], raced: true },  "Deny EvacuationTriggered: EnsureBudget 2, tell"],
-  ["… and the VM has moved: its old pod is a leftover", { vmi: marked(elsewhere), raced: true },                  "Deny MigrationTarget: EnsureBudget 2"],
+  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell"],
 ])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
 describe("an evacuation begins", () => {
@@ -120,12 +116,11 @@ describe("an evacuation begins", () => {
   };
   const begun = { verb: "CreateEvacuation", evacuation: { namespace: "apps", name: newborn().name, spec } };
 
-  test("with its Evacuation, the budget grown and the mark, each conditional on what was observed", () => {
+  test("with its Evacuation and the budget grown, each conditional on what was observed", () => {
     const subject = vmi({ evacuationNodeName: "node00" });
     expect(decided({ vmi: subject, request }).actions).toEqual([
       begun,
       { verb: "GrowBudget", vmi: subject, name: budget().name, required: true },
-      { verb: "Mark", vmi: subject, urgency: "normal", forDescheduler: true },
     ]);
   });
 

@@ -206,7 +206,12 @@ describe("the pod that a migration goes to", () => {
   test("the source is refused all the while; once the VM is there its new pod is like any other", () => {
     expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Refuse");
     const moved = vmi({ activePods, nodeName: "node02" });
-    expect(verbs(refused({ ...given, vmi: moved }).actions)).toEqual(["CreateEvacuation", "GrowBudget", "Mark"]);
+    expect(verbs(refused({ ...given, vmi: moved }).actions)).toEqual([
+      "CreateEvacuation",
+      "GrowBudget",
+      "Label",
+      "Mark",
+    ]);
   });
 });
 

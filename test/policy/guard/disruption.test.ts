@@ -13,21 +13,21 @@ import {
 } from "./disruptions.ts";
 import { at, EXTERNAL, hotplug, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark", "Event"] as const;
+const BEGUN = ["CreateEvacuation", "GrowBudget", "Label", "Mark", "Event"] as const;
 
 describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
 
   test.each([
-    ["Preemption", "urgent", 117],
-    ["NoExecuteTaint", "normal", 297],
-  ] as const)("a terminating pod (%s): its VM is marked, and looked at again", (cause, urgency, left) => {
+    ["Preemption", [{ verb: "Label", urgency: "urgent" }], 117],
+    ["NoExecuteTaint", [], 297],
+  ] as const)("a terminating pod (%s): its VM is marked, and looked at again", (cause, label, left) => {
     const dying = target(cause, -3, { deleting: true });
     const asked = { requestedBy: dying.disruptionTarget?.reason, deadline: time(left), pod: { uid: dying.uid } };
     const evacuation = { namespace: "apps", spec: { vmiName: "web", cause, ...asked } };
     const event = { verb: "Event", type: "Warning", reason: "DisruptionSeen" };
     expect(disruptionPlan({ pods: [dying] })).toMatchObject({
-      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "GrowBudget" }, { verb: "Mark", urgency }, event]],
+      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "GrowBudget" }, ...label, { verb: "Mark" }, event]],
       again: true,
     });
   });
@@ -49,7 +49,7 @@ describe("the watch", () => {
 
   test("External is marked, pinned or not", () => {
     const actions = plannedDisruptions({ vmis: [vmi({ ...EXTERNAL, ...PINNED })], pods: [terminating] });
-    expect(verbs(actions)).toEqual(["CreateEvacuation", "Mark", "Event"]);
+    expect(verbs(actions)).toEqual(["CreateEvacuation", "Label", "Mark", "Event"]);
   });
 
   // prettier-ignore

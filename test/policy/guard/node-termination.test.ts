@@ -45,7 +45,7 @@ describe("who ends nodes", () => {
       deadline: time(100),
     });
     expect(begunBy(termination(100, { pod: target("Preemption", -90) }))?.spec.cause).toBe("NodeTermination");
-    expect(only("Mark", refused(termination(100)).actions)).toMatchObject([{ urgency: "urgent" }]);
+    expect(only("Label", refused(termination(100)).actions)).toMatchObject([{ urgency: "urgent" }]);
   });
 
   test("a drain's evacuation goes on: the new one only records the deadline", () => {

@@ -93,9 +93,15 @@ function after(
   f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },
 ) {
   const marks = only("Mark", actions).filter((mark) => mark.vmi === f.vmi);
+  const [label] = only("Label", actions);
   const begun = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
-  const mark = { evacuationNodeName: NODE, evacuationLabel: marks[0]?.urgency ?? "normal" };
-  return { vmi: marks.length > 0 ? { ...f.vmi, ...mark } : f.vmi, evacuations: [...f.evacuations, ...begun], begun };
+  const mark = { evacuationNodeName: NODE };
+  const labelled = { ...f.vmi, ...(label && { evacuationLabel: label.urgency }) };
+  return {
+    vmi: marks.length > 0 ? { ...labelled, ...mark } : labelled,
+    evacuations: [...f.evacuations, ...begun],
+    begun,
+  };
 }
 
 describe("a deletion", () => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { begunBy, disrupted, drained, refused, REQUESTER, target } from "./disruptions.ts";
 import { at, EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "GrowBudget", "Mark"] as const;
+const BEGUN = ["CreateEvacuation", "GrowBudget", "Label", "Mark"] as const;
+const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
 
@@ -38,16 +39,16 @@ describe("the Evacuation", () => {
   test.each([
     // of the same pod             VMI                                        cause             actions
     ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
-    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", ["CreateEvacuation", "Mark"]],
+    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", ["CreateEvacuation", "Label", "Mark"]],
     ["none, KubeVirt has marked",  [],                              marked(), "NoExecuteTaint", ["CreateEvacuation"]],
-    ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     BEGUN],
+    ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "NoExecuteTaint", ["CreateEvacuation"]],
-    ["a drain's",                  [drained()],                     marked(), "Preemption",     BEGUN],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", BEGUN],
+    ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "GrowBudget", "Mark"]],
     ["the drain taint's",          [drained({ spec: { cause: "DrainTaint" } })], vmi(), "Preemption", BEGUN],
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
-    ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  BEGUN],
+    ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
     ["its own",                    [disrupted("Preemption", 100)],  marked(), "Preemption",     []],
     ["its own, not looked at",     [disrupted("Preemption", 100, { status: { phase: "Pending", conditions: [] } })], vmi(), "Preemption", []],
@@ -61,15 +62,18 @@ describe("the Evacuation", () => {
   });
 
   test.each([
-    ["Preemption", "urgent", 100],
-    ["NoExecuteTaint", "normal", 280],
-  ] as const)("%s: says who asks, for which pod, until when; the mark is %s", (cause, urgency, seconds) => {
+    ["Preemption", [{ verb: "Label", vmi: vmi(), urgency: "urgent" }], 100],
+    ["NoExecuteTaint", [], 280],
+  ] as const)("%s: says who asks, for which pod, until when, and whether it is urgent", (cause, label, seconds) => {
     const requestedBy = REQUESTER[cause];
     const hold = refused({ pod: target(cause, -20), requester: requestedBy });
     const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
     const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
     expect(only("CreateEvacuation", hold.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
-    expect(only("Mark", hold.actions)).toEqual([{ verb: "Mark", vmi: vmi(), urgency }]);
+    expect([...only("Label", hold.actions), ...only("Mark", hold.actions)]).toEqual([
+      ...label,
+      { verb: "Mark", vmi: vmi() },
+    ]);
     expect(only("Event", hold.story)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
     const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
     expect(hold.message).toBe(told);

@@ -32,7 +32,8 @@ describe("before the kubelet kills", () => {
     expect(chain).toMatchObject([
       { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
       { verb: "GrowBudget" },
-      { verb: "Mark", urgency: "urgent" },
+      { verb: "Label", urgency: "urgent" },
+      { verb: "Mark" },
       { reason: "NodeUnderPressure", message: `${by}: moving the VM off node node01` },
     ]);
   });

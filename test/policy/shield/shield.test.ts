@@ -54,7 +54,6 @@ describe("is in force", () => {
     ["without the Plugin",                       relieving({ shield: SHIELD }),                                    false],
     ["without the gate",                         relieving({ pluginServed: true, shield: SHIELD, featureGates: [] }),                  false],
     ["by default",                               relieving(),                                                      false],
-    ["where KubeVirt's webhook sets the marks",  relieving({ pluginServed: true, shield: SHIELD, marking: "Evict" }),                  false],
   ])("%s", (_, settings, expected) => {
     expect(isShieldOn(settings)).toBe(expected);
   });

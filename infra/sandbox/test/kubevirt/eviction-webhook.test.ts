@@ -66,14 +66,21 @@ beforeEach(async () => {
   await createPod(LAUNCHER, "virt-launcher", vmi && [ownerReferenceTo(vmi, kubevirt.virtualMachineInstances)]);
 });
 
-async function evict(name: string, more: { annotations?: Record<string, string>; dryRun?: boolean } = {}) {
-  const { annotations, dryRun = false } = more;
+interface More {
+  readonly annotations?: Record<string, string>;
+  readonly dryRun?: boolean;
+  /** Of the pod that is meant. */
+  readonly uid?: string;
+}
+
+async function evict(name: string, { annotations, dryRun = false, uid }: More = {}) {
   const metadata = { namespace: NAMESPACE, name, ...(annotations && { annotations }) };
   const body = {
     apiVersion: "policy/v1",
     kind: "Eviction",
     metadata,
     ...(dryRun && { deleteOptions: { dryRun: ["All"] } }),
+    ...(uid !== undefined && { deleteOptions: { preconditions: { uid } } }),
   };
   return guests.ask(FOREIGN, { method: "POST", path: `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`, body });
 }
@@ -140,6 +147,15 @@ describe("a launcher pod", () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     expect(await evict(LAUNCHER, { dryRun: true })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.status).not.toHaveProperty("evacuationNodeName");
+  });
+
+  test("one of another pod is reviewed before its precondition is: the VMI is marked, or else it fails", async () => {
+    await setState({ strategy: "LiveMigrate", migratable: true });
+    expect(await evict(LAUNCHER, { uid: "of-no-pod" })).toMatchObject(TRIGGERED);
+    expect((await vmiAfter())?.status?.evacuationNodeName).toBe("node01");
+    await setState({ strategy: "None" });
+    expect(await evict(LAUNCHER, { uid: "of-no-pod" })).toMatchObject({ code: 409 });
+    expect(await guests.sandbox.client.get(pods, { namespace: NAMESPACE, name: LAUNCHER })).toBeDefined();
   });
 
   test("a completed one goes", async () => {

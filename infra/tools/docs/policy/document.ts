@@ -8,6 +8,7 @@ import * as tables from "./tables.ts";
 import * as underWay from "./under-way.ts";
 
 export const TABLES: Readonly<Record<string, () => string>> = {
+  marks: tables.marksTable,
   firstRequest: tables.firstRequestTable,
   laterRequest: tables.laterRequestTable,
   external: tables.ownerTable,

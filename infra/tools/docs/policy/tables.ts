@@ -60,6 +60,16 @@ const FIRST_WORDS = {
   shutdown: (vmi) => ["no", `allowed, with the warning ${code(MESSAGE.ShutdownByStrategy(vmi))}`],
 } as const satisfies Record<FirstAnswer, (vmi: VmiFacts) => readonly [mark: string, answer: string]>;
 
+const MARK_WORDS = {
+  OfRequest: "KubeVirt's webhook, of itself: it reviews the same request",
+  Asked: "KubeVirt's webhook, on the eviction that Lifeboat asks for",
+  NotNeeded: "none: KubeVirt migrates every VM off such a node",
+} as const satisfies Record<(typeof CAUSE)[Cause]["mark"], string>;
+
+export function marksTable(): string {
+  return renderTable([["cause", "who marks"], ...CAUSES.map((cause) => [cause, MARK_WORDS[CAUSE[cause].mark]])]);
+}
+
 export function firstRequestTable(): string {
   const rows = CELLS.map(({ strategy, mobility }) => {
     const words = FIRST_WORDS[FIRST_REQUEST[strategy][mobility]](sample(strategy, mobility));
