@@ -93,7 +93,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       if (decision.verdict === "Deny") expect(decision.message.length > 0, "a denial without a word");
       return [decision.reason, `${decision.reason}: ${lastVerb(decision.actions)}`];
     },
-    [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: Mark", "ShutdownByStrategy: Unmark"],
+    [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: CreateEvacuation", "ShutdownByStrategy: Unmark"],
   ),
   property(
     "a deletion is decided, and asked for again soon; in the dark likewise",
