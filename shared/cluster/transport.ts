@@ -143,7 +143,8 @@ async function textOf({ body }: Response, held: Held): Promise<{ readonly text?:
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
   return {
     ...headers,
-    accept: "application/json",
+    // As client-go. virt-api's subresources name no type that they produce, so that without the second one go-restful answers 406.
+    accept: "application/json, */*",
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
     ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),

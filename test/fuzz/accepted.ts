@@ -53,7 +53,7 @@ async function requestTo({ token, headers }: ClusterEntry): Promise<Headers> {
 
 function expectHeaders(sent: Headers, { token, headers }: ClusterEntry): void {
   const ours: Readonly<Record<string, string>> = {
-    accept: "application/json",
+    accept: "application/json, */*",
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
     "user-agent": "lifeboat",

@@ -57,7 +57,7 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
       "content-type": request.contentType ?? "application/json",
       "content-length": Buffer.byteLength(body),
     };
-    const headers = { accept: "application/json", ...identity, ...content, ...request.headers };
+    const headers = { accept: "application/json, */*", ...identity, ...content, ...request.headers };
     const agent = fresh ? false : signal ? watches : requests;
     const aborts = signal ?? request.signal;
     const options = { ...tls, agent, method: request.method, headers, ...(aborts && { signal: aborts }) };

@@ -12,11 +12,15 @@ export interface AggregatedApi {
 
 const METHODS: Readonly<Record<string, string>> = { get: "GET", create: "POST", update: "PUT", delete: "DELETE" };
 
-export async function passOn({ info, user, body, signal }: RequestContext, api: AggregatedApi): Promise<Answer> {
+export async function passOn(
+  { info, user, headers, body, signal }: RequestContext,
+  api: AggregatedApi,
+): Promise<Answer> {
   const query = info.query.size === 0 ? "" : `?${info.query.toString()}`;
   const outgoing = httpsRequest(`${api.url}${info.path}${query}`, {
     method: METHODS[info.verb] ?? "GET",
     headers: {
+      accept: headers.accept ?? "*/*",
       "content-type": "application/json",
       "content-length": body.length,
       "x-remote-user": user.username,

@@ -29,6 +29,8 @@ export interface SubresourceRequest {
   readonly body: string;
   readonly user: string;
   readonly groups: readonly string[];
+  /** The types that the caller takes, as its header names them. */
+  readonly accept: string;
 }
 
 type Answer = (client: KubeClient, key: Key, body: string) => Promise<SubresourceAnswer>;
@@ -52,15 +54,21 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
 /** Undefined: not a path of these. */
 export async function answerSubresource(
   client: KubeClient,
-  { method, path, body, user, groups }: SubresourceRequest,
+  { method, path, body, user, groups, accept }: SubresourceRequest,
 ): Promise<SubresourceAnswer | undefined> {
   const [, namespace, resource, name, subresource] = PATH.exec(path) ?? [];
   const answer = ANSWERS[`${resource}/${subresource}`];
   if (method !== "PUT" || answer === undefined || namespace === undefined || name === undefined) return undefined;
+  if (!takesAnything(accept)) return { code: 406, text: "406: Not Acceptable\n\nAvailable representations: " };
   const key = { namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) };
   const attributes = { ...key, verb: "update", group: GROUP, version: "v1", resource, subresource };
   const reason = await refusalReason(client, { user, groups, resourceAttributes: attributes });
   return reason === undefined ? await answer(client, key, body) : { code: 401, text: reason };
+}
+
+/** These routes name no type that they produce. Upstream: go-restful's Route.matchesAccept. */
+function takesAnything(accept: string): boolean {
+  return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");
 }
 
 const GROUP = "subresources.kubevirt.io";

@@ -71,9 +71,12 @@ async function subresource(client: KubeClient, request: IncomingMessage, respons
 const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
 
 /** As the API server passes it on. */
-function identityOf({ method, headers }: IncomingMessage): Pick<SubresourceRequest, "method" | "user" | "groups"> {
+function identityOf({
+  method,
+  headers,
+}: IncomingMessage): Pick<SubresourceRequest, "method" | "user" | "groups" | "accept"> {
   const groups = [headers["x-remote-group"] ?? []].flat().flatMap((one) => one.split(", "));
-  return { method: method ?? "", user: String(headers["x-remote-user"]), groups };
+  return { method: method ?? "", user: String(headers["x-remote-user"]), groups, accept: headers.accept ?? "*/*" };
 }
 
 interface AdmissionReview {

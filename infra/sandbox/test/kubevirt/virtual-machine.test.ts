@@ -140,6 +140,15 @@ describe("evacuate/cancel", () => {
     expect(await ask("virtualmachineinstances/none/evacuate/cancel")).toBe(none);
   });
 
+  test.each([
+    ["application/json", 406],
+    ["application/json, */*", 200],
+  ])("a caller that takes %s gets %i: the route names no type that it produces", async (accept, code) => {
+    const of = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${path}`;
+    const answer = await world.sandbox.client.raw({ method: "PUT", path: of, body: {}, headers: { accept } });
+    expect(answer.code).toBe(code);
+  });
+
   test("is refused while the node has the drain taint", async () => {
     await taint([{ key: "kubevirt.io/drain", effect: "NoSchedule" }]);
     expect(await ask(path)).toBe('400 Node "node-1" has NodeDrainTaintKey "kubevirt.io/drain:NoSchedule"');
