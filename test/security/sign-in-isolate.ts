@@ -1,4 +1,4 @@
-/** What memory.test.ts runs in an isolate of its own: sign-ins of strangers. Says by how many bytes the live heap has grown with each. */
+/** What memory.test.ts runs in an isolate of its own: sign-ins of strangers. Says by how many bytes the live heap grows with each. */
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -10,6 +10,7 @@ import { tokenOf } from "../functions/support/canned-cluster.ts";
 import { entry, newPlatform } from "../functions/support/doors.ts";
 
 const { cluster, signIns } = z.object({ cluster: z.string(), signIns: z.number() }).parse(workerData);
+const ROUNDS = 4;
 setFlagsFromString("--expose-gc");
 const collect = z.function().parse(runInNewContext("gc"));
 
@@ -36,6 +37,12 @@ const signIn = async (times: number) => {
   return process.memoryUsage().heapUsed;
 };
 
-const before = await signIn(signIns / 4);
-const after = await signIn(signIns);
-parentPort?.postMessage((after - before) / signIns, []);
+// The engine's own growth (compiled code, caches) comes in some rounds; what is kept of a sign-in grows in each.
+const growths: number[] = [];
+let before = await signIn(signIns / 4);
+for (let round = 0; round < ROUNDS; round++) {
+  const after = await signIn(signIns / ROUNDS);
+  growths.push(after - before);
+  before = after;
+}
+parentPort?.postMessage(Math.min(...growths) / (signIns / ROUNDS), []);

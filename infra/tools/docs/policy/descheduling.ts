@@ -21,7 +21,7 @@ const VERDICT_WORDS = {
   Accepted: "counts the pod as gone",
   NodeLimit: "leaves the node alone",
   TotalLimit: "ends",
-  Skipped: "goes on with the next pod",
+  Skipped: "continues with the next pod",
 } as const satisfies Record<Verdict, string>;
 
 export function limitTable(): string {
@@ -55,7 +55,7 @@ const END_WORDS = {
   Finished: "no plugin nominates another pod",
   AnotherCycle: "another cycle runs at the same time, or died less than 300 s ago; this one gave way",
   ClusterUnavailable: "what must come before a request failed",
-  OutOfTime: "a cycle has 220 s; the next one goes on",
+  OutOfTime: "a cycle has 220 s; the next one continues",
 } as const satisfies Record<CycleEnd, string>;
 
 export function cycleEndTable(): string {

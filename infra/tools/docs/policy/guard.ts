@@ -14,7 +14,7 @@ export function guardTable(): string {
     return [
       strategy,
       CAN_MIGRATE[mobility],
-      isToMove(sample(strategy, mobility), DEFAULT_SETTINGS) ? REFUSED : "let go",
+      isToMove(sample(strategy, mobility), DEFAULT_SETTINGS) ? REFUSED : "allowed",
     ];
   });
   return renderTable([["strategy", "can migrate", "the deletion is"], ...rows]);
@@ -39,10 +39,10 @@ export function nodeEndTable(): string {
       "that is over: Karpenter asks for exactly what is left of the time",
     ],
     ["neither", `${DEFAULT_SETTINGS.guard.deadlineSeconds.NodeTermination} s have passed`],
-    ["a time that is past, or a grace period of 1 s or less", "let go at once"],
+    ["a time that is past, or a grace period of 1 s or less", "allowed at once"],
     [
       "less than 15 s are left, and no migration of the VM runs",
-      "let go at once: the guest can still shut down in order",
+      "allowed at once: the guest can still shut down in order",
     ],
   ]);
 }

@@ -98,7 +98,7 @@ export function ownerTable(): string {
   const { WaitsForOwner: waits } = MESSAGE;
   const budget = "creates none and deletes none; where budgets are made, the VM's is 2";
   return renderTable([
-    ["the owner", "the Evacuation", "the answer goes on", "Lifeboat"],
+    ["its external controller", "the Evacuation", "the answer adds", "Lifeboat"],
     ["has done nothing yet", "WaitingForOwner", code(`; ${waits}`), "waits for as long as the mark is there"],
     ["has created a migration", "Migrating; which one, Queued or Running", code("; migration NAME …"), budget],
     [
@@ -129,7 +129,7 @@ export const PHASE_WORDS = {
   Moved: "the VM has left the pod; `targetNode` says where it runs now",
   Abandoned: "every attempt has failed, or the VM cannot be moved at all; the mark has been removed",
   Withdrawn: "the request was withdrawn: `spec.intent`, the mark, or the taint that it was for",
-  Duplicate: "an older Evacuation of the same pod goes on",
+  Duplicate: "an older Evacuation of the same pod is active",
   Gone: "the VM has ended, or there is none of that name",
 } as const satisfies Record<Phase, string>;
 

@@ -74,7 +74,7 @@ const CASES: readonly Case[] = [
     "a migration within the cluster",
     "its target's",
     { pod: target, vmi: { ...movable, isMigrating: true } },
-    "the migration goes on",
+    "the migration continues",
   ],
   [
     "hotplugged volumes",
