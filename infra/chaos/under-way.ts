@@ -58,7 +58,11 @@ export async function giveUp(client: KubeClient, namespace: string): Promise<voi
   ]);
   for (const { metadata } of all.items.filter(({ spec, status }) => spec.sendTo !== undefined && !isFinal(status)))
     await unlessGone(() => client.delete(migrations, metadata));
-  const backedUp = vmis.items.filter(({ status }) => status?.changedBlockTracking?.backupStatus?.completed === false);
+  // virt-controller writes no field that is false, and may have written this one since.
+  const backedUp = vmis.items.filter(({ status }) => {
+    const backup = status?.changedBlockTracking?.backupStatus;
+    return backup !== undefined && backup.completed !== true;
+  });
   for (const { metadata } of backedUp)
     await unlessGone(() => setBackup(client, { namespace, name: metadata.name }, { completed: true }));
 }
