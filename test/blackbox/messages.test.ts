@@ -75,11 +75,12 @@ test(
 test("an abandoned one is tried again, though the next one of the same drain was cancelled since", async () => {
   const evacuation = { maxAttempts: 1, backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
   stage = await startStage({ ...ALONE, configuration: { evacuation } });
-  stage.sandbox.migrations.configure({ outcome: () => "Failed" });
+  // Creation times are in whole seconds: a migration of the second in which an Evacuation begins is one of its attempts.
+  stage.sandbox.migrations.configure({ seconds: 1.1, outcome: () => "Failed" });
   const vm = await createVm(stage, "twice");
   await vm.evict();
   await expect.poll(vm.phases).toEqual(["Abandoned"]);
-  stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
+  stage.sandbox.migrations.configure({ seconds: 0.05, outcome: () => "Succeeded" });
   await closeQueue(stage.client);
   const nextRequest = async () => {
     await vm.evict();
