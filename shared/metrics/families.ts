@@ -17,7 +17,7 @@ export const FAMILIES = {
   },
   credentialAccepted: {
     name: "lifeboat_credential_accepted", type: "gauge", unit: "", labels: [],
-    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Only these two and the build are told then.",
+    help: "Whether the API server accepts Lifeboat's token: 0 if it answers 401. Then only these two and the build are there.",
   },
   credentialExpiry: {
     name: "lifeboat_credential_expiry_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
@@ -37,7 +37,7 @@ export const FAMILIES = {
   },
   evacuationsBlocked: {
     name: "lifeboat_evacuations_blocked", type: "gauge", unit: "", labels: ["reason"],
-    help: "Evacuations of VMs that cannot go on until a person or the VM's owner acts, by what they wait for.",
+    help: "Evacuations that wait for a person or an external controller, by what for.",
   },
   oldestEvacuation: {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
@@ -49,7 +49,7 @@ export const FAMILIES = {
   },
   podEvacuationsInProgress: {
     name: "pod_evacuations_in_progress", type: "gauge", unit: "", labels: [],
-    help: "Evacuations under way whose VM KubeVirt knows to be marked, whatever asked for them.",
+    help: "Evacuations in progress whose VM is marked, of any cause.",
   },
 } as const satisfies Record<string, Family>;
 

@@ -1,6 +1,5 @@
 /** METRICS.md: the table of metrics, and what a table cannot say. Nothing that runs imports this. */
-import { END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
-import { PHASE_WORDS, renderTable } from "./policy/tables.ts";
+import { renderTable } from "./policy/tables.ts";
 import { REVIEW_FAMILY } from "../../../functions/review-counts.ts";
 import { FAMILIES, LABEL_VALUES } from "../../../shared/metrics/families.ts";
 import { OPEN_METRICS, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
@@ -19,25 +18,18 @@ ${labelTable()}
 
 No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
 
-## How evacuations end
-
-The outcome is the phase that the Evacuation ends with.
-
-${renderTable([["outcome", "means"], ...END_PHASES.map((phase) => [phase, PHASE_WORDS[phase]])])}
-
 ## What the figures are of
 
-Functions share no memory, and none of them lasts. So the figures are gauges: counted at the moment of the scrape, from the objects of the cluster.
+Functions share no memory. So the figures are gauges: counted at the moment of the scrape, from the objects of the cluster.
 
-- **Ended in the last hour** are Evacuations with a \`completionTime\` within the last 3600 s. With a smaller \`evacuation.historySeconds\` they cover less
-  time, and an Evacuation that was deleted is missing. \`kubectl get evacuations -A\` shows the same.
-- **Undecided**: an eviction that Lifeboat answered without the facts sets the condition \`ReviewsDecided\` of the LifeboatConfiguration to False. A full
-  scan sets it to True again, ten minutes later. It does not show evictions that never came, those during which the API server did not answer, and
-  anything in a cluster without a LifeboatConfiguration: the log has those.
-- **Reviews**: in the cluster, each replica also tells \`${REVIEW_FAMILY.name}_total\` since its start, by \`review\` and \`answer\`. A Worker has no
-  such counter; its log has one line for each review.
-- **Blocked:** \`External\` waits for the VM's owner; \`Other\` is a reason of KubeVirt's that this version does not know. Which VMs, and why in words:
-  \`kubectl get evacuations -A -o wide\`. A VM that cannot migrate when it is asked to leave has no Evacuation: its eviction is refused. The Event \`EvictionRefused\` names it.
+- **Ended in the last hour** are Evacuations with a \`completionTime\` within the last 3600 s. A smaller \`evacuation.historySeconds\` covers less time, and
+  a deleted Evacuation is missing. The outcome is the phase that it ended with: \`kubectl explain evacuation.status.phase\`.
+- **Undecided**: an eviction answered without the facts sets the condition \`ReviewsDecided\` of the LifeboatConfiguration to False. A full scan sets it
+  back ten minutes later. Evictions that never came, and those during which the API server did not answer, are missing. Without a
+  LifeboatConfiguration only the log has them.
+- **Reviews**: in the cluster each replica also counts \`${REVIEW_FAMILY.name}_total\`, by \`review\` and \`answer\`. A Worker logs one line for each review.
+- **Blocked**: \`External\` waits for the VM's external controller; \`Other\` is a reason of KubeVirt's that this version does not know. A refused eviction
+  of a VM that cannot migrate makes no Evacuation, only the Event \`EvictionRefused\`.
 - \`${FAMILIES.podEvacuationsInProgress.name}\` is absent without the gate \`EvictionsInBackground\`.
 `;
 }

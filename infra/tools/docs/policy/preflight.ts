@@ -3,7 +3,7 @@ import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/prefl
 import { code, renderTable } from "./tables.ts";
 
 const VERDICT_WORDS = {
-  Blocks: "some pod is refused until a person changes something",
+  Blocks: "some pod is refused, and needs action",
   NoRoom: "some VM that is to move, or a replacement that a budget waits for, fits on no other node",
   Unknown: "something could not be read, or a VM asks for what is not judged",
   DrainsWithShutdowns: "every pod goes; some VM is shut down",

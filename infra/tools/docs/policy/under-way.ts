@@ -1,6 +1,7 @@
 /** The table of what an eviction gets while something else is under way with the VM: the answers are what the policy decides. */
 import { decideEviction, type EvictionFacts } from "../../../../shared/policy/eviction/eviction.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../../../../shared/policy/facts.ts";
+import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
 import { CREATED_BY_LABEL, COMPONENT_LABEL, DOMAIN_ANNOTATION } from "../../../../shared/policy/names.ts";
 import { code, renderTable, sample } from "./tables.ts";
@@ -50,25 +51,25 @@ const CASES: readonly Case[] = [
     "a workload update of KubeVirt's, for an upgrade or a hotplugged CPU or memory",
     THE_VMS,
     { vmi: { ...movable, isMigrating: true } },
-    "its migration is adopted: KubeVirt creates no other one beside it, and if it fails that is a failed attempt; it is not deleted when the evacuation is withdrawn",
+    "its migration is adopted; if it fails, that is a failed attempt. A withdrawal does not delete it",
   ],
   [
     "a volume migration (`updateVolumesStrategy: Migration`)",
     THE_VMS,
     { vmi: { ...movable, isMigrating: true } },
-    "as a workload update; whichever migration comes first takes the volumes to where they are to go",
+    "the same; the first migration takes the volumes along",
   ],
   [
     "a backup",
     THE_VMS,
     {},
-    "KubeVirt's own migration of an evacuation aborts it; one for the descheduler, Lifeboat's or a person's waits for it, and counts as failed after `evacuation.stuckSeconds`",
+    "KubeVirt's migration of an evacuation aborts it. Any other one waits, and counts as failed after `stuckSeconds`",
   ],
   [
     "a utility volume is attached",
     THE_VMS,
     {},
-    "every migration waits until it is detached; KubeVirt fails it after 150 s, and that is a failed attempt",
+    "migrations wait until it is detached; KubeVirt fails them after 150 s: a failed attempt",
   ],
   [
     "a migration within the cluster",
@@ -83,22 +84,22 @@ const CASES: readonly Case[] = [
     "the volume goes with its VM",
   ],
   [
-    "the VM is sent to another namespace or cluster (`sendTo`; phase Synchronizing until the other end has answered)",
+    "the VM is sent to another namespace or cluster (`sendTo`)",
     THE_VMS,
     { vmi: { ...movable, isMigrating: true } },
-    "that migration is waited for, never counted or deleted, because KubeVirt allows no other one beside it: once it has succeeded the VM has Moved, once it has failed KubeVirt evacuates the VM. `Blocked` says if the other end cannot be reached; who began it can delete it",
+    "that migration is waited for, never counted or deleted: KubeVirt allows no other one beside it. If it fails, KubeVirt evacuates the VM. Blocked if the other end does not answer: its creator can delete it",
   ],
   [
     "the same, not live-migratable, with LiveMigrateIfPossible",
     THE_VMS,
     { vmi: pinned, migrations: [sending] },
-    "it is not shut down on its way",
+    "it is not shut down on the way",
   ],
   [
-    "the VM is received (`receive`; phases WaitingForSync to Scheduled)",
+    "the VM is received from there (`receive`)",
     THE_VMS,
     { vmi: received },
-    "its guest still runs at the other end: nothing is marked until it has come, and the migration that brings it counts as no way out",
+    "nothing is marked until the guest has come",
   ],
 ];
 
@@ -107,10 +108,11 @@ function answerTo(tweak: Partial<EvictionFacts>): string {
   const facts = { pod: launcher, vmi: movable, evacuations: [], request, settings: DEFAULT_SETTINGS, now: NOW };
   const decision = decideEviction({ ...facts, ...tweak });
   if (decision.verdict === "Ask") return `asks for ${decision.question}`;
-  return decision.verdict === "Allow" ? "allowed" : `429 ${code(decision.message)}`;
+  if (decision.verdict === "Allow") return "allowed";
+  return decision.message === MESSAGE.EvacuationTriggered(movable) ? "evacuated" : `429 ${code(decision.message)}`;
 }
 
 export function underWayTable(): string {
   const rows = CASES.map(([what, evicted, facts, meanwhile]) => [what, evicted, answerTo(facts), meanwhile]);
-  return renderTable([["under way", "pod", "answer", "and then"], ...rows]);
+  return renderTable([["in progress", "pod", "answer", "and then"], ...rows]);
 }
