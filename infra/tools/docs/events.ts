@@ -41,38 +41,44 @@ const EVENTS: { readonly [T in EventType]: Documented<T> } = {
   },
 };
 
+const ENVELOPE = {
+  specversion: "1.0",
+  id: `${LAUNCHER.uid}.48291.dev.lifeboat.pod.killing.v1`,
+  source: "/relay",
+  type: "dev.lifeboat.pod.killing.v1",
+  time: "2026-11-20T12:00:00.000Z",
+};
+
 export function renderEvents(): string {
   return `# Events
 
-Rendered from \`event-types.ts\`; \`npx vitest run test/relay -u\` writes it anew.
+Rendered from the code: \`npx vitest run test/relay/events.test.ts -u\`.
 
 \`POST /clusters/{cluster}/events\` takes a [CloudEvents 1.0 batch](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format),
-\`Content-Type: ${BATCH_CONTENT_TYPE}\`, of at most ${LARGEST_BATCH} events and ${LARGEST_BATCH_BYTES} bytes, signed by
-[Standard Webhooks](https://www.standardwebhooks.com) with the cluster's \`relaySecret\`: headers \`webhook-id\`,
-\`webhook-timestamp\` (at most five minutes off) and \`webhook-signature\`. 204 = taken in, 503 = send all of it again; 400 names what is
-wrong, 401 the signature, 413 the length, 415 the content type, 404 the cluster.
+\`Content-Type: ${BATCH_CONTENT_TYPE}\`, of at most ${LARGEST_BATCH} events and ${LARGEST_BATCH_BYTES} bytes.
+[Standard Webhooks](https://www.standardwebhooks.com) sign it with the cluster's \`relaySecret\`: headers \`webhook-id\`,
+\`webhook-timestamp\` (at most five minutes off) and \`webhook-signature\`.
 
-An event only says where to look: the object it names is read, and decided on as it is then. Nothing depends on order, and the same
-event twice changes nothing more. Unknown attributes and fields are ignored; an unknown type is refused.
+204 means taken in, 503 send all of it again. 400 names what is wrong, 401 means the signature, 413 the length, 415 the content type, 404 the
+cluster.
+
+An event only says which object to read: what it is then decides. Order does not matter, and the same event twice changes nothing more. Unknown
+attributes and fields are ignored; an unknown type is refused. Each event is
+
+\`\`\`json
+${JSON.stringify({ ...ENVELOPE, data: "as below" })}
+\`\`\`
 ${Object.entries(EVENTS).map(section).join("")}`;
 }
 
 function section([type, { when, example }]: readonly [string, Documented<EventType>]): string {
-  const event = {
-    specversion: "1.0",
-    id: `${LAUNCHER.uid}.48291.${type}`,
-    source: "/relay",
-    type,
-    time: "2026-11-20T12:00:00.000Z",
-    data: example,
-  };
   return `
 ## \`${type}\`
 
 ${when}
 
 \`\`\`json
-${JSON.stringify(event)}
+${JSON.stringify(example)}
 \`\`\`
 `;
 }
