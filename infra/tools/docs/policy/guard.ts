@@ -52,7 +52,7 @@ export const RELEASE_WORDS = {
     "there is neither such a condition nor an Evacuation for one, the gate is off, or, at a node's end, the pod is terminating already",
   PodCompleted: "the pod has ended, or is another one by now",
   NotAVirtualMachine: "the pod runs no VM",
-  VmiGone: "the VM is gone, made anew, being deleted or final",
+  VmiGone: "the VM is gone, re-created, being deleted or final",
   NotScheduled: "the VM is on no node yet",
   NodeNotAlive: `the node is gone, not Ready, or tainted ${DEAD_NODE_TAINTS.map(code).join(", ")}`,
   NotListed: "the VM runs in another pod, and KubeVirt does not list this one in `status.activePods`",

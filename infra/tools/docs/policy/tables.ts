@@ -88,7 +88,14 @@ export function strategyTable(): string {
       [strategy, CAN_MIGRATE.pinned, ...pinned],
     ];
   });
-  const head = ["first eviction", "eviction of a marked VM", "budget", "while evacuated", "deletion", "node pressure"];
+  const head = [
+    "first eviction",
+    "eviction of a marked VM",
+    "budget",
+    "budget while evacuated",
+    "deletion",
+    "node pressure",
+  ];
   return renderTable([["strategy", "can migrate", ...head], ...rows]);
 }
 
