@@ -46,7 +46,8 @@ export async function begin(
 }
 
 async function setBackup(client: KubeClient, key: Key, backupStatus: object): Promise<void> {
-  const body = { status: { changedBlockTracking: { state: "Enabled", backupStatus } } };
+  // A full backup: where changed blocks are tracked, a VM that migrates has a volume for that.
+  const body = { status: { changedBlockTracking: { state: "Disabled", backupStatus } } };
   await asVirtController(client).patch(virtualMachineInstances, key, { type: "merge", body });
 }
 
