@@ -11,7 +11,7 @@ import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
 import { tell } from "./carry-on.ts";
-import { reconcileActive } from "../shared/pass/pass.ts";
+import { reconcileActive } from "../shared/pass/reconcile.ts";
 import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
 import { queryFlag } from "./query-flag.ts";
 import { rejectProblems } from "./rejection.ts";

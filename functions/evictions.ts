@@ -6,7 +6,7 @@ import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/polic
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/cluster/failure.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
-import type { Acting } from "../shared/pass/act-in-order.ts";
+import type { Performing } from "../shared/pass/perform.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, tell } from "./carry-on.ts";
@@ -41,7 +41,7 @@ export async function reviewEvictionRequest(
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
   const pod = reading.getPod(key);
-  const onFailure: Acting["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
+  const onFailure: Performing["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
   const deps = { cluster: reading, settings, now: target.platform.now(), onFailure };
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };

@@ -7,10 +7,10 @@ import { isCompleted, keyOf } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
-import { NO_WORLD, type Observer, type Pointer, type World } from "./world.ts";
+import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 
 export interface Told {
-  readonly pointers: readonly Pointer[];
+  readonly requests: readonly ReconcileRequest[];
   /** Of VMIs that were told of: what their pods and guests tell concerns node pressure too. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
@@ -20,7 +20,7 @@ export interface Told {
 
 export async function observeNodes(told: Told, observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;
-  const names = new Set(told.pointers.flatMap((p) => (p.kind === "Node" ? [p.name] : [])));
+  const names = new Set(told.requests.flatMap((r) => (r.kind === "Node" ? [r.name] : [])));
   const nodes = await readNodes([...names], cluster);
   const pressure = await observePressure({ ...told, nodes }, observer);
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
@@ -117,13 +117,13 @@ async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker
 }
 
 /** What only an event tells: the API shows a kubelet's killing when it is over. */
-function signalsOf({ pointers, vmis, pods }: Seen): Pressure["signals"] {
+function signalsOf({ requests, vmis, pods }: Seen): Pressure["signals"] {
   const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
-  return pointers.flatMap((pointer) => {
-    if (pointer.kind !== "EndingPod") return [];
-    const pod = pods.find((p) => keyOf(p) === keyOf(pointer) && !p.deleting && isLauncher(p));
+  return requests.flatMap((request) => {
+    if (request.kind !== "EndingPod") return [];
+    const pod = pods.find((p) => keyOf(p) === keyOf(request) && !p.deleting && isLauncher(p));
     const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     if (pod === undefined || vmi === undefined) return [];
-    return [{ vmi, pod, by: `kubelet: ${pointer.by}` }];
+    return [{ vmi, pod, by: `kubelet: ${request.by}` }];
   });
 }

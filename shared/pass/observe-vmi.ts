@@ -4,11 +4,11 @@
  * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
  * nothing whose size depends on other VMs.
  */
-import { mayBeStuck, type MigrationQueue } from "../policy/evacuation/attempt.ts";
+import { mayBeStuck } from "../policy/evacuation/attempts.ts";
 import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";
 import { budgetName } from "../policy/budget/identity.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
-import { inheritedAttempts, needsNode, needsPods } from "../policy/evacuation/world.ts";
+import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../policy/evacuation/world.ts";
 import {
   type BudgetFacts,
   type EvacuationFacts,
@@ -95,9 +95,9 @@ async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonl
   return budget === undefined ? [] : [budget];
 }
 
-function isQueueNeeded({ active, migrations }: Found, { settings, now }: Observer): boolean {
+function isQueueNeeded({ active, migrations }: Found, observer: Observer): boolean {
   const attempts = Math.max(0, ...active.map(inheritedAttempts));
-  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, { attempts, settings, now }));
+  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, attempts, observer));
 }
 
 /** As KubeVirt counts: what runs, in the cluster and from the node. */

@@ -25,8 +25,11 @@ export type Action =
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
   /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
-  /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
-  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }
+  /**
+   * One that exists under the name and has not ended is joined; one that has ended is a conflict. `optional`: where none can be created, the VM is
+   * marked all the same, without what only the end of an Evacuation takes back.
+   */
+  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
@@ -35,6 +38,8 @@ export type Action =
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
+      /** Performed if it is refused for good, by KubeVirt's admission or whatever stands before it. */
+      readonly ifRefused?: readonly Action[];
     }
   /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
   | {

@@ -230,7 +230,8 @@ function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next
   const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
-    actions: joined === undefined || isNameless(joined) ? [{ verb: "CreateEvacuation", evacuation }] : [],
+    actions:
+      joined === undefined || isNameless(joined) ? [{ verb: "CreateEvacuation", evacuation, optional: true }] : [],
     story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }

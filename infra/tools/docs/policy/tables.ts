@@ -1,7 +1,7 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
 import { STORY } from "../../../../shared/policy/action.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
-import { isMadeUrgent } from "../../../../shared/policy/evacuation/convergence.ts";
+import { isMadeUrgent } from "../../../../shared/policy/evacuation/mark.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
