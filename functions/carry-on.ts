@@ -1,5 +1,5 @@
 /**
- * What follows an answer, once: Lifeboat tells the story as Events and reconciles the VM that was asked about.
+ * What follows an answer, once: Lifeboat records Events and reconciles the VM that was asked about.
  *
  * A drain repeats its requests every five seconds, so it drives itself; the relay and the tick do the rest.
  */
@@ -27,7 +27,7 @@ export async function carryOn(target: Target, vmi: NamespacedName, known: Known 
 }
 
 /** Creates Events. Never throws: what fails is logged. */
-export async function tell(target: Target, story: readonly Action[]): Promise<void> {
+export async function recordEvents(target: Target, events: readonly Action[]): Promise<void> {
   const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
-  await perform(story, { cluster: target.connect(SECONDS), onFailure });
+  await perform(events, { cluster: target.connect(SECONDS), onFailure });
 }

@@ -73,7 +73,7 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  | ({ readonly verb: "Event" } & Story);
+  | ({ readonly verb: "Event" } & KubernetesEvent);
 
 export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
@@ -96,7 +96,7 @@ export function isOptional(action: Action): boolean {
 }
 
 /** The reasons of Events, and the type of each. */
-export const STORY = {
+export const EVENT_TYPES = {
   EvacuationTriggered: "Normal",
   EvacuationAdopted: "Normal",
   EvictionRefused: "Warning",
@@ -117,37 +117,34 @@ export const STORY = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
-} as const satisfies Record<string, Story["type"]>;
+} as const satisfies Record<string, KubernetesEvent["type"]>;
 
-export type StoryReason = keyof typeof STORY;
+export type EventReason = keyof typeof EVENT_TYPES;
 
-/** One sentence of an object's story: a Kubernetes Event. */
-export interface Story {
+export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
     /** The last one's objects have no namespace: theirs is empty. */
     readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
   };
   readonly type: "Normal" | "Warning";
-  readonly reason: StoryReason;
+  readonly reason: EventReason;
   readonly message: string;
   /** An Event of the same reason and occasion is sent once. */
   readonly occasion: string;
 }
 
-/** A sentence about a VMI. */
-export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Told {
-  return story("VirtualMachineInstance", vmi, { reason, message, occasion });
+type RecordEvent = Extract<Action, { verb: "Event" }>;
+
+/** About a VMI. */
+export function recordEvent(vmi: VmiFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("VirtualMachineInstance", vmi), type: EVENT_TYPES[reason], reason, message, occasion };
 }
 
-/** A sentence about a pod. */
-export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Told {
-  return story("Pod", pod, { reason, message, occasion });
+export function recordPodEvent(pod: PodFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("Pod", pod), type: EVENT_TYPES[reason], reason, message, occasion };
 }
 
-type Told = Extract<Action, { verb: "Event" }>;
-type Sentence = Pick<Story, "reason" | "message" | "occasion">;
-
-function story(kind: Story["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts, sentence: Sentence): Told {
-  return { verb: "Event", about: { kind, namespace, name, uid }, type: STORY[sentence.reason], ...sentence };
+function about(kind: KubernetesEvent["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts) {
+  return { verb: "Event", about: { kind, namespace, name, uid } } as const;
 }

@@ -88,7 +88,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       const answered = decideEviction({ migrations: [], ...given });
       expect(answered.verdict !== "Ask", "asked although answered");
       if (decision.verdict === "Ask") return decision.question;
-      expectActions([...decision.actions, ...decision.story], given);
+      expectActions([...decision.actions, ...decision.events], given);
       if (decision.verdict === "Deny") expect(decision.message.length > 0, "a denial without a word");
       return [decision.reason, `${decision.reason}: ${lastVerb(decision.actions)}`];
     },
@@ -102,7 +102,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       const blind = `undecided: ${undecided.verdict}`;
       if (undecided.verdict === "Refuse") expectPause(undecided);
       const decision = decidedTwice(given, decideDeletion);
-      expectActions(decision.story, given);
+      expectActions(decision.events, given);
       if (decision.verdict === "Release") return [blind, decision.reason];
       expectActions(decision.actions, given);
       expectPause(decision);

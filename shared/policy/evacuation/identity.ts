@@ -65,7 +65,7 @@ export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts
 }
 
 /** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */
-export function restingEvacuation(
+export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
   { now, podUID }: { readonly now: Date; readonly podUID?: string | undefined },
@@ -96,7 +96,7 @@ export function newEvacuation(
   { evacuations, now }: { readonly evacuations: readonly EvacuationFacts[]; readonly now: Date },
 ): NewEvacuation {
   const uid = pod?.uid ?? guestPodUID(vmi);
-  const before = restingEvacuation(vmi, evacuations, { now, podUID: uid });
+  const before = backingOffEvacuation(vmi, evacuations, { now, podUID: uid });
   const about = { vmiName: vmi.name, pod: uid === undefined ? undefined : { ...pod, uid } };
   const inherited =
     before === undefined || deadline !== undefined || cause === "Operator" ? undefined : inheritanceOf(before);
@@ -107,7 +107,7 @@ export function newEvacuation(
 }
 
 /** KubeVirt's webhook marked the VM, and another function saw the mark before the same request was reviewed here. */
-export function isNameless({ spec }: NewEvacuation): boolean {
+export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 

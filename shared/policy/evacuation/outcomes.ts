@@ -1,5 +1,5 @@
 /** What rules say, where several say it: how an Evacuation waits, how an attempt fails, how it ends, and what its end takes back. */
-import { type Action, type StoryReason, tell } from "../action.ts";
+import { type Action, type EventReason, recordEvent } from "../action.ts";
 import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts } from "../facts.ts";
 import { activeEvacuation, isAbout } from "./identity.ts";
@@ -16,7 +16,7 @@ export function pending(message: string): Next {
 
 export function blocked({ e, vmi }: Facts, reason: string, message: string): Next {
   const event = `cannot leave node ${vmi.nodeName}: ${message}`;
-  return { phase: "Blocked", reason, message, after: [tell(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
+  return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
 }
 
 /** The status keeps saying what failed. */
@@ -47,7 +47,7 @@ export function follow({ e, vmi, w }: Facts, migration: MigrationFacts) {
     ...progressOf(migration, w.now),
     more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
     actions: adopt,
-    after: isNew ? [tell(vmi, "MigrationAdopted", event, uid)] : [],
+    after: isNew ? [recordEvent(vmi, "MigrationAdopted", event, uid)] : [],
   } as const satisfies Next;
 }
 
@@ -76,7 +76,7 @@ interface Failure {
   readonly failures?: number;
   /** A stuck migration is deleted, and then it does not count again. */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
-  readonly event?: StoryReason;
+  readonly event?: EventReason;
 }
 
 export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
@@ -91,7 +91,7 @@ export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
     message,
     more: { ...counted, attempts, nextAttemptTime },
     stalled: false,
-    after: [tell(vmi, event, text, `${e.uid}-${attempts}`)],
+    after: [recordEvent(vmi, event, text, `${e.uid}-${attempts}`)],
   } as const satisfies Next;
 }
 
@@ -123,7 +123,7 @@ export function moved(f: Facts, targetNode: string | undefined): Next {
     reason: "Moved",
     message,
     more: { ...made, ...(targetNode === undefined ? {} : { targetNode }) },
-    after: [...adopt, tell(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid)],
+    after: [...adopt, recordEvent(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid)],
   });
 }
 
@@ -137,7 +137,7 @@ export function withdraw(f: Facts, by: "Intent" | "Taint" | "Preemption" | "Mark
     reason: `${by}Withdrawn`,
     message,
     more: { ...more, nextAttemptTime: secondsAfter(w.now, seconds) },
-    after: [tell(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${message}`, e.uid)],
+    after: [recordEvent(vmi, "EvacuationCancelled", `evacuation from node ${vmi.nodeName} ends: ${message}`, e.uid)],
   });
 }
 
@@ -150,7 +150,9 @@ export function giveUp(f: Facts, reason: string, why: string, seconds?: number):
     reason,
     message,
     more: { ...more, ...(seconds !== undefined && { nextAttemptTime: secondsAfter(w.now, seconds) }) },
-    after: [tell(vmi, "EvacuationAbandoned", `evacuation from node ${vmi.nodeName} is abandoned: ${message}`, e.uid)],
+    after: [
+      recordEvent(vmi, "EvacuationAbandoned", `evacuation from node ${vmi.nodeName} is abandoned: ${message}`, e.uid),
+    ],
   });
 }
 

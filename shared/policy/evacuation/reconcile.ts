@@ -4,7 +4,7 @@
  * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits allow it. So nothing
  * here counts migrations, and a VM that may migrate is never made to wait for another one.
  */
-import { type Action, type Plan, tell } from "../action.ts";
+import { type Action, type Plan, recordEvent } from "../action.ts";
 import { strategyOf } from "../eviction/eviction-table.ts";
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import * as identity from "./identity.ts";
@@ -62,11 +62,11 @@ function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   const evacuations = ofVmi(w.evacuations, vmi);
   const isKnown = identity.activeEvacuation(vmi, evacuations) !== undefined || identity.isMarkEnded(vmi, evacuations);
   if (!isLive(vmi) || !isDriven || isKnown) return [];
-  const backingOff = identity.restingEvacuation(vmi, evacuations, w);
+  const backingOff = identity.backingOffEvacuation(vmi, evacuations, w);
   const found = isMarked(vmi) ? byMark(vmi, backingOff, w) : byTaint(vmi, backingOff, w);
   if (found === undefined) return [];
   const evacuation = identity.newEvacuation(vmi, found, { evacuations, now: w.now });
-  const event = tell(vmi, "EvacuationAdopted", found.message, evacuation.name);
+  const event = recordEvent(vmi, "EvacuationAdopted", found.message, evacuation.name);
   return [[{ verb: "CreateEvacuation", evacuation }, event]];
 }
 

@@ -1,5 +1,5 @@
 /** What comes next for an Evacuation: the first rule that applies says phase, reason, message and actions. */
-import { tell } from "../action.ts";
+import { recordEvent } from "../action.ts";
 import * as attempts from "./attempts.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
 import { resolveStrategy } from "../eviction/eviction-table.ts";
@@ -236,7 +236,7 @@ function createMigration(f: Facts): Next | undefined {
   return {
     ...pending(`migration ${name} has been created`),
     actions: [...actions, { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused }],
-    after: [tell(vmi, "MigrationCreated", message, name)],
+    after: [recordEvent(vmi, "MigrationCreated", message, name)],
   };
 }
 

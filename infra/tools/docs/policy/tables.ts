@@ -1,5 +1,5 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
-import { STORY } from "../../../../shared/policy/action.ts";
+import { EVENT_TYPES } from "../../../../shared/policy/action.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { isMadeUrgent } from "../../../../shared/policy/evacuation/mark.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
@@ -203,7 +203,7 @@ export function blindTable(): string {
 }
 
 export function eventTable(): string {
-  return renderTable([["reason", "type"], ...Object.entries(STORY)]);
+  return renderTable([["reason", "type"], ...Object.entries(EVENT_TYPES)]);
 }
 
 export function convergenceTable(): string {
