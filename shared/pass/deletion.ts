@@ -54,7 +54,7 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   return { facts, decision: decideDeletion(facts), isUnlisted };
 }
 
-/** Decides, and begins the evacuation. Undefined: the VMI kept changing between look and mark. */
+/** Decides, and begins the evacuation. Undefined: the VMI kept changing in between. */
 export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
   return await reviewAndPerform(
     () => reviewDeletion(r, deps),

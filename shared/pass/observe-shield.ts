@@ -21,7 +21,7 @@ export async function observeShield(evacuations: readonly EvacuationFacts[], obs
   return { ...world, shielded };
 }
 
-/** One namespace's trouble is no other's: there the VM is let go in time. */
+/** One namespace's trouble is no other's: there the VM is allowed to end in time. */
 async function observeRefusal(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
     const [refusal, migrations] = await Promise.all([cluster.getRefusal(vmi), cluster.listMigrations(vmi)]);

@@ -35,10 +35,10 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   const creation = actions.find((action) => action.verb === "CreateEvacuation");
   if (creation === undefined) return { ...(await performInOrder(actions, deps, done)), done };
   const budgets = actions.filter(isOnBudget);
-  const [created, grown] = await Promise.all([create(creation, deps, done), performInOrder(budgets, deps, done)]);
+  const [created, grown] = await Promise.all([performOne(creation, deps, done), performInOrder(budgets, deps, done)]);
   const isCreated = created.outcome === "Done";
   if (grown.outcome !== "Done") return { ...created, ...grown, done };
-  if (!isCreated && creation.optional !== true) return { ...created, done };
+  if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
   const possible = isCreated ? others : others.filter(({ verb }) => WITHOUT_EVACUATION.has(verb));
   const rest = await performInOrder(possible, deps, done);
@@ -61,30 +61,6 @@ async function performInOrder(actions: readonly Action[], deps: Performing, done
   return DONE;
 }
 
-type Creation = Extract<Action, { verb: "CreateEvacuation" }>;
-
-async function create(
-  { verb, evacuation, optional }: Creation,
-  deps: Performing,
-  done: Action["verb"][],
-): Promise<Ended> {
-  const cluster = (optional && deps.besides?.()) ?? deps.cluster;
-  try {
-    const created = await cluster.createEvacuation(evacuation);
-    if (created === "Conflict") return { outcome: "Conflict" };
-    done.push(verb);
-    return { outcome: "Done", created };
-  } catch (error) {
-    return failed(verb, error, deps);
-  }
-}
-
-function failed(verb: Action["verb"], error: unknown, { onFailure }: Performing): Ended {
-  if (!(error instanceof ClusterError)) throw error;
-  onFailure?.(`performing ${verb}`, error);
-  return { outcome: isLasting(error.failure) ? "Refused" : "Failed", failure: error };
-}
-
 async function performOne(action: Action, deps: Performing, done: Action["verb"][]): Promise<Ended> {
   const ended = await attempt(action, deps);
   if (ended.outcome === "Done") done.push(action.verb);
@@ -97,17 +73,22 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   return ended.failure === undefined ? { outcome: "Conflict" } : ended;
 }
 
-async function attempt(action: Action, deps: Performing): Promise<Ended> {
-  const cluster = (isOptional(action) && deps.besides?.()) || deps.cluster;
+async function attempt(action: Action, { cluster, besides, onFailure }: Performing): Promise<Ended> {
+  const { verb } = action;
   try {
-    return { outcome: await cluster.act(action) };
+    const by = (isOptional(action) && besides?.()) || cluster;
+    if (verb !== "CreateEvacuation") return { outcome: await by.act(action) };
+    const created = await by.createEvacuation(action.evacuation);
+    return created === "Conflict" ? { outcome: created } : { outcome: "Done", created };
   } catch (error) {
-    return failed(action.verb, error, deps);
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.(`performing ${verb}`, error);
+    return { outcome: isLasting(error.failure) ? "Refused" : "Failed", failure: error };
   }
 }
 
 /**
- * A VM that no scan has looked at yet gets its budget now. Where Lifeboat may not make one, which the next scan reports, the rest is done
+ * A VM that no scan has seen yet gets its budget now. Where Lifeboat may not make one, which the next scan reports, the rest is done
  * all the same.
  */
 async function makeBudget(action: OnBudget, deps: Performing): Promise<Ended> {

@@ -26,18 +26,16 @@ const MOST_RECONCILES = 4;
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
-  try {
+  const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
       // What the caller knows is old the second time.
       const world = await observeVmi(key, observerOf(deps), i === 0 ? known : { pods: known.pods ?? [] });
-      const result = await carryOut(["disruption", "budget", "annotations", "evacuation"], world, deps);
-      results.push({ ...result, pressed: pressedBy(world) });
-      if (!result.again) break;
+      const done = await carryOut(["disruption", "budget", "annotations", "evacuation"], world, deps);
+      results.push({ ...done, pressed: pressedBy(world) });
+      if (!done.again) break;
     }
-  } catch (error) {
-    results.push(failed(`reconciling VMI ${keyOf(key)}`, error, deps));
-  }
-  return sum(results);
+  });
+  return sum([...results, result]);
 }
 
 function pressedBy({ evacuations }: World): readonly string[] {
@@ -47,12 +45,6 @@ function pressedBy({ evacuations }: World): readonly string[] {
 
 function pressedNodes({ pressed }: Result): readonly ReconcileRequest[] {
   return pressed.map((name) => ({ kind: "Node", name }));
-}
-
-function failed(doing: string, error: unknown, { onFailure }: Deps): Result {
-  if (!(error instanceof ClusterError)) throw error;
-  onFailure(doing, error);
-  return { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 };
 }
 
 function observerOf({ cluster, settings, clock, onFailure }: Deps) {
@@ -134,16 +126,18 @@ interface Attempt<T> {
   readonly result: Result;
 }
 
-/** What cannot be read is a failure, and no reason not to look at the rest. */
-async function attempt<T>(doing: string, deps: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
+/** What cannot be read is a failure, and the rest is reconciled all the same. */
+async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { found: await work(), result: NOTHING };
   } catch (error) {
-    return { result: failed(doing, error, deps) };
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(doing, error);
+    return { result: { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 } };
   }
 }
 
-/** Pressure and the drain taint; what begins by them is carried on at once. */
+/** Pressure and the drain taint; what they start is reconciled at once. */
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const world = await observeNodes(around, observerOf(deps));
@@ -151,7 +145,7 @@ async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: 
   return sum([begun, await requeue(world, begun, deps)]);
 }
 
-/** VMs for which a reconcile of many has begun something. */
+/** VMs for which a reconcile of many has started something. */
 async function requeue(before: World, begun: Result, deps: Deps): Promise<Result> {
   if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
@@ -163,7 +157,7 @@ async function requeue(before: World, begun: Result, deps: Deps): Promise<Result
   );
 }
 
-/** The full scan: everything under way, and all that no event has told of. */
+/** The full scan: everything under way, and all that no event has shown. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
@@ -174,7 +168,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   return sum([...scanned, underWay, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
 }
 
-/** VMs that the shield covers; what has just begun counts. */
+/** VMs that the shield covers; what has just started counts. */
 async function reconcileShield(deps: Deps): Promise<Result> {
   if (!isShieldOn(deps.settings)) return NOTHING;
   const work = async () => {

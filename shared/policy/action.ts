@@ -91,7 +91,7 @@ export interface Plan {
 /** Whether the chain goes on if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   if (action.verb === "GrowBudget") return !action.required;
-  if (action.verb === "Shield") return action.optional === true;
+  if (action.verb === "Shield" || action.verb === "CreateEvacuation") return action.optional === true;
   return action.verb === "Event" || action.verb === "Label";
 }
 

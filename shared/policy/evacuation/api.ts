@@ -9,11 +9,11 @@ import { activeEvacuation, byAge, isAbout, newEvacuation } from "./identity.ts";
 import { nextOf } from "./rules.ts";
 import type { EvacuationWorld, Next } from "./world.ts";
 
-export type Retry =
-  /** This one waits for the end of its back-off. */
-  | { readonly retry: "TryNow"; readonly evacuation: EvacuationFacts }
-  /** This one was given up: another begins, which inherits nothing. */
-  | { readonly retry: "BeginAnew"; readonly evacuation: EvacuationFacts };
+export interface Retry {
+  /** It waits for the end of its back-off; or it was given up, and another begins, which inherits nothing. */
+  readonly retry: "TryNow" | "BeginAnew";
+  readonly evacuation: EvacuationFacts;
+}
 
 /** Undefined: nothing has failed. */
 export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]): Retry | undefined {

@@ -31,7 +31,7 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 /**
  * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
  * counted when it was deleted, or a person who deletes it did not want it. Those of the same second are counted together, once
- * none of them goes on. One to another namespace or cluster is tried again by the person who began it, or not at all.
+ * none of them continues. One to another namespace or cluster is tried again by the person who began it, or not at all.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -46,7 +46,7 @@ export function uncountedFailures(
   return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
 }
 
-/** Within a second: those that were counted with the last one, that one, and one that has begun since. */
+/** Within a second: those that were counted with the last one, that one, and one that has started since. */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
   return uid === migration?.uid ? 2 : 0;
@@ -112,7 +112,7 @@ export function unplacedBecause(
 
 /**
  * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
- * seconds whenever another migration ends, so that one look proves nothing.
+ * seconds whenever another migration ends, so that one read proves nothing.
  */
 export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefined {
   if (!isOld(migration, f)) return false;
@@ -135,7 +135,7 @@ function isOld(migration: MigrationFacts, { e, w }: Facts): boolean {
 const KUBEVIRT_SECONDS = 20;
 const MOST_KUBEVIRT_SECONDS = 320;
 
-/** Whether it is so old that the queue has to be looked at: KubeVirt itself backs off before. */
+/** Whether it is so old that the queue has to be read: KubeVirt itself backs off before. */
 export function mayBeStuck(m: MigrationFacts, attempts: number, { settings, now }: Moment): boolean {
   if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
   const backoff = attempts === 0 ? 0 : doubled(KUBEVIRT_SECONDS, attempts, MOST_KUBEVIRT_SECONDS);
@@ -203,7 +203,7 @@ const SECOND_MS = 1000;
 
 /**
  * Whether a person has asked again since an attempt failed (milliseconds since the epoch): they create an Evacuation with cause `Operator`,
- * which ends as this one's duplicate. It stays readable after that, so that a function that looks later finds it, too.
+ * which ends as this one's duplicate. It stays readable after that, so that a function that reads later finds it, too.
  */
 export function isAskedAgain({ e, vmi, w }: Facts, failedAt: number): boolean {
   return ofVmi(w.evacuations, vmi).some((one) => {

@@ -35,13 +35,13 @@ export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
   return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
 }
 
-/** Marked, and to leave by such a migration, or, with strategy External, by one that its owner may create at any moment. */
+/** Marked, and to leave by such a migration, or, with strategy External, by one that its external controller may create at any moment. */
 export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
   return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
 }
 
 /**
- * The budget grows before the mark: KubeVirt, or the VM's owner, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
+ * The budget grows before the mark: KubeVirt, or the VM's external controller, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
  * target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one
  * that cannot grow.
  */

@@ -1,5 +1,5 @@
 /** What rules say, where several say it: how an Evacuation waits, how an attempt fails, how it ends, and what its end takes back. */
-import { type Action, type EventReason, recordEvent } from "../action.ts";
+import { type Action, recordEvent } from "../action.ts";
 import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts } from "../facts.ts";
 import { activeEvacuation, isAbout } from "./identity.ts";
@@ -71,16 +71,17 @@ function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick
 }
 
 interface Failure {
-  readonly reason: string;
+  /** `MigrationRefused`: by KubeVirt's admission, or another one, for good. */
+  readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
   /** A stuck migration is deleted, and then it does not count again. */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
-  readonly event?: EventReason;
 }
 
 export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
-  const { reason, message, failures = 1, counted, event = "MigrationFailed" } = failure;
+  const { reason, message, failures = 1, counted } = failure;
+  const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
   const attempts = inheritedAttempts(e) + failures;
   const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
   const { maxAttempts } = w.settings.evacuation;
@@ -93,12 +94,6 @@ export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
     stalled: false,
     after: [recordEvent(vmi, event, text, `${e.uid}-${attempts}`)],
   } as const satisfies Next;
-}
-
-/** KubeVirt's admission, or another one, refuses the migration for good. */
-export function attemptRefused(f: Facts): Next {
-  const message = "the migration was refused when it was created";
-  return attemptFailed(f, { reason: "MigrationRefused", message, event: "MigrationRefused" });
 }
 
 /** Nothing of it is left to take back. */
@@ -169,7 +164,7 @@ function endWith({ migrations }: Facts, why: string): Pick<Next, "message" | "mo
   return { message: `${why}; ${goesOn}`, more };
 }
 
-/** What is left is taken back by the next reconcile, which knows that it has ended and what has begun since. */
+/** What is left is taken back by the next reconcile, which knows that it has ended and what has started since. */
 function end(f: Facts, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }

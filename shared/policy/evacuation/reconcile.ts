@@ -21,7 +21,7 @@ type Chain = readonly Action[];
 
 export function planEvacuations(w: EvacuationWorld): Plan {
   const active = w.evacuations.filter(isActive).map((e) => reconcile(e, w));
-  // A VMI that is older than the Evacuations does not show what has begun since one of them ended.
+  // A VMI that is older than the Evacuations does not show what has started since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
   const { chains: begun, again: hasBegun } = planBeginnings(w);
   const chains = [...begun, ...active.map(({ chain }) => chain), ...ended.map((e) => release(e, w))];
@@ -43,13 +43,13 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** Only what has not begun yet: for a look at many VMs, none of whose migrations are known. */
+/** Only what has not started yet: for a reconcile of many VMs, none of whose migrations are known. */
 export function planBeginnings(w: EvacuationWorld): Plan {
   const begun = w.vmis.flatMap((vmi) => begin(vmi, w));
   return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...begun], again: begun.length > 0 };
 }
 
-/** While an evacuation goes on, its end does that. */
+/** While an evacuation continues, its end does that. */
 function clear(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Chain[] {
   const isFollowed = ofVmi(evacuations, vmi).some(isUnfinished);
   return isMarkedTooLate(vmi) && isLive(vmi) && !isFollowed ? [[{ verb: "Unmark", vmi }]] : [];

@@ -11,8 +11,8 @@ import { isBeingReceived } from "../kube/pod-kind.ts";
 import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
 import * as marks from "./mark.ts";
 import { NAME_PREFIX } from "../names.ts";
-import { blocked, delayed, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
-import { attemptFailed, attemptRefused } from "./outcomes.ts";
+import * as outcomes from "./outcomes.ts";
+import { blocked, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
@@ -114,10 +114,7 @@ function cannotMigrate(f: Facts): Next | undefined {
   return found && giveUp(f, found.reason, found.message);
 }
 
-/**
- * The VM is on no node yet, or cannot go on on its way to another namespace or cluster. A person begins such a migration, and KubeVirt
- * allows no other one of the VMI beside it: it is waited for, never counted or deleted.
- */
+/** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */
 function notThere(f: Facts): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", "the VM is not on a node yet");
@@ -137,7 +134,7 @@ function migrationFailed(f: Facts): Next | undefined {
   if (last === undefined) return undefined;
   const message = attempts.whyFailed(last, vmi);
   const counted = { lastFailedMigration: { name: last.name, uid: last.uid } };
-  const next = attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
+  const next = outcomes.attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
   const isUrgent =
     marks.isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
@@ -156,7 +153,7 @@ function kubevirtBackingOff(f: Facts): Next | undefined {
   if (delay === undefined) return undefined;
   // Only what KubeVirt has made for an evacuation is hurried when a person asks: a workload update is its own.
   const isHurried = migration.evacuates !== undefined && attempts.isAskedAgain(f, delay.failedAt);
-  if (!isHurried) return delayed(f, migration, delay);
+  if (!isHurried) return outcomes.delayed(f, migration, delay);
   const next = follow(f, migration);
   return { ...next, actions: [...next.actions, { verb: "SkipBackoff", migration }] };
 }
@@ -176,7 +173,7 @@ function migrationStuck(f: Facts): Next | undefined {
     return blocked(f, "PersonsMigration", why);
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
-  return { ...attemptFailed(f, { reason: "MigrationStuck", message }), actions };
+  return { ...outcomes.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
 /** KubeVirt's own migration, or another party's, becomes this evacuation's. */
@@ -230,12 +227,13 @@ function createMigration(f: Facts): Next | undefined {
   }
   const attempt = world.inheritedAttempts(e) + 1;
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${attempt}`);
-  const ifRefused = actionsOf(f, attemptRefused(f));
+  const why = "the migration was refused when it was created";
+  const refused = outcomes.attemptFailed(f, { reason: "MigrationRefused", message: why });
   const { maxAttempts } = w.settings.evacuation;
   const message = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${attempt} of ${maxAttempts})`;
   return {
     ...pending(`migration ${name} has been created`),
-    actions: [...actions, { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused }],
+    actions: [...actions, { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused: actionsOf(f, refused) }],
     after: [recordEvent(vmi, "MigrationCreated", message, name)],
   };
 }

@@ -95,7 +95,7 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
 }
 
-/** Whether the node of its VMI tells if it goes on. */
+/** Whether the node of its VMI shows whether it continues. */
 export function needsNode({ spec }: EvacuationFacts): boolean {
   return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
 }
