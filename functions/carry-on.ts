@@ -1,13 +1,13 @@
 /**
- * What follows an answer, once: Lifeboat tells the story as Events and reconciles the VM that was asked about.
+ * What follows an answer, once: Lifeboat records Events and reconciles the VM that was asked about.
  *
  * A drain repeats its requests every five seconds, so it drives itself; the relay and the tick do the rest.
  */
-import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Action } from "../shared/policy/action.ts";
 import type { NamespacedName } from "../shared/policy/facts.ts";
 import type { Known } from "../shared/pass/observe-vmi.ts";
-import { reconcileVmi } from "../shared/pass/pass.ts";
+import { perform } from "../shared/pass/perform.ts";
+import { reconcileVmi } from "../shared/pass/reconcile.ts";
 import { reconciling } from "./reconciling.ts";
 import type { Target } from "./target.ts";
 
@@ -26,15 +26,8 @@ export async function carryOn(target: Target, vmi: NamespacedName, known: Known 
   }
 }
 
-/** Tells Events. Never throws: what fails is logged. */
-export async function tell(target: Target, story: readonly Action[]): Promise<void> {
-  const cluster = target.connect(SECONDS);
-  for (const action of story) {
-    try {
-      await cluster.act(action);
-    } catch (error) {
-      if (!(error instanceof ClusterError)) throw error;
-      target.logFailure("telling an Event", error);
-    }
-  }
+/** Creates Events. Never throws: what fails is logged. */
+export async function recordEvents(target: Target, events: readonly Action[]): Promise<void> {
+  const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
+  await perform(events, { cluster: target.connect(SECONDS), onFailure });
 }

@@ -10,7 +10,7 @@ import { RETRY_SECONDS } from "../shared/policy/guard/refuse.ts";
 import { deleteByOf } from "../shared/policy/guard/node-termination.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/policy/settings.ts";
 import * as review from "./admission-review.ts";
-import { carryOn, tell } from "./carry-on.ts";
+import { carryOn, recordEvents } from "./carry-on.ts";
 import type { Platform } from "./env.ts";
 import { describeDefect, describeFailure } from "./rejection.ts";
 import type { Target } from "./target.ts";
@@ -113,10 +113,10 @@ function undecided(
   return decideUndecided(asked, blindMessage("deletion", `pod "${namespace}/${name}"`, why), { settings, now });
 }
 
-/** Tells the story, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */
+/** Records Events, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations = [] } = facts ?? {};
-  if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
+  if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
   if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
     c.executionCtx.waitUntil(carryOn(target, vmi));
   }

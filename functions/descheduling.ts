@@ -10,8 +10,8 @@ import { isRequested } from "../shared/descheduling/cycle/eviction-answer.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
 import { deschedule } from "../shared/descheduling/deschedule.ts";
-import { tell } from "./carry-on.ts";
-import { reconcileActive } from "../shared/pass/pass.ts";
+import { recordEvents } from "./carry-on.ts";
+import { reconcileActive } from "../shared/pass/reconcile.ts";
 import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
 import { queryFlag } from "./query-flag.ts";
 import { rejectProblems } from "./rejection.ts";
@@ -127,5 +127,7 @@ async function reportPolicy(target: Target, { configMap, problems }: Extract<Loa
   if (configMap === undefined) return;
   const { uid, resourceVersion: occasion } = configMap;
   const about = { kind: "ConfigMap", namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP, uid } as const;
-  await tell(target, [{ verb: "Event", about, type: "Warning", reason: "InvalidConfiguration", message, occasion }]);
+  await recordEvents(target, [
+    { verb: "Event", about, type: "Warning", reason: "InvalidConfiguration", message, occasion },
+  ]);
 }

@@ -4,8 +4,8 @@ import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/ev
 import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import type { Pointer } from "../shared/pass/world.ts";
-import { reconcilePointed } from "../shared/pass/pass.ts";
+import type { ReconcileRequest } from "../shared/pass/world.ts";
+import { reconcileRequested } from "../shared/pass/reconcile.ts";
 import { reconciling } from "./reconciling.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
@@ -33,9 +33,9 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
  * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
  */
 export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
-  const pointers = parseBatch(c.req.header("content-type"), payload).map(pointerOf);
-  if (pointers.length === 0) return c.body(null, 204);
-  const looking = reconciling(target, PASS_SECONDS, (deps) => reconcilePointed(pointers, deps));
+  const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
+  if (requests.length === 0) return c.body(null, 204);
+  const looking = reconciling(target, PASS_SECONDS, (deps) => reconcileRequested(requests, deps));
   const { failures, refused, left } = await looking;
   if (failures - refused + left > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
@@ -57,7 +57,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function pointerOf(event: LifeboatEvent): Pointer {
+function requestOf(event: LifeboatEvent): ReconcileRequest {
   switch (event.type) {
     case "dev.lifeboat.pod.disrupted.v1":
       return { kind: "Pod", namespace: event.data.namespace, name: event.data.name };

@@ -6,10 +6,10 @@ import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/polic
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/cluster/failure.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
-import type { Acting } from "../shared/pass/act-in-order.ts";
+import type { Performing } from "../shared/pass/perform.ts";
 import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
-import { carryOn, tell } from "./carry-on.ts";
+import { carryOn, recordEvents } from "./carry-on.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./rejection.ts";
 import type { Target } from "./target.ts";
@@ -41,7 +41,7 @@ export async function reviewEvictionRequest(
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
   const pod = reading.getPod(key);
-  const onFailure: Acting["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
+  const onFailure: Performing["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
   const deps = { cluster: reading, settings, now: target.platform.now(), onFailure };
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
@@ -100,9 +100,9 @@ function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: st
   return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/** Tells the story and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
+/** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
 function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
-  if (decision.story.length > 0) c.executionCtx.waitUntil(tell(target, decision.story));
+  if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
   const { vmi } = facts;
   if (vmi !== undefined) c.executionCtx.waitUntil(moveOn(target, vmi, { decision, facts, created }));
 }

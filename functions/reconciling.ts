@@ -1,7 +1,7 @@
 /** A reconcile within a time limit, with its failures in one line of the log. */
 import type { Held } from "../shared/cluster/budget.ts";
 import type { ClusterError, Failure } from "../shared/cluster/failure.ts";
-import type { Deps, Result } from "../shared/pass/perform.ts";
+import type { Deps, Result } from "../shared/pass/carry-out.ts";
 import type { Target } from "./target.ts";
 
 /** A few objects: what takes longer does not answer. */

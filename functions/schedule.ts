@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
-import { reconcileActive, reconcileAll } from "../shared/pass/pass.ts";
-import type { Result } from "../shared/pass/perform.ts";
+import { reconcileActive, reconcileAll } from "../shared/pass/reconcile.ts";
+import type { Result } from "../shared/pass/carry-out.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
 import { ClusterError, isSilence } from "../shared/cluster/failure.ts";

@@ -1,9 +1,8 @@
 /** What a visitor does on the page: evacuate, cancel, try again. */
-import { cancelEvacuations, foreseeCancel } from "../../shared/pass/cancel.ts";
-import { type Asking, evacuateVm, retryVm } from "../../shared/pass/evacuate.ts";
-import { reconcileVmi } from "../../shared/pass/pass.ts";
-import { foresee } from "../../shared/policy/evacuation/foresee.ts";
-import { retryOf } from "../../shared/policy/evacuation/retry.ts";
+import { cancelEvacuations, foreseeCancel } from "../../shared/pass/api.ts";
+import { type Asking, evacuateVm, retryVm } from "../../shared/pass/api.ts";
+import { reconcileVmi } from "../../shared/pass/reconcile.ts";
+import { foresee, retryOf } from "../../shared/policy/evacuation/api.ts";
 import { isFinal, type NamespacedName } from "../../shared/policy/facts.ts";
 import { reconciling } from "../reconciling.ts";
 import { RejectionError } from "../rejection.ts";
@@ -66,10 +65,10 @@ async function foreseen(act: Act, key: NamespacedName, { target }: Visit): Promi
   const now = target.platform.now();
   const known = { cluster: target.name, key, act, vmi, evacuations, settings, now };
   const isRunning = vmi !== undefined && !isFinal(vmi);
-  const standing = isRunning ? foresee(vmi, { evacuations, migrations, settings, now }) : undefined;
+  const next = isRunning ? foresee(vmi, { evacuations, migrations, settings, now }) : undefined;
   return {
     ...known,
-    ...(standing && { standing }),
+    ...(next && { next }),
     ...(isRunning && act === "retry" ? { retry: retryOf(vmi, evacuations) } : {}),
     ...(act === "cancel" ? { cancel: (await cancelForeseen(key, target, { settings, now })).result } : {}),
   };

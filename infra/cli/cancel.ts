@@ -1,5 +1,5 @@
 /** `lifeboat cancel`: withdraws what evacuates a VM. */
-import { cancelEvacuations } from "../../shared/pass/cancel.ts";
+import { cancelEvacuations } from "../../shared/pass/api.ts";
 import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationStatus } from "../../shared/policy/facts.ts";
 import { type Command, COMMON_USAGE, connectionOf, readCommand } from "./command.ts";

@@ -1,5 +1,5 @@
 /** `lifeboat evacuate`: asks for the evacuation of one VM. */
-import { type Evacuating, evacuateVm } from "../../shared/pass/evacuate.ts";
+import { type Evacuating, evacuateVm } from "../../shared/pass/api.ts";
 import { isEnd } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
 import { FLAG } from "../tools/console/arguments.ts";

@@ -1,5 +1,5 @@
 /** `lifeboat retry`: has a failed evacuation tried again now. */
-import { retryVm } from "../../shared/pass/evacuate.ts";
+import { retryVm } from "../../shared/pass/api.ts";
 import { isEnd } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationStatus } from "../../shared/policy/facts.ts";
 import { type Command, COMMON_USAGE, connectionOf, readCommand } from "./command.ts";

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { isNameless } from "../policy/evacuation/identity.ts";
+import { hasNoRequester } from "../policy/evacuation/identity.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { Evacuation } from "./kinds/lifeboat.ts";
 import * as manifests from "./manifests.ts";
@@ -107,7 +107,7 @@ export async function createEvacuation(evacuation: NewEvacuation, send: Send): P
   const found = await readOne(send, "evacuations", evacuation, Evacuation);
   const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
   if (!isJoined) return "Conflict";
-  return isNameless(found) && !isNameless(evacuation) ? await nameRequester(found, evacuation, send) : found;
+  return hasNoRequester(found) && !hasNoRequester(evacuation) ? await nameRequester(found, evacuation, send) : found;
 }
 
 async function nameRequester(found: EvacuationFacts, { spec }: NewEvacuation, send: Send): Promise<EvacuationFacts> {

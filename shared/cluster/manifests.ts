@@ -1,5 +1,5 @@
 /** The objects that Lifeboat creates. */
-import type { NewEvacuation, Story } from "../policy/action.ts";
+import type { NewEvacuation, KubernetesEvent } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
@@ -78,12 +78,12 @@ const NAMESPACE_OF_NONE = "default";
 /** Longest object name, less the dot and hash that make an Event's name its own. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-export function eventNamespace({ about: { namespace } }: Story): string {
+export function eventNamespace({ about: { namespace } }: KubernetesEvent): string {
   return namespace === "" ? NAMESPACE_OF_NONE : namespace;
 }
 
 /** The name depends on what is told and on what occasion: telling it twice makes one Event. */
-export function event(story: Story, now: Date): unknown {
+export function event(story: KubernetesEvent, now: Date): unknown {
   const { about, type, reason, message, occasion } = story;
   const time = withoutFractions(now.toISOString());
   const { kind, namespace, name, uid } = about;

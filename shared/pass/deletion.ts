@@ -4,16 +4,18 @@ import { ClusterError } from "../cluster/failure.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";
 import { mayBeRefused } from "../policy/guard/guarded.ts";
 import type { PodFacts } from "../policy/facts.ts";
+import type { Settings } from "../policy/settings.ts";
 import type { DeletionTerms } from "../policy/guard/node-termination.ts";
-import { type Acting, actInOrder, lookAndAct } from "./act-in-order.ts";
 import { observeSubjectOf } from "./observe-subject.ts";
+import { type Performing, reviewAndPerform } from "./perform.ts";
 
 export interface DeletionRequest extends DeletionTerms {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
   readonly pod: PodFacts;
 }
 
-export interface DeletionDeps extends Acting {
+export interface DeletionDeps extends Performing {
+  readonly settings: Settings;
   readonly now: Date;
 }
 
@@ -52,12 +54,10 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   return { facts, decision: decideDeletion(facts), isUnlisted };
 }
 
-/** Decides, and begins the evacuation. Undefined: the VMI kept changing between look and mark. */
+/** Decides, and begins the evacuation. Undefined: the VMI kept changing in between. */
 export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
-  return await lookAndAct(async () => {
-    const review = await reviewDeletion(r, deps);
-    const how = review.isUnlisted ? "EvacuationUnknown" : "EvacuationFirst";
-    const { done } = await actInOrder(review.decision.actions, deps, how);
-    return done ? review : undefined;
-  });
+  return await reviewAndPerform(
+    () => reviewDeletion(r, deps),
+    () => deps,
+  );
 }

@@ -3,8 +3,8 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
 import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction/eviction.ts";
 import type { Settings } from "../policy/settings.ts";
-import { type Acting, actInOrder, lookAndAct } from "./act-in-order.ts";
 import { observeSubject } from "./observe-subject.ts";
+import { type Performing, reviewAndPerform } from "./perform.ts";
 
 export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
 
@@ -28,7 +28,7 @@ export interface ReviewDeps {
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
   /** Told of what could not be done, and does not keep the decision from being true. */
-  readonly onFailure?: Acting["onFailure"];
+  readonly onFailure?: Performing["onFailure"];
 }
 
 /** Decides without changing anything. */
@@ -53,12 +53,6 @@ export async function ruleOnEviction(
   deps: ReviewDeps,
   acting: () => Cluster,
 ): Promise<Review | undefined> {
-  return await lookAndAct(async () => {
-    const review = await reviewEviction(r, deps);
-    const { actions } = review.decision;
-    if (actions.length === 0) return review;
-    const { settings } = review.facts;
-    const { done, created } = await actInOrder(actions, { cluster: acting(), settings, onFailure: deps.onFailure });
-    return done ? { ...review, created } : undefined;
-  });
+  const performing = () => ({ cluster: acting(), onFailure: deps.onFailure });
+  return await reviewAndPerform(() => reviewEviction(r, deps), performing);
 }

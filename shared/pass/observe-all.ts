@@ -22,7 +22,7 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
     isAnnotating(settings) ? cluster.listLaunchers("All") : [],
-    observePressure({ vmis, nodes, pods: [], pointers: [], evacuations }, { cluster, settings, now }),
+    observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
   const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete: true };
   return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };

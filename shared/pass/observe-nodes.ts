@@ -1,4 +1,4 @@
-/** Observing nodes: those that something was told of, those under pressure, who lives there, and which others have room. */
+/** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
@@ -7,22 +7,22 @@ import { isCompleted, keyOf } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
-import { NO_WORLD, type Observer, type Pointer, type World } from "./world.ts";
+import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 
-export interface Told {
-  readonly pointers: readonly Pointer[];
-  /** Of VMIs that were told of: what their pods and guests tell concerns node pressure too. */
+export interface Asked {
+  readonly requests: readonly ReconcileRequest[];
+  /** Of VMIs that are asked for: what their pods and guests show concerns node pressure too. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   /** Those that have not ended, at least. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-export async function observeNodes(told: Told, observer: Observer): Promise<World> {
+export async function observeNodes(asked: Asked, observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;
-  const names = new Set(told.pointers.flatMap((p) => (p.kind === "Node" ? [p.name] : [])));
-  const nodes = await readNodes([...names], cluster);
-  const pressure = await observePressure({ ...told, nodes }, observer);
+  const names = asked.requests.map((r) => (r.kind === "Node" ? r.name : undefined));
+  const nodes = await readNodes(names, cluster);
+  const pressure = await observePressure({ ...asked, nodes }, observer);
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
   const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
   const [residents, leaving] = await Promise.all([
@@ -33,14 +33,18 @@ export async function observeNodes(told: Told, observer: Observer): Promise<Worl
       ({ name }) => cluster.listEvacuations({ sourceNode: name }),
     ),
   ]);
-  const vmis = onceEach([...told.vmis, ...residents]);
+  const vmis = onceEach([...asked.vmis, ...residents]);
   const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
-  const evacuations = onceEach([...told.evacuations, ...leaving, ...fromPressured]);
-  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: told.pods, evacuations };
+  const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
+  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: asked.pods, evacuations };
 }
 
-async function readNodes(names: readonly string[], cluster: Cluster): Promise<readonly NodeFacts[]> {
-  return (await Promise.all(names.map((name) => cluster.getNode(name)))).filter((node) => node !== undefined);
+export async function readNodes(
+  names: readonly (string | undefined)[],
+  cluster: Cluster,
+): Promise<readonly NodeFacts[]> {
+  const named = [...new Set(names)].filter((name) => name !== undefined);
+  return (await Promise.all(named.map((name) => cluster.getNode(name)))).filter((node) => node !== undefined);
 }
 
 async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
@@ -52,7 +56,7 @@ function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): re
   return [...new Map(objects.map((object) => [object.uid, object])).values()];
 }
 
-interface Seen extends Told {
+interface Seen extends Asked {
   readonly nodes: readonly NodeFacts[];
 }
 
@@ -79,11 +83,11 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   return { pressured, signals, takers };
 }
 
-/** Nodes that were pointed at, and those that VMs are leaving because of pressure. */
+/** Nodes that are asked for, and those that VMs are leaving because of pressure. */
 async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
   const known = new Set(nodes.map((node) => node.name));
   const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
-  const missing = [...new Set(leaving.flatMap((e) => e.status.sourceNode ?? []))].filter((name) => !known.has(name));
+  const missing = leaving.flatMap((e) => e.status.sourceNode ?? []).filter((name) => !known.has(name));
   return [...nodes, ...(await readNodes(missing, cluster))];
 }
 
@@ -117,13 +121,13 @@ async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker
 }
 
 /** What only an event tells: the API shows a kubelet's killing when it is over. */
-function signalsOf({ pointers, vmis, pods }: Seen): Pressure["signals"] {
+function signalsOf({ requests, vmis, pods }: Seen): Pressure["signals"] {
   const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
-  return pointers.flatMap((pointer) => {
-    if (pointer.kind !== "EndingPod") return [];
-    const pod = pods.find((p) => keyOf(p) === keyOf(pointer) && !p.deleting && isLauncher(p));
+  return requests.flatMap((request) => {
+    if (request.kind !== "EndingPod") return [];
+    const pod = pods.find((p) => keyOf(p) === keyOf(request) && !p.deleting && isLauncher(p));
     const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
     if (pod === undefined || vmi === undefined) return [];
-    return [{ vmi, pod, by: `kubelet: ${pointer.by}` }];
+    return [{ vmi, pod, by: `kubelet: ${request.by}` }];
   });
 }

@@ -15,7 +15,7 @@ import { guardOf } from "../policy/preflight/budgets.ts";
 import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
 import type { Observer } from "./world.ts";
 
-/** What decides about the pods of the node alone: a drain that goes on looks at it again and again. */
+/** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
 
 const NOTHING: Listed<never> = { items: [], odd: 0 };
@@ -96,7 +96,7 @@ export async function observePodsOf(
   return { settings, now, ...listed, vmis, evacuations, migrations, budgets, flags, unread };
 }
 
-/** What cannot be read does not keep the rest from being told. */
+/** What cannot be read does not keep the rest from being shown. */
 function orUnread(unread: string[]) {
   return async <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> => {
     try {

@@ -40,6 +40,12 @@ function vmiNameIn(pod: PodFacts): string | undefined {
   return isOfLiveVm(pod) ? vmiNameOf(pod) : undefined;
 }
 
+/** Of the VMI that a launcher pod belongs to, if it does to one. */
+export function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
+  const name = vmiNameOf(pod);
+  return name === undefined ? [] : [{ namespace: pod.namespace, name }];
+}
+
 export async function observeNamed(key: NamespacedName, cluster: Cluster): Promise<Subject> {
   const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
   return { ...(vmi && { vmi }), evacuations };

@@ -4,58 +4,65 @@
  * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
  * nothing whose size depends on other VMs.
  */
-import { mayBeStuck, type MigrationQueue } from "../policy/evacuation/attempt.ts";
+import { mayBeStuck } from "../policy/evacuation/attempts.ts";
 import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";
 import { budgetName } from "../policy/budget/identity.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
-import { inheritedAttempts, needsNode, needsPods } from "../policy/evacuation/world.ts";
+import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../policy/evacuation/world.ts";
 import {
   type BudgetFacts,
   type EvacuationFacts,
   isFinal,
   type MigrationFacts,
   type NamespacedName,
-  type NodeFacts,
   type PodFacts,
   type VmiFacts,
 } from "../policy/facts.ts";
 import { isActive, isToBeReleased } from "../policy/evacuation/phase.ts";
+import { readNodes } from "./observe-nodes.ts";
 import { NO_WORLD, type Observer, type World } from "./world.ts";
 
-/** What the caller has read, or pods that it was pointed at. */
+/** What the caller has read, or pods that it was asked about. */
 export interface Known {
   /** Absent: read now. */
   readonly evacuations?: readonly EvacuationFacts[];
   /** As it was read at the same time as the Evacuations. */
   readonly vmi?: VmiFacts;
   readonly pods?: readonly PodFacts[];
-  /** Empty where the evacuation has just begun: KubeVirt has not seen the mark yet. */
+  /** Empty where the evacuation has just started: KubeVirt has not seen the mark yet. */
   readonly migrations?: readonly MigrationFacts[];
 }
 
-/** What is to be taken back is looked at anew: another evacuation may go on by now. */
-function stillKnown(known: Known): Known {
-  return known.evacuations?.some(isToBeReleased) === true ? { pods: known.pods ?? [] } : known;
-}
-
-export async function observeVmi(key: NamespacedName, observer: Observer, told: Known = {}): Promise<World> {
+export async function observeVmi(key: NamespacedName, observer: Observer, given: Known = {}): Promise<World> {
   const { cluster, settings, now } = observer;
-  const known = stillKnown(told);
+  const known = stillKnown(given);
   const evacuations = known.evacuations ?? (await cluster.listEvacuations(key));
-  const active = evacuations.filter(isGoingOn);
+  const active = evacuations.filter(isContinuing);
+  const isReleased = evacuations.some(isToBeReleased);
   const [vmi, migrations] = await Promise.all([
     known.vmi ?? cluster.getVmi(key),
-    known.migrations ?? (active.length === 0 && !evacuations.some(isToBeReleased) ? [] : cluster.listMigrations(key)),
+    known.migrations ?? (active.length === 0 && !isReleased ? [] : cluster.listMigrations(key)),
   ]);
-  const world = { ...NO_WORLD, settings, now, evacuations, migrations, vmisAreNewer: known.vmi === undefined };
-  if (vmi === undefined) return { ...world, pods: known.pods ?? [] };
-  const found = { active, migrations, pods: known.pods ?? [], isReleased: evacuations.some(isToBeReleased) };
-  const around = await observeAround(vmi, found, observer);
-  return { ...world, ...around, vmis: [vmi] };
+  const world = {
+    ...NO_WORLD,
+    settings,
+    now,
+    evacuations,
+    migrations,
+    pods: given.pods ?? [],
+    vmisAreNewer: known.vmi === undefined,
+  };
+  if (vmi === undefined) return world;
+  return { ...world, ...(await observeAround(vmi, { ...world, active, isReleased }, observer)), vmis: [vmi] };
+}
+
+/** What is to be taken back is read anew: another evacuation may continue by now. */
+function stillKnown(given: Known): Known {
+  return given.evacuations?.some(isToBeReleased) === true ? {} : given;
 }
 
 /** The deadline of a `Duplicate` still counts. */
-function isGoingOn(evacuation: EvacuationFacts): boolean {
+function isContinuing(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || evacuation.status.phase === "Duplicate";
 }
 
@@ -70,24 +77,17 @@ interface Found {
 async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const { cluster, settings } = observer;
   const { active, migrations, pods, isReleased } = found;
-  const names = new Set([
-    ...(active.some((e) => needsNode(e)) || pods.length > 0 ? [vmi.nodeName] : []),
-    ...(isReleased ? [vmi.evacuationNodeName] : []),
-  ]);
+  const isNodeNeeded = active.some((e) => needsNode(e)) || pods.length > 0;
+  const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
-    Promise.all([...names].map((name) => readNode(name, observer))),
+    readNodes(names, cluster),
     active.some((e) => needsPods(e, migrations, observer.now)) ? cluster.listPodsOf(vmi) : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
     isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.
-  return { nodes: nodes.flat(), pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
-}
-
-async function readNode(name: string | undefined, { cluster }: Observer): Promise<readonly NodeFacts[]> {
-  const node = name === undefined ? undefined : await cluster.getNode(name);
-  return node === undefined ? [] : [node];
+  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
 }
 
 async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
@@ -95,9 +95,9 @@ async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonl
   return budget === undefined ? [] : [budget];
 }
 
-function isQueueNeeded({ active, migrations }: Found, { settings, now }: Observer): boolean {
+function isQueueNeeded({ active, migrations }: Found, observer: Observer): boolean {
   const attempts = Math.max(0, ...active.map(inheritedAttempts));
-  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, { attempts, settings, now }));
+  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, attempts, observer));
 }
 
 /** As KubeVirt counts: what runs, in the cluster and from the node. */

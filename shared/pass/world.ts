@@ -1,4 +1,4 @@
-/** What is looked at, and what is seen there: pointers, the facts that reconcilers decide on, and with what they are observed. */
+/** What a reconcile is asked for, the facts that it decides on, and with what they are observed. */
 import type { Cluster } from "../cluster/cluster.ts";
 import type { ClusterError } from "../cluster/failure.ts";
 import type { AnnotationWorld } from "../policy/annotations/descheduler-annotations.ts";
@@ -36,8 +36,8 @@ export interface Observer {
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
-/** Where something has happened, as an event says. It only says where to look: the world is read anew. */
-export type Pointer =
+/** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
+export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }

@@ -25,8 +25,11 @@ export type Action =
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
   /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
-  /** One that exists under the name and has not ended is joined; one that has ended is a conflict. */
-  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation }
+  /**
+   * One that exists under the name and has not ended is joined; one that has ended is a conflict. `optional`: where none can be created, the VM is
+   * marked all the same, without what only the end of an Evacuation takes back.
+   */
+  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
@@ -35,6 +38,8 @@ export type Action =
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
+      /** Performed if it is refused for good, by KubeVirt's admission or whatever stands before it. */
+      readonly ifRefused?: readonly Action[];
     }
   /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
   | {
@@ -68,7 +73,7 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  | ({ readonly verb: "Event" } & Story);
+  | ({ readonly verb: "Event" } & KubernetesEvent);
 
 export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
@@ -86,12 +91,12 @@ export interface Plan {
 /** Whether the chain goes on if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   if (action.verb === "GrowBudget") return !action.required;
-  if (action.verb === "Shield") return action.optional === true;
+  if (action.verb === "Shield" || action.verb === "CreateEvacuation") return action.optional === true;
   return action.verb === "Event" || action.verb === "Label";
 }
 
 /** The reasons of Events, and the type of each. */
-export const STORY = {
+export const EVENT_TYPES = {
   EvacuationTriggered: "Normal",
   EvacuationAdopted: "Normal",
   EvictionRefused: "Warning",
@@ -112,37 +117,34 @@ export const STORY = {
   Descheduled: "Normal",
   EvictionFailed: "Warning",
   InvalidConfiguration: "Warning",
-} as const satisfies Record<string, Story["type"]>;
+} as const satisfies Record<string, KubernetesEvent["type"]>;
 
-export type StoryReason = keyof typeof STORY;
+export type EventReason = keyof typeof EVENT_TYPES;
 
-/** One sentence of an object's story: a Kubernetes Event. */
-export interface Story {
+export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
     /** The last one's objects have no namespace: theirs is empty. */
     readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
   };
   readonly type: "Normal" | "Warning";
-  readonly reason: StoryReason;
+  readonly reason: EventReason;
   readonly message: string;
   /** An Event of the same reason and occasion is sent once. */
   readonly occasion: string;
 }
 
-/** A sentence about a VMI. */
-export function tell(vmi: VmiFacts, reason: StoryReason, message: string, occasion: string): Told {
-  return story("VirtualMachineInstance", vmi, { reason, message, occasion });
+type RecordEvent = Extract<Action, { verb: "Event" }>;
+
+/** About a VMI. */
+export function recordEvent(vmi: VmiFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("VirtualMachineInstance", vmi), type: EVENT_TYPES[reason], reason, message, occasion };
 }
 
-/** A sentence about a pod. */
-export function tellPod(pod: PodFacts, reason: StoryReason, message: string, occasion: string): Told {
-  return story("Pod", pod, { reason, message, occasion });
+export function recordPodEvent(pod: PodFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("Pod", pod), type: EVENT_TYPES[reason], reason, message, occasion };
 }
 
-type Told = Extract<Action, { verb: "Event" }>;
-type Sentence = Pick<Story, "reason" | "message" | "occasion">;
-
-function story(kind: Story["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts, sentence: Sentence): Told {
-  return { verb: "Event", about: { kind, namespace, name, uid }, type: STORY[sentence.reason], ...sentence };
+function about(kind: KubernetesEvent["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts) {
+  return { verb: "Event", about: { kind, namespace, name, uid } } as const;
 }

@@ -2,9 +2,9 @@
 import type { ActResult } from "../../shared/cluster/write.ts";
 import type { KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/cluster/kinds/lifeboat.ts";
-import type { Action, NewEvacuation, Story } from "../../shared/policy/action.ts";
+import type { Action, NewEvacuation, KubernetesEvent } from "../../shared/policy/action.ts";
 import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
-import { isNameless, withRequester } from "../../shared/policy/evacuation/identity.ts";
+import { hasNoRequester, withRequester } from "../../shared/policy/evacuation/identity.ts";
 import { isActive } from "../../shared/policy/evacuation/phase.ts";
 import {
   type BudgetFacts,
@@ -33,7 +33,7 @@ export class FakeCluster {
   readonly evacuations = new Shelf<EvacuationFacts>(() => this.#next());
   readonly migrations = new Shelf<MigrationFacts>(() => this.#next());
   readonly budgets = new Shelf<BudgetFacts>(() => this.#next());
-  readonly story: Story[] = [];
+  readonly story: KubernetesEvent[] = [];
   /** By VMI uid. */
   readonly refusals = new Map<string, Refusal>();
   readonly webhooks = new Map<string, WebhookFacts[]>();
@@ -120,7 +120,7 @@ export class FakeCluster {
       case "WriteConditions":
         return this.#writeConditions(action);
       case "Event":
-        return this.#tell(action);
+        return this.#recordEvent(action);
     }
   }
 
@@ -130,7 +130,7 @@ export class FakeCluster {
     if (found !== undefined) {
       if (!isActive(found) || found.spec.pod?.uid !== spec.pod?.uid) return "Conflict";
       const named = () => ({ ...found, ...withRequester(found, spec.requestedBy) });
-      if (isNameless(found)) this.evacuations.change(found, always, named);
+      if (hasNoRequester(found)) this.evacuations.change(found, always, named);
       return this.evacuations.get(found) ?? "Conflict";
     }
     const identity = this.#identity();
@@ -221,13 +221,13 @@ export class FakeCluster {
   }
 
   /** Once for each occasion. */
-  #tell(story: Story): ActResult {
+  #recordEvent(story: KubernetesEvent): ActResult {
     if (this.story.some((told) => occasionOf(told) === occasionOf(story))) return "Done";
     this.story.push(story);
     return "Done";
   }
 }
 
-function occasionOf({ about, reason, occasion }: Story): string {
+function occasionOf({ about, reason, occasion }: KubernetesEvent): string {
   return `${about.uid}/${reason}/${occasion}`;
 }

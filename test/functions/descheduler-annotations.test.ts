@@ -1,7 +1,7 @@
 /** What annotating launcher pods costs, and how it is proven to be permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
-import { reconcileActive } from "../../shared/pass/pass.ts";
+import { reconcileActive } from "../../shared/pass/reconcile.ts";
 import type { Before } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { pod, vmi } from "../policy/fixtures.ts";

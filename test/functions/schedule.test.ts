@@ -80,7 +80,7 @@ describe("a cluster with VMs", () => {
       if (request.startsWith("POST") && request.endsWith("/evacuations")) throw new TypeError("the connection broke");
     });
     expect((await reconcile(failing)).body).toMatchObject({ done: { CreateBudget: 2 }, failures: 1 });
-    const failures = [{ times: 1, doing: "reconciling: evacuation", failure: { reason: "Unreachable" } }];
+    const failures = [{ times: 1, doing: "reconciling: beginnings", failure: { reason: "Unreachable" } }];
     const line = { cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 };
     expect(failing.log).toContainEqual(line);
     await failing.settle();

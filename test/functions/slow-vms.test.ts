@@ -1,10 +1,10 @@
 /** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
 import { describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
-import { reconcileActive, reconcilePointed } from "../../shared/pass/pass.ts";
+import { reconcileActive, reconcileRequested } from "../../shared/pass/reconcile.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
-import type { Deps, Result } from "../../shared/pass/perform.ts";
+import type { Deps, Result } from "../../shared/pass/carry-out.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
@@ -84,8 +84,8 @@ describe("a tick", () => {
 
 test("a delivery: likewise", async () => {
   const { keys, look, looked } = given(4, 20);
-  const pointers = keys.map((key) => ({ kind: "VirtualMachineInstance", ...key }) as const);
-  expect(await look(20, (deps) => reconcilePointed(pointers, deps))).toMatchObject({ failures: 4, left: 0 });
+  const requests = keys.map((key) => ({ kind: "VirtualMachineInstance", ...key }) as const);
+  expect(await look(20, (deps) => reconcileRequested(requests, deps))).toMatchObject({ failures: 4, left: 0 });
   expect(looked()).toBe(20);
 });
 

@@ -1,6 +1,6 @@
 /** What is expected of every decision: that it is made of the facts alone, and acts on nothing but the objects among them. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Action, type Plan, STORY } from "../../shared/policy/action.ts";
+import { type Action, type Plan, EVENT_TYPES } from "../../shared/policy/action.ts";
 import { frozen } from "./property.ts";
 
 export function expect(holds: boolean, what: string): void {
@@ -52,7 +52,7 @@ export function expectActions(actions: readonly Action[], given: unknown): void 
       if (key in action)
         expect(known.has(Reflect.get(action, key)), `${action.verb} on a ${key} that is not among the facts`);
     }
-    if (action.verb === "Event") expect(Object.hasOwn(STORY, action.reason), `unknown reason ${action.reason}`);
+    if (action.verb === "Event") expect(Object.hasOwn(EVENT_TYPES, action.reason), `unknown reason ${action.reason}`);
     if (action.verb === "WriteStatus") expectStatus(action);
     if (action.verb === "CreateEvacuation") expectName(action.evacuation.name);
   }

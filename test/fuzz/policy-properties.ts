@@ -5,9 +5,8 @@
 import type { Action } from "../../shared/policy/action.ts";
 import { planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
 import { planBudgets } from "../../shared/policy/budget/budget.ts";
-import { refusedMigration } from "../../shared/policy/evacuation/ends.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
-import { planHistory } from "../../shared/policy/evacuation/history.ts";
+import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
+import { planHistory } from "../../shared/policy/evacuation/reconcile.ts";
 import { newEvacuation } from "../../shared/policy/evacuation/identity.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { type AllowReason, decideEviction, type DenyReason } from "../../shared/policy/eviction/eviction.ts";
@@ -89,7 +88,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       const answered = decideEviction({ migrations: [], ...given });
       expect(answered.verdict !== "Ask", "asked although answered");
       if (decision.verdict === "Ask") return decision.question;
-      expectActions([...decision.actions, ...decision.story], given);
+      expectActions([...decision.actions, ...decision.events], given);
       if (decision.verdict === "Deny") expect(decision.message.length > 0, "a denial without a word");
       return [decision.reason, `${decision.reason}: ${lastVerb(decision.actions)}`];
     },
@@ -103,7 +102,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       const blind = `undecided: ${undecided.verdict}`;
       if (undecided.verdict === "Refuse") expectPause(undecided);
       const decision = decidedTwice(given, decideDeletion);
-      expectActions(decision.story, given);
+      expectActions(decision.events, given);
       if (decision.verdict === "Release") return [blind, decision.reason];
       expectActions(decision.actions, given);
       expectPause(decision);
@@ -136,12 +135,14 @@ export const POLICY_PROPERTIES: readonly Property[] = [
     "of a VM: what a refused migration leads to, and its next Evacuation's name; of a budget: whom it selects",
     world,
     (given) => {
-      const [{ name: refused } = { name: "none" }] = given.evacuations;
+      const planned = planEvacuations(given).chains.flat();
       const done = given.vmis.flatMap((vmi) => {
         const { name } = decidedTwice(given, (w) => newEvacuation(vmi, { cause: "Operator", requestedBy: "" }, w));
         expect(name.length <= 63, "a name too long");
         expect(!given.evacuations.some((one) => one.name === name), "a name that is taken");
-        const actions = decidedTwice({ name: refused, vmi, w: given }, (f) => refusedMigration(f, f.vmi, f.w));
+        const actions = planned.flatMap((a) =>
+          a.verb === "CreateMigration" && a.vmi === vmi ? (a.ifRefused ?? []) : [],
+        );
         expectActions(actions, given);
         for (const action of actions) expect((uidOf(action) ?? vmi.uid) === vmi.uid, `${action.verb} on another`);
         return actions.map(({ verb }) => verb);

@@ -49,7 +49,7 @@ test("under pressure the ten largest of the other nodes are asked for their room
   fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"], allocatableMemory: 99 }));
   const sizes = [5, 12, 1, 9, 3, 11, 7, 2, 10, 4, 8, 6];
   for (const size of sizes) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
-  const told = { pointers: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
+  const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
   const { takers } = await observeNodes(told, observer(fake));
   expect(takers.map((taker) => taker.node.name)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `node-${n}`));
 });
@@ -66,7 +66,7 @@ test("their pods are read one node after another, and a node that takes too long
     open.count -= 1;
     if (asked.length === 2) throw new ClusterError({ reason: "DeadlineExceeded" });
   };
-  const told = { pointers: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
+  const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
   const { takers } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
   expect(takers.map((taker) => taker.node.name)).toEqual(["node-9", "node-5"]);
   expect(asked).toEqual([1, 1, 1]);
@@ -76,7 +76,7 @@ test("a pod that a kubelet ends is a signal", async () => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   fake.pods.put(pod());
-  const pointers = [{ kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" }] as const;
-  const { signals } = await observeNodes({ pointers, pods: [pod()], vmis: [vmi()], evacuations: [] }, observer(fake));
+  const requests = [{ kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" }] as const;
+  const { signals } = await observeNodes({ requests, pods: [pod()], vmis: [vmi()], evacuations: [] }, observer(fake));
   expect(signals.map(({ by }) => by)).toEqual(["kubelet: Evicted"]);
 });

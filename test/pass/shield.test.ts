@@ -1,7 +1,7 @@
 /** The shield through whole looks: on with the pressure, off after it, over when a shutdown was refused long enough. */
 import { describe, expect, test } from "vitest";
-import { reconcileActive, reconcileAll, reconcilePointed } from "../../shared/pass/pass.ts";
-import type { Deps } from "../../shared/pass/perform.ts";
+import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/pass/reconcile.ts";
+import type { Deps } from "../../shared/pass/carry-out.ts";
 import { OVER } from "../../shared/policy/shield/shield.ts";
 import { connectTo, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
@@ -36,7 +36,7 @@ const shieldOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.shield;
 describe("a VM of a node", () => {
   test("that comes under pressure is covered, whether an event tells or a full scan finds it", async () => {
     const told = given();
-    await reconcilePointed([{ kind: "Node", name: NODE }], depsOf(told));
+    await reconcileRequested([{ kind: "Node", name: NODE }], depsOf(told));
     const found = given();
     await reconcileAll(depsOf(found));
     expect([shieldOf(told), shieldOf(found)]).toEqual([until(HOLD), until(HOLD)]);
@@ -44,9 +44,9 @@ describe("a VM of a node", () => {
 
   test("without pressure, or without the Plugin, is not", async () => {
     const calm = given(undefined, node());
-    await reconcilePointed([{ kind: "Node", name: NODE }], depsOf(calm));
+    await reconcileRequested([{ kind: "Node", name: NODE }], depsOf(calm));
     const alone = given();
-    await reconcilePointed([{ kind: "Node", name: NODE }], depsOf(alone, { pluginServed: false }));
+    await reconcileRequested([{ kind: "Node", name: NODE }], depsOf(alone, { pluginServed: false }));
     expect([shieldOf(calm), shieldOf(alone)]).toEqual([undefined, undefined]);
   });
 

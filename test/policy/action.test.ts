@@ -1,12 +1,12 @@
 /** Which actions a chain goes on without. */
 import { expect, test } from "vitest";
-import { type Action, isOptional, tell } from "../../shared/policy/action.ts";
+import { type Action, isOptional, recordEvent } from "../../shared/policy/action.ts";
 import { vmi } from "./fixtures.ts";
 
 const grow = { verb: "GrowBudget", vmi: vmi(), name: "budget" } as const;
 
 test.each<[boolean, Action]>([
-  [true, tell(vmi(), "Evacuated", "moved", "once")],
+  [true, recordEvent(vmi(), "Evacuated", "moved", "once")],
   [true, { ...grow, required: false }],
   [false, { ...grow, required: true }],
   [false, { verb: "Unmark", vmi: vmi() }],

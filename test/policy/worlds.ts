@@ -1,7 +1,7 @@
 /** Worlds for the planners: everything that a pass has observed, minimal plus one tweak. */
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
-import { planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import { planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
 import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../shared/policy/facts.ts";

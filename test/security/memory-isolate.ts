@@ -33,7 +33,7 @@ const COUNT = {
   },
   rooms: async () => {
     const settings = { ...DEFAULT_SETTINGS, featureGates: ["NodePressureEvictionLiveMigration"] as const };
-    const told = { pointers: [{ kind: "Node", name: "node-0" }], pods: [], vmis: [], evacuations: [] } as const;
+    const told = { requests: [{ kind: "Node", name: "node-0" }], pods: [], vmis: [], evacuations: [] } as const;
     const { takers } = await observeNodes(told, { cluster, settings, now: new Date(0) });
     return takers.length;
   },

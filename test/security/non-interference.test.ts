@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Action } from "../../shared/policy/action.ts";
 import { planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/evacuation.ts";
+import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { planPressure } from "../../shared/policy/pressure/pressure.ts";
 import { disrupted, disruptionWorld, guarded, MAINTENANCE, target } from "../policy/guard/disruptions.ts";

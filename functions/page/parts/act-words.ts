@@ -1,5 +1,5 @@
 /** What has come of an act, and what an act would do. */
-import type { Standing } from "../../../shared/policy/evacuation/standing.ts";
+import type { foresee } from "../../../shared/policy/evacuation/api.ts";
 import type { Act } from "../paths.ts";
 import type { Mood } from "./components.ts";
 
@@ -40,28 +40,29 @@ export const ACT_BUTTONS: Readonly<Record<Act, string>> = {
 
 const MOVES = "KubeVirt migrates it to another node that has room for it. The guest goes on running.";
 
+const IN_BETWEEN = "It is in between: look at it again in a moment.";
+
 /** Of an evacuation that begins now, as the policy sees it. */
-export function beginningWords(standing: Standing): string {
-  switch (standing.standing) {
-    case "Unmarked":
-    case "Ready":
+export function beginningWords(next: ReturnType<typeof foresee>): string {
+  if (next === "StaleRead") return IN_BETWEEN;
+  switch (next.phase) {
+    case "Pending":
       return MOVES;
+    case "BackingOff":
+      return next.reason === "KubeVirtBackoff" ? MOVES : IN_BETWEEN;
     case "Migrating":
       return "A migration of it runs already: the evacuation follows that.";
-    case "Waiting":
-      return standing.change.phase === "WaitingForOwner"
-        ? "Its owner is to move it: Lifeboat marks it, and waits for that."
-        : MOVES;
-    case "Over":
+    case "WaitingForOwner":
+      return "Its owner is to move it: Lifeboat marks it, and waits for that.";
+    case "Duplicate":
       return "An evacuation of it is under way already: that goes on, and nothing else changes.";
-    case "Hopeless":
-      return `It would be given up at once: ${standing.why}.`;
+    case "Abandoned":
+      return `It would be given up at once: ${next.message}.`;
     case "Blocked":
-      return `It would wait, and not move yet: ${standing.why}.`;
+      return `It would wait, and not move yet: ${next.message}.`;
     case "Moved":
     case "Withdrawn":
-    case "AttemptFailed":
-    case "Unclear":
-      return "It is in between: look at it again in a moment.";
+    case "Gone":
+      return IN_BETWEEN;
   }
 }

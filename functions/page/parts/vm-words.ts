@@ -1,7 +1,7 @@
 /** What is true of a virtual machine, in sentences. */
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
-import { retryOf } from "../../../shared/policy/evacuation/retry.ts";
+import { retryOf } from "../../../shared/policy/evacuation/api.ts";
 import { type EvacuationFacts, isFinal } from "../../../shared/policy/facts.ts";
 import { OUTCOMES } from "../../../shared/pass/explanation.ts";
 import type { Act } from "../paths.ts";

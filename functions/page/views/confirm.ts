@@ -1,8 +1,7 @@
 /** Before an act: what it does for this VM now, and the line that does the same from a terminal. */
 import { html } from "hono/html";
-import type { foreseeCancel } from "../../../shared/pass/cancel.ts";
-import type { retryOf } from "../../../shared/policy/evacuation/retry.ts";
-import type { Standing } from "../../../shared/policy/evacuation/standing.ts";
+import type { foreseeCancel } from "../../../shared/pass/api.ts";
+import type { foresee, retryOf } from "../../../shared/policy/evacuation/api.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
@@ -22,8 +21,8 @@ export interface Foreseen {
   readonly evacuations: readonly EvacuationFacts[];
   readonly settings: Settings;
   readonly now: Date;
-  /** Where an evacuation that begins now would stand; absent: the VM does not run. */
-  readonly standing?: Standing;
+  /** Of an evacuation that begins now; absent: the VM does not run. */
+  readonly next?: ReturnType<typeof foresee>;
   readonly retry?: ReturnType<typeof retryOf>;
   readonly cancel?: Awaited<ReturnType<typeof foreseeCancel>>["result"];
 }
@@ -75,24 +74,24 @@ function effectOf(f: Foreseen): Effect {
   }
 }
 
-function evacuating({ vmi, standing }: Foreseen): Effect {
-  if (vmi === undefined || standing === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
+function evacuating({ vmi, next }: Foreseen): Effect {
+  if (vmi === undefined || next === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
   return {
     effects: [
       html`An Evacuation is created for the VM, which is to leave node ${told(vmi.nodeName)}.`,
-      told(beginningWords(standing)),
+      told(beginningWords(next)),
     ],
   };
 }
 
-function retrying({ vmi, retry, standing, settings, now }: Foreseen): Effect {
-  if (vmi === undefined || standing === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
+function retrying({ vmi, retry, next, settings, now }: Foreseen): Effect {
+  if (vmi === undefined || next === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
   if (retry === undefined) return { impossible: ACT_RESULTS.NothingFailed[1], effects: [] };
   const { attempts, message = "", nextAttemptTime } = retry.evacuation.status;
   const last = html`The last attempt failed: ${told(message)}`;
   if (retry.retry === "BeginAnew") {
     const again = html`A new Evacuation begins, which counts its attempts from one.`;
-    return { effects: [last, again, told(beginningWords(standing))] };
+    return { effects: [last, again, told(beginningWords(next))] };
   }
   const { maxAttempts } = settings.evacuation;
   const left = secondsUntil(nextAttemptTime, now);

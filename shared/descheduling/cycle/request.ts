@@ -1,6 +1,6 @@
 /** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
-import { type Action, type StoryReason, tellPod } from "../../policy/action.ts";
-import { activeEvacuation, newEvacuation, restingEvacuation } from "../../policy/evacuation/identity.ts";
+import { type Action, type EventReason, recordPodEvent } from "../../policy/action.ts";
+import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../../policy/evacuation/identity.ts";
 import { isLive } from "../../policy/evacuation/mark.ts";
 import { isToMove } from "../../policy/eviction/eviction-table.ts";
 import type { VmiFacts } from "../../policy/facts.ts";
@@ -72,7 +72,7 @@ function* evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Steps<Re
   if (found.step !== "Look" || found.evacuations === undefined) return "ClusterUnavailable";
   const { evacuations } = found;
   if (activeEvacuation(vmi, evacuations, uid) !== undefined) return "InProgress";
-  if (restingEvacuation(vmi, evacuations, { now: r.now, podUID: uid }) !== undefined) return "BackingOff";
+  if (backingOffEvacuation(vmi, evacuations, { now: r.now, podUID: uid }) !== undefined) return "BackingOff";
   if (r.now > r.until) return "OutOfTime";
   const beginning = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now: r.now });
@@ -120,7 +120,7 @@ const TOLD = {
   Refused: { reason: "EvictionFailed", words: "is not evicted: refused" },
   Unknown: { reason: "EvictionFailed", words: "may be evicted or not: no answer" },
   Gone: undefined,
-} as const satisfies Record<EvictionOutcome, { reason: StoryReason; words: string } | undefined>;
+} as const satisfies Record<EvictionOutcome, { reason: EventReason; words: string } | undefined>;
 
 function isOutcome(result: RequestResult | CycleEnd): result is EvictionOutcome {
   return result in TOLD;
@@ -133,7 +133,7 @@ function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): S
   if (told === undefined || (told.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
   const why = reason === undefined ? "" : ` (${reason})`;
   const message = `${told.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
-  yield* perform({ step: "Act", action: tellPod(pod, told.reason, message, r.begun) }, r);
+  yield* perform({ step: "Act", action: recordPodEvent(pod, told.reason, message, r.begun) }, r);
 }
 
 /** A request without an answer may have begun, so it counts. */

@@ -30,7 +30,7 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
 }
 
 /**
- * Whether it is about the pod that the VMI's guest runs in now. So is one that names no pod and has not been looked at yet.
+ * Whether it is about the pod that the VMI's guest runs in now. So is one that names no pod and has not been reconciled yet.
  */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
@@ -39,12 +39,12 @@ export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = gue
   return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
 }
 
-/** Sorts the oldest first: of several active ones about one pod it goes on, whatever its cause. */
+/** Sorts the oldest first: of several active ones about one pod it continues, by any cause. */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
 
-/** The one that goes on about the VMI's pod. */
+/** The one that continues about the VMI's pod. */
 export function activeEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -59,21 +59,21 @@ export function isReleasePending(vmi: VmiFacts, evacuations: readonly Evacuation
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Whether that is so, and no other one of the pod goes on. */
+/** Whether that is so, and no other one of the pod continues. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
 /** The newest one about the VMI's pod that ended without a move and whose back-off is not over. */
-export function restingEvacuation(
+export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
   { now, podUID }: { readonly now: Date; readonly podUID?: string | undefined },
 ): EvacuationFacts | undefined {
-  const resting = evacuations.filter(
+  const backingOff = evacuations.filter(
     (e) => !isActive(e) && isAbout(e, vmi, podUID) && secondsUntil(e.status.nextAttemptTime, now) > 0,
   );
-  return resting.toSorted(byAge).at(-1);
+  return backingOff.toSorted(byAge).at(-1);
 }
 
 export interface Beginning {
@@ -96,7 +96,7 @@ export function newEvacuation(
   { evacuations, now }: { readonly evacuations: readonly EvacuationFacts[]; readonly now: Date },
 ): NewEvacuation {
   const uid = pod?.uid ?? guestPodUID(vmi);
-  const before = restingEvacuation(vmi, evacuations, { now, podUID: uid });
+  const before = backingOffEvacuation(vmi, evacuations, { now, podUID: uid });
   const about = { vmiName: vmi.name, pod: uid === undefined ? undefined : { ...pod, uid } };
   const inherited =
     before === undefined || deadline !== undefined || cause === "Operator" ? undefined : inheritanceOf(before);
@@ -107,7 +107,7 @@ export function newEvacuation(
 }
 
 /** KubeVirt's webhook marked the VM, and another function saw the mark before the same request was reviewed here. */
-export function isNameless({ spec }: NewEvacuation): boolean {
+export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 

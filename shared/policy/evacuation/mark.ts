@@ -5,12 +5,13 @@
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import { budgetName } from "../budget/identity.ts";
-import { CAUSE, type Cause } from "../cause.ts";
-import { urgencyOf } from "./convergence.ts";
+import { CAUSE, type Cause, type Urgency } from "../cause.ts";
 import { isFinal, type VmiFacts } from "../facts.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings.ts";
 import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
+import { secondsSince } from "../time.ts";
+import type { Facts } from "./world.ts";
 
 /** For the node it is on: a mark for a node that it has left means nothing. */
 export function isMarked(vmi: VmiFacts): boolean {
@@ -34,13 +35,13 @@ export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
   return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
 }
 
-/** Marked, and to leave by such a migration, or, with strategy External, by one that its owner may create at any moment. */
+/** Marked, and to leave by such a migration, or, with strategy External, by one that its external controller may create at any moment. */
 export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
   return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
 }
 
 /**
- * The budget grows before the mark: KubeVirt, or the VM's owner, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
+ * The budget grows before the mark: KubeVirt, or the VM's external controller, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
  * target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one
  * that cannot grow.
  */
@@ -65,4 +66,47 @@ export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): re
       ? [{ verb: "Mark", vmi, ...(cause === "Descheduler" && { forDescheduler: true }) }]
       : [];
   return [...readyToMove(vmi, cause, settings), ...cleared, ...label, ...mark];
+}
+
+/** The value of the label that the shipped MigrationPolicy selects. The owner of a VM decides whether its guest may be slowed down or paused. */
+export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
+  return isGentle === true ? "normal" : CAUSE[cause].urgency;
+}
+
+/**
+ * Whether the attempt after so many failed ones is the last, and the VM's label does not say so yet. KubeVirt looks for a policy when it
+ * hands a VM over to the target pod, and waits 20 s or longer after a failed migration: the label is there in time.
+ */
+export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
+  const isLast = attempts === settings.evacuation.maxAttempts - 1;
+  return isLast && isGentle !== true && evacuationLabel !== "urgent";
+}
+
+/** KubeVirt has not set it yet, or it was taken back. */
+export function isMarkMissing({ e, vmi }: Facts): boolean {
+  return !isMarked(vmi) && CAUSE[e.spec.cause].mark !== "NotNeeded";
+}
+
+export function missingMark(f: Facts): readonly Action[] {
+  return isMarkMissing(f) ? markActions(f.vmi, f.e.spec.cause, f.w.settings) : [];
+}
+
+export function wasMarkSeen({ e }: Facts): boolean {
+  return e.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
+}
+
+export function isTakenBack(f: Facts): boolean {
+  return isMarkMissing(f) && f.w.vmisAreNewer && wasMarkSeen(f);
+}
+
+/** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
+const MARKING_SECONDS = 15;
+
+/**
+ * The review of the taint manager's deletion creates an Evacuation, and marks the VM next. Ended in between, it would leave a mark that
+ * looks like a new request of KubeVirt's, and for an External VM stays for ever. By a clock that is far off it ends at once.
+ */
+export function isMarkOnItsWay(f: Facts): boolean {
+  const age = secondsSince(f.e.createdAt, f.w.now);
+  return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }

@@ -1,42 +1,40 @@
 /** What is written into the status of an `Evacuation`. */
+import type { Action } from "../action.ts";
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
-import { isEnd, type Phase } from "./phase.ts";
+import { isEnd } from "./phase.ts";
+import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
 
-export interface Change {
-  readonly phase: Phase;
-  /** CamelCase, for programs. */
-  readonly reason: string;
-  /** For people: why it waits, what blocks it, who can change that. */
-  readonly message: string;
-  readonly more?: Partial<EvacuationStatus>;
-  /** Undefined: as it was. */
-  readonly stalled?: boolean | undefined;
-  /** Of an end: whether nothing of it is left to be taken back. */
-  readonly released?: boolean;
+interface Subject {
+  readonly e: EvacuationFacts;
+  readonly vmi?: VmiFacts | undefined;
+  readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** The status after a look at the VMI. Identity is resolved once and then kept. */
-export function statusAfter(
-  e: EvacuationFacts,
-  vmi: VmiFacts | undefined,
-  change: Change,
-  now: Date,
-): EvacuationStatus {
-  const { phase, reason, message, more } = change;
+/** What is done about it: nothing is written, nor done after that, where there is nothing new to say. */
+export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
+  const { actions = [], after = [] } = next;
+  const status = statusAfter(e, vmi, next, w.now);
+  return isChanged(e.status, status) ? [...actions, { verb: "WriteStatus", evacuation: e, status }, ...after] : actions;
+}
+
+/** Identity is resolved once and then kept. */
+function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, now: Date): EvacuationStatus {
+  const { phase, reason, message, more } = next;
   const time = now.toISOString();
-  const conditions = [...marked(vmi), ...stalled(change, e.status), ...ended(change)];
+  const conditions = [...marked(vmi), ...stalled(next, e.status), ...ended(next)];
   return {
     ...e.status,
     ...(vmi === undefined || e.status.sourceNode !== undefined ? {} : identityOf(e, vmi)),
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // Half a character would come back from the API server as another one, and be written again with every look.
+    // Half a character would come back from the API server as another one, and be written again with every reconcile.
     message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
     // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
+    attempts: inheritedAttempts(e),
     ...more,
     conditions: conditionsAfter(e.status.conditions, conditions, time),
   };
@@ -64,7 +62,7 @@ function marked(vmi: VmiFacts | undefined): readonly Shown[] {
 }
 
 /** False is recorded only after True. */
-function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): readonly Shown[] {
+function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): readonly Shown[] {
   const type = "Stalled";
   if (is === true) {
     const message = "KubeVirt has not begun the migration although its limits are not reached";
@@ -74,7 +72,7 @@ function stalled({ stalled: is }: Change, { conditions }: EvacuationStatus): rea
   return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
 
-function ended({ phase, reason, message, released = true }: Change): readonly Shown[] {
+function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
   if (!isEnd(phase)) return [];
   const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
   const shown = [evacuated, released ? RELEASED : TO_BE_RELEASED];
@@ -108,8 +106,7 @@ function conditionsAfter(
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** Whether there is anything to write. */
-export function isChanged(before: EvacuationStatus, after: EvacuationStatus): boolean {
+function isChanged(before: EvacuationStatus, after: EvacuationStatus): boolean {
   return textOf(before) !== textOf(after);
 }
 

@@ -1,14 +1,14 @@
 /** Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine. */
-import { type Action, tell } from "../action.ts";
+import { type Action, recordEvent } from "../action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import type { Cause } from "../cause.ts";
 import {
   activeEvacuation,
   isMarkEnded,
-  isNameless,
+  hasNoRequester,
   newEvacuation,
-  restingEvacuation,
+  backingOffEvacuation,
   withRequester,
 } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../time.ts";
@@ -48,14 +48,14 @@ export type DenyReason =
   | "BackingOff";
 
 /**
- * `actions` must be done before the answer is given: without them it would not be true. `story` follows it.
+ * `actions` must be done before the answer is given: without them it would not be true. `events` follow it.
  * `Ask`: the decision depends on facts that most evictions do not need; look them up and decide again.
  */
 export type EvictionDecision = Allowed | Denied | { readonly verdict: "Ask"; readonly question: "Migrations" };
 
 interface Answer {
   readonly actions: readonly Action[];
-  readonly story: readonly Action[];
+  readonly events: readonly Action[];
 }
 
 interface Allowed extends Answer {
@@ -91,16 +91,16 @@ interface LiveEviction extends EvictionFacts {
 }
 
 function allow(reason: AllowReason, more: Partial<Allowed> = {}): Allowed {
-  return { verdict: "Allow", reason, warnings: [], actions: [], story: [], ...more };
+  return { verdict: "Allow", reason, warnings: [], actions: [], events: [], ...more };
 }
 
 function deny(reason: DenyReason, message: string, more: Partial<Answer> = {}): Denied {
-  return { verdict: "Deny", reason, message, actions: [], story: [], ...more };
+  return { verdict: "Deny", reason, message, actions: [], events: [], ...more };
 }
 
 /** An Event tells of it, once a pod. */
 function refuse({ vmi, pod }: Pick<LiveEviction, "vmi" | "pod">, reason: DenyReason, message: string): Denied {
-  return deny(reason, message, { story: [tell(vmi, "EvictionRefused", message, pod.uid)] });
+  return deny(reason, message, { events: [recordEvent(vmi, "EvictionRefused", message, pod.uid)] });
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
@@ -174,8 +174,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
       // On its way to another namespace or cluster, with disks that are not shared: a shutdown would end what saves it.
       if (f.migrations?.some((m) => !isFinal(m)) === true) return deny("Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
-      const story = [tell(vmi, "ShutdownByStrategy", warning, pod.uid)];
-      return allow("ShutdownByStrategy", { warnings: [warning], actions: before, story });
+      const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
+      return allow("ShutdownByStrategy", { warnings: [warning], actions: before, events });
     }
     case "refuse":
       return refuse(f, "NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
@@ -188,17 +188,17 @@ function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy, request, settings } = f;
   if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
   // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
-  const { joined, resting } = knownEvacuations(f);
-  if (joined === undefined && resting !== undefined) {
-    const { phase = "Abandoned", nextAttemptTime } = resting.status;
+  const { joined, backingOff } = knownEvacuations(f);
+  if (joined === undefined && backingOff !== undefined) {
+    const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
     return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
   }
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
-  const { actions, story } = joinOrCreate(f, joined, next);
+  const { actions, events } = joinOrCreate(f, joined, next);
   const ready = readyToMove(vmi, request.cause, settings);
-  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...ready], story });
+  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...ready], events });
 }
 
 /**
@@ -207,10 +207,10 @@ function evacuate(f: LiveEviction): EvictionDecision {
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
-  const { joined, resting } = knownEvacuations(f);
-  const isTold = joined !== undefined && !isNameless(joined);
+  const { joined, backingOff } = knownEvacuations(f);
+  const isTold = joined !== undefined && !hasNoRequester(joined);
   const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
-  const ended = joined === undefined ? resting?.status.phase : undefined;
+  const ended = joined === undefined ? backingOff?.status.phase : undefined;
   return deny(
     "EvacuationInProgress",
     MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined)),
@@ -220,7 +220,7 @@ function inProgress(f: LiveEviction): EvictionDecision {
 
 function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   const joined = activeEvacuation(vmi, evacuations, pod.uid);
-  return { joined, resting: restingEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
+  return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
 /** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
@@ -230,7 +230,8 @@ function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next
   const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
   const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
-    actions: joined === undefined || isNameless(joined) ? [{ verb: "CreateEvacuation", evacuation }] : [],
-    story: [tell(vmi, "EvacuationTriggered", told, evacuation.name)],
+    actions:
+      joined === undefined || hasNoRequester(joined) ? [{ verb: "CreateEvacuation", evacuation, optional: true }] : [],
+    events: [recordEvent(vmi, "EvacuationTriggered", told, evacuation.name)],
   };
 }

@@ -4,7 +4,7 @@
  * KubeVirt's webhook refuses the same request, and the API server passes on one refusal only, usually KubeVirt's; but it passes on the
  * warnings of all webhooks. kubectl prints each text once, so that no text here counts seconds.
  */
-import { activeEvacuation, isAbout, byAge, restingEvacuation } from "../evacuation/identity.ts";
+import { activeEvacuation, isAbout, byAge, backingOffEvacuation } from "../evacuation/identity.ts";
 import type { EvacuationFacts } from "../facts.ts";
 import { REMEDY, remedyOfBlocked } from "../preflight/remedies.ts";
 import { withoutFractions } from "../time.ts";
@@ -39,7 +39,7 @@ function ofEvacuations({ vmi, pod, evacuations, now, settings }: EvictionFacts):
   const abandoned = evacuations
     .filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi, podUID))
     .toSorted(byAge);
-  const ended = [abandoned.at(-1), restingEvacuation(vmi, evacuations, { now, podUID })];
+  const ended = [abandoned.at(-1), backingOffEvacuation(vmi, evacuations, { now, podUID })];
   const texts = [...new Set(ended), activeEvacuation(vmi, evacuations, podUID)].map((e) => e && textOf(e, given));
   return texts.filter((text) => text !== undefined);
 }

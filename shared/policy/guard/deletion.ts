@@ -5,7 +5,7 @@
  * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and the last one
  * ends as one of the releases here.
  */
-import { type Action, tell } from "../action.ts";
+import { type Action, recordEvent } from "../action.ts";
 import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
 import { type Disruption, disruptionOf } from "./disruption-cause.ts";
 import { endsNodes, isRequester, mayBeRefused } from "./guarded.ts";
@@ -43,7 +43,7 @@ export type DeletionDecision =
       readonly reason: ReleaseReason;
       /** Done before the answer, which brings SIGTERM; all are optional. */
       readonly actions: readonly Action[];
-      readonly story: readonly Action[];
+      readonly events: readonly Action[];
     }
   | Refusal;
 
@@ -54,10 +54,10 @@ export interface DeletionFacts extends RefusalFacts {
 
 export function release(
   reason: ReleaseReason,
-  story: readonly Action[] = [],
+  events: readonly Action[] = [],
   actions: readonly Action[] = [],
 ): DeletionDecision {
-  return { verdict: "Release", reason, actions, story };
+  return { verdict: "Release", reason, actions, events };
 }
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
@@ -88,7 +88,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   const { settings, now, requester, pod } = f;
   const tellWhy = (why: string) => {
     const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
-    return [tell(vmi, "DeletionAllowed", told, pod.uid)];
+    return [recordEvent(vmi, "DeletionAllowed", told, pod.uid)];
   };
   const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
@@ -116,7 +116,7 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
 /** The taint manager keeps trying although the taint is gone: it is to stop. The next reconcile ends the evacuation. */
 function stay({ name, nodeName }: PodFacts): DeletionDecision {
   const message = `pod "${name}" stays: node "${nodeName}" carries no NoExecute taint any more that it does not tolerate`;
-  return { verdict: "Refuse", message, actions: [], story: [] };
+  return { verdict: "Refuse", message, actions: [], events: [] };
 }
 
 /**
@@ -131,7 +131,7 @@ export function decideUndecided(
   const left = secondsLeft(pod, terms, { settings, now });
   if (left <= 0) return release("Blind");
   const retryAfterSeconds = Math.min(RETRY_SECONDS, Math.ceil(left));
-  return { verdict: "Refuse", retryAfterSeconds, message, actions: [], story: [] };
+  return { verdict: "Refuse", retryAfterSeconds, message, actions: [], events: [] };
 }
 
 /** Until the deadline that the request shows; 0: it shows none, and a preemptor must not wait for ever. */

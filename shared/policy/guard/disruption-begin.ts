@@ -22,6 +22,6 @@ export function beginDisruption(
   const pod = { name: launcher.name, uid: launcher.uid };
   const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
   const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
-  const actions: readonly Action[] = [{ verb: "CreateEvacuation", evacuation }, ...markActions(vmi, cause, settings)];
-  return { name: evacuation.name, actions };
+  const create: Action = { verb: "CreateEvacuation", evacuation, optional: true };
+  return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings)] };
 }

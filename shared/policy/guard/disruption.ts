@@ -1,5 +1,5 @@
 /** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
-import { type Action, type Plan, tell } from "../action.ts";
+import { type Action, type Plan, recordEvent } from "../action.ts";
 import { isToMove } from "../eviction/eviction-table.ts";
 import { beginDisruption } from "./disruption-begin.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
@@ -54,7 +54,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const told =
     `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
     "if there is time";
-  return [...actions, tell(vmi, "DisruptionSeen", told, name)];
+  return [...actions, recordEvent(vmi, "DisruptionSeen", told, name)];
 }
 
 function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
@@ -81,6 +81,6 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, n
   if (late === undefined) return [];
   const { uid, spec } = late.evacuation;
   const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
-  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, tell(vmi, "DeadlineKept", told, uid)];
+  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, recordEvent(vmi, "DeadlineKept", told, uid)];
   return [...armFor(vmi, { settings, now, evacuations }), ...actions];
 }

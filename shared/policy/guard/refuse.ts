@@ -2,7 +2,7 @@
  * Refuses a deletion for now: when its requester is to ask again, what it is told, and the Evacuation that the first refusal
  * begins. Does not own: whether to refuse (deletion.ts).
  */
-import { type Action, tell } from "../action.ts";
+import { type Action, recordEvent } from "../action.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
@@ -21,7 +21,7 @@ export interface Refusal {
   readonly message: string;
   /** Done before the answer. */
   readonly actions: readonly Action[];
-  readonly story: readonly Action[];
+  readonly events: readonly Action[];
 }
 
 export interface RefusalFacts extends Moment, DeletionTerms {
@@ -55,7 +55,7 @@ export function refuse(f: RefusalFacts, vmi: VmiFacts, disruption: Disruption): 
   } as const;
   // The target of a migration: its VM is not on that node yet, and a later deletion marks it once it is.
   const isBegun = mine !== undefined || known.some(isResting) || isMigrationTarget(launcher, vmi);
-  if (isBegun) return { ...refusal, actions: [], story: [] };
+  if (isBegun) return { ...refusal, actions: [], events: [] };
   const { name, actions } = beginDisruption(
     vmi,
     { cause, deadline, launcher, requestedBy: f.requester },
@@ -65,7 +65,7 @@ export function refuse(f: RefusalFacts, vmi: VmiFacts, disruption: Disruption): 
   const told =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${vmi.nodeName}, ` +
     `until ${until} at the longest`;
-  return { ...refusal, actions, story: [tell(vmi, "DeletionRefused", told, name)] };
+  return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", told, name)] };
 }
 
 /** It has just ended without a move: no new one begins before its back-off is over. */

@@ -4,10 +4,10 @@
  * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is already being
  * shut down moves too, but that is a race.
  */
-import { type Action, type Plan, tell } from "../action.ts";
+import { type Action, type Plan, recordEvent } from "../action.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
-import { activeEvacuation, newEvacuation, restingEvacuation } from "../evacuation/identity.ts";
+import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { canMigrate, isMarked, markActions } from "../evacuation/mark.ts";
@@ -132,8 +132,8 @@ function relieve({ node, residents }: PressureWorld["pressured"][number], w: Rel
 function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
   const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
   if (!isGuest || !canMigrate(vmi, settings)) return false;
-  const resting = restingEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
-  return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && resting === undefined;
+  const backingOff = backingOffEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
+  return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
 }
 
 /** Lowest priority first; then the VM that can use most memory beyond what it requested. */
@@ -163,6 +163,6 @@ function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts
   return [
     { verb: "CreateEvacuation", evacuation },
     ...markActions(vmi, "NodePressure", settings),
-    tell(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
+    recordEvent(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
   ];
 }

@@ -10,11 +10,11 @@ import { RejectionError, renderRejection, unavailable } from "../../../functions
 import { reconcileNow } from "../../../functions/schedule.ts";
 import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
-import { cancelEvacuations, type Cancelling } from "../../../shared/pass/cancel.ts";
+import { cancelEvacuations, type Cancelling } from "../../../shared/pass/api.ts";
 import { reviewEviction } from "../../../shared/pass/eviction.ts";
 import { explanationOf } from "../../../shared/pass/explanation.ts";
 import { observePreflight } from "../../../shared/pass/observe-preflight.ts";
-import { reconcileVmi } from "../../../shared/pass/pass.ts";
+import { reconcileVmi } from "../../../shared/pass/reconcile.ts";
 import type { NamespacedName, PodFacts } from "../../../shared/policy/facts.ts";
 import type { DrainFlags } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";

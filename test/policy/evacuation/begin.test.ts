@@ -1,7 +1,7 @@
 /** Evacuations that begin without a request: KubeVirt's mark and the drain taint. How long an ended one stays. */
 import { describe, expect, test } from "vitest";
-import { planBeginnings } from "../../../shared/policy/evacuation/evacuation.ts";
-import { planHistory } from "../../../shared/policy/evacuation/history.ts";
+import { planBeginnings } from "../../../shared/policy/evacuation/reconcile.ts";
+import { planHistory } from "../../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import {

@@ -1,7 +1,7 @@
 /** Which label the next attempt finds on the VMI: the last one is urgent. */
 import { describe, expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
-import { urgencyOf } from "../../../shared/policy/evacuation/convergence.ts";
+import { urgencyOf } from "../../../shared/policy/evacuation/mark.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, migration, only, settings, vmi } from "../fixtures.ts";

@@ -5,7 +5,7 @@ import {
   guestPodUID,
   isAbout,
   newEvacuation,
-  restingEvacuation,
+  backingOffEvacuation,
 } from "../../../shared/policy/evacuation/identity.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
@@ -72,7 +72,7 @@ describe("the rest of an evacuation that ended without a move", () => {
     ["of the pod that the guest has left",    [rested(1, ofFormerPod)],                           undefined],
     ["of several: the newest one's",          [rested(9, { name: "new" }), rested(99, { name: "old", createdAt: 0 })], "new"],
   ])("%s", (_, evacuations, expected) => {
-    expect(restingEvacuation(vmi(), evacuations, { now: NOW })?.name).toBe(expected);
+    expect(backingOffEvacuation(vmi(), evacuations, { now: NOW })?.name).toBe(expected);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 /** What an Evacuation that has ended takes back, once its end is written: its mark, and its migrations that have not begun. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
-import { planHistory } from "../../../shared/policy/evacuation/history.ts";
+import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
+import { planHistory } from "../../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import {

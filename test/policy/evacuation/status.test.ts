@@ -1,7 +1,6 @@
 /** What the status of an Evacuation says, how attempts are counted in it, and what Events tell. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/policy/evacuation/evacuation.ts";
-import { refusedMigration } from "../../../shared/policy/evacuation/ends.ts";
+import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
 import { disrupted } from "../guard/disruptions.ts";
@@ -182,12 +181,10 @@ describe("a failed attempt", () => {
     expect([again, chains.filter((chain) => chain.length === 0)]).toEqual([expected, []]);
   });
 
-  test("the create call was refused: counted as one, unless the Evacuation is gone", () => {
-    const subject = newborn({ spec: { inherited: { attempts: 2 } } });
+  test("the create call is refused: counted as one", () => {
+    const [create] = only("CreateMigration", planned(newborn({ spec: { inherited: { attempts: 2 } } })));
     const status = { phase: "BackingOff", reason: "MigrationRefused", attempts: 3, nextAttemptTime: time(80) };
-    const told = { reason: "MigrationRefused", type: "Warning" };
-    expect(refusedMigration(subject, marked(), world({ evacuations: [subject] }))).toMatchObject([{ status }, told]);
-    expect(refusedMigration(subject, marked(), world())).toEqual([]);
+    expect(create?.ifRefused).toMatchObject([{ status }, { reason: "MigrationRefused", type: "Warning" }]);
   });
 });
 

@@ -114,7 +114,8 @@ describe("an evacuation begins", () => {
     intent: "Evacuate",
     pod: { name: POD_NAME, uid: POD_UID },
   };
-  const begun = { verb: "CreateEvacuation", evacuation: { namespace: "apps", name: newborn().name, spec } };
+  const evacuation = { namespace: "apps", name: newborn().name, spec };
+  const begun = { verb: "CreateEvacuation", evacuation, optional: true };
 
   test("with its Evacuation and the budget grown, each conditional on what was observed", () => {
     const subject = vmi({ evacuationNodeName: "node00" });
@@ -129,7 +130,7 @@ describe("an evacuation begins", () => {
     const { name, spec } = foundMarked;
     const named = { namespace: "apps", name, spec: { ...spec, requestedBy: request.username } };
     const { actions } = decided({ vmi: marked(), evacuations: [foundMarked], request });
-    expect(actions).toContainEqual({ verb: "CreateEvacuation", evacuation: named });
+    expect(actions).toContainEqual({ verb: "CreateEvacuation", evacuation: named, optional: true });
   });
 });
 

@@ -31,7 +31,7 @@ export function inShort(facts: EvictionFacts): string {
   const decision = decideEviction(facts);
   if (decision.verdict === "Ask") return `Ask ${decision.question}`;
   const actions = decision.actions.map((a) => (a.verb === "EnsureBudget" ? `EnsureBudget ${a.minAvailable}` : a.verb));
-  const done = [...actions, ...decision.story.map(() => "tell")].join(", ");
+  const done = [...actions, ...decision.events.map(() => "tell")].join(", ");
   return `${decision.verdict} ${decision.reason}${done === "" ? "" : `: ${done}`}`;
 }
 

@@ -76,10 +76,10 @@ describe("the story", () => {
     [{ vmi: ifPossible },                       "Warning", "ShutdownByStrategy",  `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
   ])("%#", (tweak, type, reason, message) => {
     const about = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: VMI_UID };
-    expect(only("Event", decided(tweak).story)).toMatchObject([{ type, reason, message, about }]);
+    expect(only("Event", decided(tweak).events)).toMatchObject([{ type, reason, message, about }]);
   });
 
   test("a refused eviction that is repeated is told once: the occasion is the pod", () => {
-    expect(only("Event", decided({ vmi: vmi(PINNED) }).story)[0]?.occasion).toBe(POD_UID);
+    expect(only("Event", decided({ vmi: vmi(PINNED) }).events)[0]?.occasion).toBe(POD_UID);
   });
 });

@@ -122,7 +122,7 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReaso
 describe("let go", () => {
   test.each(released)("%s", (_, tweak, reason, told) => {
     const decision = decideDeletion(deletion(tweak));
-    expect([answer(decision), verbs(decision.story)]).toEqual([reason, told ? ["Event"] : []]);
+    expect([answer(decision), verbs(decision.events)]).toEqual([reason, told ? ["Event"] : []]);
     expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DeletionAllowed " : ""}\\|$`, "m"));
   });
 
@@ -144,7 +144,7 @@ describe("let go", () => {
   ])("%#: an Event says why, once a pod", (tweak, why) => {
     const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
     const event = { type: "Warning", reason: "DeletionAllowed", occasion: POD_UID, message };
-    expect(only("Event", decideDeletion(deletion(tweak)).story)).toMatchObject([event]);
+    expect(only("Event", decideDeletion(deletion(tweak)).events)).toMatchObject([event]);
   });
 });
 
@@ -181,7 +181,7 @@ describe("a taint that is gone: the taint manager is told no, and not to come ag
 
   test("the answer names pod and node, and nothing is marked", () => {
     const message = `pod "${pod().name}" stays: node "${NODE}" carries no NoExecute taint any more that it does not tolerate`;
-    expect(refused(given)).toEqual({ verdict: "Refuse", message, actions: [], story: [] });
+    expect(refused(given)).toEqual({ verdict: "Refuse", message, actions: [], events: [] });
   });
 });
 
@@ -197,9 +197,9 @@ describe("the pod that a migration goes to", () => {
     "is refused without a mark until the deadline; then an Event tells of a guest that is there: %s",
     (guestOnTarget, told) => {
       const migrating = { ...given, vmi: vmi({ activePods, guestOnTarget }) };
-      expect(refused(migrating)).toMatchObject({ actions: [], story: [], retryAfterSeconds: 10 });
+      expect(refused(migrating)).toMatchObject({ actions: [], events: [], retryAfterSeconds: 10 });
       const decision = decideDeletion(deletion({ ...migrating, pod: target("Preemption", -120, there) }));
-      expect([answer(decision), verbs(decision.story)]).toEqual(["DeadlinePassed", told]);
+      expect([answer(decision), verbs(decision.events)]).toEqual(["DeadlinePassed", told]);
     },
   );
 

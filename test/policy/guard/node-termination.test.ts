@@ -83,9 +83,9 @@ describe("the time", () => {
   ])("%s", (_, given, expected) => expect(answerTo(given)).toBe(expected));
 
   test("an Event says when the node ends", () => {
-    const { story } = decideDeletion(deletion(termination(14)));
+    const { events } = decideDeletion(deletion(termination(14)));
     const message = `pod ${pod().name} is deleted by ${KARPENTER} (cause NodeTermination) and the VM with it: it has not moved, and its node ends at ${time(14)}`;
-    expect(only("Event", story)).toMatchObject([{ reason: "DeletionAllowed", occasion: POD_UID, message }]);
+    expect(only("Event", events)).toMatchObject([{ reason: "DeletionAllowed", occasion: POD_UID, message }]);
   });
 
   // prettier-ignore

@@ -124,7 +124,7 @@ describe("a deletion", () => {
       expect(decideDeletion({ ...given, ...then })).toMatchObject({
         verdict: "Refuse",
         actions: [],
-        story: [],
+        events: [],
         message,
       });
       begun += then.begun.length;
@@ -154,7 +154,7 @@ describe("a deletion", () => {
       fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${REQUESTER.Preemption}-2`),
     );
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
-      const released = { verdict: "Release", reason: "OtherRequester", actions: [], story: [] };
+      const released = { verdict: "Release", reason: "OtherRequester", actions: [], events: [] };
       expect(decideDeletion({ ...given, requester })).toEqual(released);
     });
   });

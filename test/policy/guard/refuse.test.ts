@@ -57,8 +57,8 @@ describe("the Evacuation", () => {
     ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
     const requester = REQUESTER[cause];
-    const { actions, story } = refused({ vmi: subject, evacuations, pod: target(cause), requester });
-    expect([verbs(actions), verbs(story)]).toEqual([expected, expected.length > 0 ? ["Event"] : []]);
+    const { actions, events } = refused({ vmi: subject, evacuations, pod: target(cause), requester });
+    expect([verbs(actions), verbs(events)]).toEqual([expected, expected.length > 0 ? ["Event"] : []]);
   });
 
   test.each([
@@ -74,7 +74,7 @@ describe("the Evacuation", () => {
       ...label,
       { verb: "Mark", vmi: vmi() },
     ]);
-    expect(only("Event", hold.story)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
+    expect(only("Event", hold.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
     const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
     expect(hold.message).toBe(told);
   });

@@ -1,5 +1,5 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
-import { STORY } from "../../../../shared/policy/action.ts";
+import { EVENT_TYPES } from "../../../../shared/policy/action.ts";
 import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
@@ -161,7 +161,7 @@ export function blindTable(): string {
 
 export function eventTable(): string {
   const rows = ["Normal", "Warning"].map((type) => {
-    const reasons = Object.entries(STORY).flatMap(([reason, its]) => (its === type ? [code(reason)] : []));
+    const reasons = Object.entries(EVENT_TYPES).flatMap(([reason, its]) => (its === type ? [code(reason)] : []));
     return [type, reasons.join(", ")];
   });
   return renderTable([["type", "reasons"], ...rows]);

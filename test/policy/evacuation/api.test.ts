@@ -1,6 +1,6 @@
 /** Trying again: what can be, and which Evacuation of a person ends the back-off of another one. */
 import { describe, expect, test } from "vitest";
-import { retryOf } from "../../../shared/policy/evacuation/retry.ts";
+import { retryOf } from "../../../shared/policy/evacuation/api.ts";
 import { activeEvacuation } from "../../../shared/policy/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import { at, endedEvacuation, evacuation, marked, settings, time } from "../fixtures.ts";

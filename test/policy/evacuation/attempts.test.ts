@@ -3,14 +3,15 @@ import { describe, expect, test } from "vitest";
 import {
   backoffSeconds,
   blockedBecause,
-  type BlockedFacts,
   isStalled,
   uncountedFailures,
   whyFailed,
-} from "../../../shared/policy/evacuation/attempt.ts";
+} from "../../../shared/policy/evacuation/attempts.ts";
+import type { Facts, MigrationQueue } from "../../../shared/policy/evacuation/world.ts";
 import type { MigrationFacts, PodFacts } from "../../../shared/policy/facts.ts";
 import { OVER_QUOTA } from "../../../shared/policy/names.ts";
 import { at, evacuation, marked, migration, NODE, NOW, pod, POD_UID, settings, time, without } from "../fixtures.ts";
+import { world } from "../worlds.ts";
 
 // prettier-ignore
 test.each([
@@ -83,8 +84,20 @@ const old = migration({ phase: "Pending", createdAt: at(-180).getTime() });
 const target = without(pod({ uid: "target", name: "target", phase: "Pending" }), "nodeName");
 const listed = marked({ activePods: { [POD_UID]: NODE, target: "" } });
 
-function facts(tweak: Partial<BlockedFacts> = {}): BlockedFacts {
-  return { vmi: listed, launchers: [pod()], attempts: 0, settings: settings(), now: NOW, ...tweak };
+interface Tweak {
+  readonly launchers?: readonly PodFacts[];
+  readonly queue?: MigrationQueue;
+  readonly stalledSince?: string;
+  readonly attempts?: number;
+}
+
+function facts(of: MigrationFacts, { launchers = [pod()], queue, stalledSince, attempts = 0 }: Tweak): Facts {
+  const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
+  const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
+  const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });
+  const queues = queue && { queues: new Map([[NODE, queue]]) };
+  const w = world({ vmis: [listed], evacuations: [e], migrations: [of], pods: launchers, ...queues });
+  return { e, vmi: listed, migrations: [of], migration: of, w };
 }
 
 /** Its target pod, without a node for so many seconds. */
@@ -103,7 +116,7 @@ describe("why an unfinished migration cannot begin", () => {
   const STALLED = "KubeVirt has not begun it for 180 s, although its limits are not reached";
 
   // prettier-ignore
-  test.each<[string, MigrationFacts, Partial<BlockedFacts>, string | undefined]>([
+  test.each<[string, MigrationFacts, Tweak, string | undefined]>([
     ["a quota, at once",                     { ...old, blockedBy: quota, createdAt: NOW.getTime() }, {},   QUOTA],
     ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
     ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
@@ -129,13 +142,13 @@ describe("why an unfinished migration cannot begin", () => {
     ["… but KubeVirt backs off: 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
     ["… and that is over",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
     ["… 320 s more at most",                 { ...old, createdAt: at(-500).getTime() },  { ...stalled, attempts: 99 }, STALLED],
-  ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(tweak))).toBe(expected));
+  ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(given, tweak))).toBe(expected));
 
   // prettier-ignore
-  test.each([
+  test.each<[string, MigrationFacts, Tweak, boolean | undefined]>([
     ["young",              { ...old, createdAt: NOW.getTime() }, { queue: FREE }, false],
     ["old, not looked at", old,                                  {},              undefined],
     ["old, limits full",   old,                                  { queue: FULL }, false],
     ["old, limits free",   old,                                  { queue: FREE }, true],
-  ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(tweak))).toBe(expected));
+  ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
 });

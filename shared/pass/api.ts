@@ -1,0 +1,92 @@
+/** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
+import type { Cluster } from "../cluster/cluster.ts";
+import { retryOf } from "../policy/evacuation/api.ts";
+import { activeEvacuation, newEvacuation } from "../policy/evacuation/identity.ts";
+import { isMarked } from "../policy/evacuation/mark.ts";
+import { isActive } from "../policy/evacuation/phase.ts";
+import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
+import { carriesDrainTaint } from "../policy/kube/taints.ts";
+import { observeNamed } from "./observe-subject.ts";
+import type { Observer } from "./world.ts";
+
+export interface Asking {
+  /** Whom it names. */
+  readonly requestedBy: string;
+  readonly cluster: Cluster;
+  readonly now: Date;
+}
+
+export type Evacuating =
+  /** The one that goes on: begun now, or under way already. */
+  | { readonly result: "Begun" | "Joined"; readonly evacuation: EvacuationFacts }
+  | { readonly result: "NotRunning" }
+  /** Another one of the VM has ended meanwhile. */
+  | { readonly result: "TryAgain" };
+
+/** One that is under way already, which a drain or another person began, is joined. */
+export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<Evacuating> {
+  const { vmi, evacuations } = await observeNamed(key, asking.cluster);
+  if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
+  const active = activeEvacuation(vmi, evacuations);
+  // One that has been cancelled ends with the next reconcile, and would take the new one with it.
+  if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
+  if (active !== undefined) return { result: "Joined", evacuation: active };
+  return await begin(vmi, evacuations, asking);
+}
+
+/** `NothingFailed`: nothing of it backs off or was given up. */
+export async function retryVm(
+  key: NamespacedName,
+  asking: Asking,
+): Promise<Evacuating | { readonly result: "NothingFailed" }> {
+  const { vmi, evacuations } = await observeNamed(key, asking.cluster);
+  if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
+  if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
+  const found = retryOf(vmi, evacuations);
+  if (found === undefined) return { result: "NothingFailed" };
+  const begun = await begin(vmi, evacuations, asking);
+  const goesOn = found.retry === "TryNow" && begun.result === "Begun";
+  return goesOn ? { result: "Joined", evacuation: found.evacuation } : begun;
+}
+
+async function begin(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  { requestedBy, cluster, now }: Asking,
+): Promise<Evacuating> {
+  const beginning = { cause: "Operator", requestedBy } as const;
+  const created = await cluster.createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }));
+  return created === "Conflict" ? { result: "TryAgain" } : { result: "Begun", evacuation: created };
+}
+
+export type Cancelling =
+  | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
+  | { readonly result: "NotEvacuating" }
+  /** The drain taint of the VMI's node would begin it again at once. */
+  | { readonly result: "DrainTaint"; readonly node: string };
+
+type Foreseen =
+  | { readonly result: "Possible"; readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] }
+  | Exclude<Cancelling, { readonly result: "Withdrawn" }>;
+
+/** What a cancel would meet. Changes nothing. */
+export async function foreseeCancel(key: NamespacedName, { cluster, settings }: Observer): Promise<Foreseen> {
+  const { vmi, evacuations } = await observeNamed(key, cluster);
+  if (vmi === undefined || (!evacuations.some(isActive) && !isMarked(vmi))) return { result: "NotEvacuating" };
+  const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
+  if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
+  return { result: "Possible", vmi, evacuations };
+}
+
+/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
+export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
+  const found = await foreseeCancel(key, observer);
+  if (found.result !== "Possible") return found;
+  const active = found.evacuations.filter(isActive);
+  // The person who cancels may be any user, and who has the VM evicted is not known.
+  const begun =
+    active.length > 0 ? undefined : await begin(found.vmi, found.evacuations, { ...observer, requestedBy: "" });
+  const evacuations = begun?.result === "Begun" ? [begun.evacuation] : active;
+  for (const evacuation of evacuations) await observer.cluster.withdraw(evacuation);
+  return { result: "Withdrawn", evacuations };
+}
