@@ -13,7 +13,6 @@ import { install } from "./install/install.ts";
 import { retry } from "./retry.ts";
 import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
-import { upgrade } from "./install/upgrade.ts";
 import { version } from "./version.ts";
 
 export const COMMANDS: readonly Command[] = [
@@ -26,7 +25,6 @@ export const COMMANDS: readonly Command[] = [
   retry,
   doctor,
   install,
-  upgrade,
   rotate,
   uninstall,
   version,

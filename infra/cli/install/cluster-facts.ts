@@ -4,7 +4,7 @@ import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
 import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { enablingPlugins } from "../plugins-gate.ts";
+import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
 
 export interface ClusterFacts {
   readonly kubevirtNamespace: string;
@@ -28,8 +28,13 @@ export async function readClusterFacts(connection: Connection): Promise<ClusterF
   if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
   const { metadata, spec } = parseAnswer(KubeVirt, kubevirt, "GET kubevirts");
   const { featureGates } = spec.configuration.developerConfiguration;
+  const { namespace, name } = metadata;
+  const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
+  const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
-    kubevirtNamespace: metadata.namespace,
-    enablingPlugins: enablingPlugins({ ...metadata, featureGates }),
+    kubevirtNamespace: namespace,
+    enablingPlugins: featureGates.includes(PLUGINS_GATE)
+      ? undefined
+      : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
   };
 }

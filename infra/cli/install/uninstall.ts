@@ -6,7 +6,7 @@ import type { Connection } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { Applier } from "./apply.ts";
+import { readObject, removeObject } from "./apply.ts";
 import { readClusterFacts } from "./cluster-facts.ts";
 import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
@@ -23,11 +23,7 @@ const FURTHER = [
   "relay/kubernetes/site.yaml",
   "relay/kubernetes/deployment.yaml",
 ] as const;
-const EVACUATION = {
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "Evacuation",
-  metadata: { namespace: "any", name: "any" },
-};
+const EVACUATIONS = "evacuations.lifeboat.dev";
 const LOOK_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
@@ -48,35 +44,31 @@ ${COMMON_USAGE}
     const { values, positionals } = readCommand(args, FLAGS);
     noWords(positionals);
     const connection = connectionOf(values, host, opened);
-    const applier = new Applier(connection.send);
-    const present = await presentOf(applier, await everythingOf(connection));
+    const present: Manifest[] = [];
+    for (const manifest of await everythingOf(connection)) {
+      if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
+    }
     if (values["dry-run"]) {
       for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
       return EXIT.done;
     }
     if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
     else if (!values.yes) await agree(connection, host);
-    await removeAll(present, { applier, connection, host });
+    await removeAll(present, connection, host);
     if (present.length > 0) for (const line of await leftOf(connection)) host.stderr.write(`${line}\n`);
     return EXIT.done;
   },
 };
 
-interface Removing {
-  readonly applier: Applier;
-  readonly connection: Connection;
-  readonly host: Host;
-}
-
 /** The webhooks first: from then on nothing new begins. What is under way is withdrawn while Lifeboat is still there to do it. */
-async function removeAll(present: readonly Manifest[], { applier, connection, host }: Removing): Promise<void> {
+async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
-      if (await applier.remove(manifest)) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+      if (await removeObject(manifest, connection.send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
     }
   };
   await remove(present.filter(isWebhook));
-  if ((await applier.pathOf(EVACUATION)) !== undefined) await withdrawAll(connection, host);
+  if (present.some(({ metadata }) => metadata.name === EVACUATIONS)) await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
@@ -102,12 +94,6 @@ async function everythingOf(connection: Connection): Promise<readonly Manifest[]
 function lateness({ kind }: Manifest): number {
   // The policy that protects Evacuations goes before the kind does: it would keep that from being emptied.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
-}
-
-async function presentOf(applier: Applier, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
-  const present: Manifest[] = [];
-  for (const manifest of manifests) if ((await applier.read(manifest)) !== undefined) present.push(manifest);
-  return present;
 }
 
 /** As long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
