@@ -4,7 +4,7 @@ import { patch } from "../../../shared/cluster/write.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import type { Preflight } from "../../../shared/policy/preflight/result.ts";
-import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
 import { type Command, connectionOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -13,16 +13,22 @@ import { EXIT_OF, observeNode } from "../explain-node.ts";
 import type { Host } from "../host.ts";
 import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
-import { createBlockers } from "./blocked.ts";
-import { type Emptying, emptyNode } from "./empty-node.ts";
+import { emptyNode } from "./empty-node.ts";
 import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
-import { createEvictions } from "./evictions.ts";
 import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
-import { createProgress, type Progress } from "./progress.ts";
-import { refusalOf } from "./question.ts";
-import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
-import { createLook } from "./look.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { createProgress } from "./progress.ts";
+import { chooseStops, isYes, type Stops } from "./stops.ts";
+
+/** One drain, as it begins. */
+export interface Drain {
+  readonly options: DrainOptions;
+  readonly connection: Connection;
+  readonly host: Host;
+  readonly screen: Screen;
+  readonly facts: PreflightFacts;
+  readonly found: Preflight;
+  readonly subjects: readonly Subject[];
+}
 
 export const drain: Command = {
   words: ["drain"],
@@ -37,33 +43,16 @@ export const drain: Command = {
     printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
     if (options.dryRun) return EXIT_OF[found.verdict];
     const screen = createScreen(host.stderr, host.env);
-    const run: Run = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
-    const stops = await stopsOf(run);
+    const begun: Drain = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
+    const stops = await chooseStops(begun);
     if (host.interrupted.aborted) return EXIT.interrupted;
-    const refusal = isAgreed(run, stops) ? undefined : await refusalOf(found, host);
-    if (refusal !== undefined) return refusal;
-    return await begin(run, { stops, commandLine: ["lifeboat drain", ...args].join(" ") });
+    const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
+    return refusal ?? (await begin(begun, stops, ["lifeboat drain", ...args].join(" ")));
   },
 };
 
-interface Run {
-  readonly options: DrainOptions;
-  readonly connection: Connection;
-  readonly host: Host;
-  readonly screen: Screen;
-  readonly facts: PreflightFacts;
-  readonly found: Preflight;
-  readonly subjects: readonly Subject[];
-}
-
-async function stopsOf({ options, connection, host, screen, subjects }: Run): Promise<Stops> {
-  const { stopBlocked, yes, restart } = options;
-  if (!stopBlocked) return NO_STOPS;
-  return await chooseStops(subjects, { connection, host, yes, restart, say: screen.print });
-}
-
 /** The person has said all there is to say, or there is nothing to ask. */
-function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
+function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
   if (options.yes || found.verdict === "Drains") return true;
   if (found.verdict !== "Blocks") return false;
   const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
@@ -72,24 +61,36 @@ function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
   return options.waitForBlocked || !(isLeft || isMore);
 }
 
-interface Beginning {
-  readonly stops: Stops;
-  readonly commandLine: string;
+/** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that ends is begun. */
+async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<ExitCode | undefined> {
+  const answer = await host.ask(`Drain ${node} all the same? [y/N] `);
+  if (host.interrupted.aborted) return EXIT.interrupted;
+  if (isYes(answer) || (answer === undefined && EXIT_OF[verdict] === EXIT.done)) return undefined;
+  const hint = answer === undefined ? "; --yes drains it all the same" : "";
+  host.stderr.write(`nothing has been changed${hint}\n`);
+  return answer === undefined ? EXIT_OF[verdict] : EXIT.no;
 }
 
-async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitCode> {
-  const { connection, host, screen, found, subjects, options } = run;
+async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<ExitCode> {
+  const { host, screen, options } = drain;
   const { node } = options;
   const begun = host.now().getTime();
-  const getVmi = (key: NamespacedName) => connection.cluster().getVmi(key);
-  const progress = createProgress({ node, host, screen, expected: found.time, getVmi, stopping: stops.chosen });
-  await cordon(run);
+  const progress = createProgress(drain, stops.chosen);
+  await cordon(drain);
   try {
     await stops.begin();
-    const { ending, left } = await emptyNode(emptyingOf(run, { stops, progress, begun }), subjects);
+    const { ending, left } = await emptyNode(drain, progress, stops);
     screen.keep();
     const seconds = (host.now().getTime() - begun) / 1000;
-    const ended = { node, ending, seconds, progress, left, startLines: startLinesOf(stops), commandLine };
+    const ended = {
+      node,
+      ending,
+      seconds,
+      fates: progress.fates(),
+      left,
+      startLines: startLinesOf(stops),
+      commandLine,
+    };
     for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
     return EXIT_OF_ENDING[ending];
   } catch (error) {
@@ -100,27 +101,7 @@ async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitC
   }
 }
 
-interface Begun {
-  readonly stops: Stops;
-  readonly progress: Progress;
-  readonly begun: number;
-}
-
-function emptyingOf({ options, connection, host, screen, facts, subjects }: Run, { begun, ...parts }: Begun): Emptying {
-  return {
-    ...parts,
-    connection,
-    host,
-    screen,
-    look: createLook(facts, { connection, host }),
-    evictions: createEvictions(connection, options.gracePeriodSeconds),
-    blockers: createBlockers(subjects),
-    waitForBlocked: options.waitForBlocked,
-    deadline: begun + options.timeoutSeconds * 1000,
-  };
-}
-
-async function cordon({ connection, screen, facts: { node } }: Run): Promise<void> {
+async function cordon({ connection, screen, facts: { node } }: Drain): Promise<void> {
   const path = object("nodes", { namespace: "", name: node.name });
   if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
   screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);

@@ -1,14 +1,11 @@
 /** What has become of each VM and pod since the drain began. */
-import type { NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
-import { isFinal } from "../../../shared/policy/facts.ts";
-import type { DrainTime } from "../../../shared/policy/preflight/result.ts";
-import type { Screen } from "../../tools/console/screen.ts";
-import type { Host } from "../host.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
-import { paintFor } from "../print.ts";
+import { isFinal, type NamespacedName } from "../../../shared/policy/facts.ts";
 import { type Row, rowOf } from "../../../shared/policy/progress/stage.ts";
 import { isMinor, type Subject } from "../../../shared/policy/progress/subjects.ts";
 import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
+import { paintFor } from "../print.ts";
+import type { Drain } from "./drain.ts";
 import { changeLine, frameLines } from "./view.ts";
 
 export type Fate = "moved" | "shut down" | "stopped" | "evicted";
@@ -20,16 +17,6 @@ interface Followed {
   fate?: Fate;
 }
 
-export interface ProgressOptions {
-  readonly node: string;
-  readonly host: Host;
-  readonly screen: Screen;
-  readonly expected: DrainTime | undefined;
-  readonly getVmi: (key: NamespacedName) => Promise<VmiFacts | undefined>;
-  /** Keys of VMs that are being stopped. */
-  readonly stopping: ReadonlySet<string>;
-}
-
 export interface Progress {
   update(subjects: readonly Subject[]): Promise<void>;
   /** Whether what has become of each that has left is known: KubeVirt may say so later than its pod goes. */
@@ -37,7 +24,10 @@ export interface Progress {
   fates(): ReadonlyMap<Fate, number>;
 }
 
-export function createProgress({ node, host, screen, expected, getVmi, stopping }: ProgressOptions): Progress {
+/** `stopping`: keys of VMs that are being stopped. */
+export function createProgress(drain: Drain, stopping: ReadonlySet<string>): Progress {
+  const { host, screen, connection, options, found } = drain;
+  const { node } = options;
   const paint = paintFor(host.stderr, host);
   const followed = new Map<string, Followed>();
   const begun = host.now().getTime();
@@ -75,7 +65,7 @@ export function createProgress({ node, host, screen, expected, getVmi, stopping 
   };
 
   const fateOf = async (vm: NamespacedName & { readonly uid: string }, key: string) => {
-    const vmi = await getVmi(vm);
+    const vmi = await connection.cluster().getVmi(vm);
     if (vmi === undefined || vmi.uid !== vm.uid || isFinal(vmi)) {
       const fate: Fate = stopping.has(key) ? "stopped" : "shut down";
       return { fate, words: fate };
@@ -91,7 +81,7 @@ export function createProgress({ node, host, screen, expected, getVmi, stopping 
     const left = rows().filter(({ isVm, mood }) => isVm && (mood === "moving" || mood === "waiting")).length;
     const pace = { moved, left, elapsedSeconds: (now - begun) / 1000 };
     const viewed = [...followed.values()].map(({ row, since }) => ({ ...row, seconds: (now - since) / 1000 }));
-    const frame = { node, rows: viewed, timeLeft: timeLeft(expected, pace) };
+    const frame = { node, rows: viewed, timeLeft: timeLeft(found.time, pace) };
     screen.draw(frameLines(frame, screen.width - 1, paint));
   };
 
