@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { FLAG, TEXT, TEXTS, UsageError } from "../../tools/console/arguments.ts";
 import { COMMON_USAGE, noWords, readCommand, secondsOf } from "../command.ts";
-import { PARTS, type Part, partsNamed } from "./parts.ts";
+import { PARTS, partsNamed } from "./parts.ts";
 import type { Home } from "./plan.ts";
 
 /** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
@@ -51,30 +51,18 @@ Parts:
 ${partLines.join("\n")}
 `;
 
-export interface InstallOptions {
-  /** Its address; undefined: in the cluster, or as it is. */
-  readonly worker?: string;
-  readonly inCluster: boolean;
-  readonly image: string | undefined;
-  readonly parts: readonly Part[];
-  /** PEM, of the authority of the Worker's certificate. */
-  readonly ca: string | undefined;
-  readonly forceConflicts: boolean;
-  readonly dryRun: boolean;
-  /** How long to wait for Lifeboat. */
-  readonly seconds: number;
-}
-
 export function readInstall(args: readonly string[]) {
   const { values, positionals } = readCommand(args, INSTALL_FLAGS);
   noWords(positionals);
   const { worker, image, "in-cluster": inCluster, "ca-bundle": file } = values;
   if (inCluster && worker !== undefined) throw new UsageError("expected either --in-cluster or --worker URL");
-  const options: InstallOptions = {
-    ...(worker !== undefined && { worker: workerUrlOf(worker) }),
+  const options = {
+    /** Its address; undefined: in the cluster, or as it is. */
+    worker: worker === undefined ? undefined : workerUrlOf(worker),
     inCluster,
     image,
     parts: partsNamed(values.with ?? []),
+    /** PEM, of the authority of the Worker's certificate. */
     ca: file === undefined ? undefined : readFileSync(file, "utf8"),
     forceConflicts: values["force-conflicts"],
     dryRun: values["dry-run"],
@@ -83,9 +71,10 @@ export function readInstall(args: readonly string[]) {
   return { values, options };
 }
 
+type Options = ReturnType<typeof readInstall>["options"];
+
 /** Where Lifeboat is to run: as said, else where it does. */
-export function homeOf(options: InstallOptions, cluster: string, present: Home | undefined): Home {
-  const { worker, inCluster, image, ca } = options;
+export function homeOf({ worker, inCluster, image, ca }: Options, cluster: string, present: Home | undefined): Home {
   if (worker !== undefined) {
     const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
     return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };

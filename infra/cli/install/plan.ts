@@ -78,8 +78,8 @@ function pointed(manifest: Manifest, home: Home): readonly unknown[] {
 function clientConfigOf(shipped: string, home: Home) {
   if (home.in === "Cluster") return { service: SERVICE };
   const { url, webhookToken, caBundle } = home;
-  const door = shipped.includes("/deletions/") ? "deletions" : "evictions";
-  const path = ["admission", door, webhookToken].filter(Boolean).join("/");
+  const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
+  const path = ["admission", endpoint, webhookToken].filter(Boolean).join("/");
   return { url: `${url}/${path}`, ...(caBundle !== undefined && { caBundle }) };
 }
 

@@ -1,10 +1,49 @@
-/** What is installed in a cluster already: `install` keeps it. */
+/** What is in a cluster already: KubeVirt, and what is installed of Lifeboat, which `install` keeps. */
 import * as z from "zod/mini";
+import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
+import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
+import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
+import { OLDEST } from "../../../shared/policy/versions.ts";
+import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
 import { readObject } from "./apply.ts";
 import { type Manifest, manifestsIn } from "./manifests.ts";
 import { PARTS, type Part } from "./parts.ts";
 import { type Home, isDeployment, isWebhook } from "./plan.ts";
+
+export interface ClusterFacts {
+  readonly kubevirtNamespace: string;
+  /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
+  readonly enablingPlugins: string | undefined;
+}
+
+const KubeVirt = z.object({
+  metadata: z.object({ namespace: z.string(), name: z.string() }),
+  spec: part({
+    configuration: part({ developerConfiguration: part({ featureGates: listOf(z.string()) }) }),
+  }),
+});
+
+export async function readClusterFacts(connection: Connection): Promise<ClusterFacts> {
+  const { kubernetes: minor } = await connection.cluster().getMinorVersions();
+  if (minor === undefined) throw new Failed("the API server does not say which version of Kubernetes it is");
+  const oldest = OLDEST.kubernetes;
+  if (minor < oldest) throw new Failed(`Kubernetes 1.${minor} is older than 1.${oldest}, the oldest supported`);
+  const [kubevirt] = await readItems(connection.send(), "kubevirts");
+  if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
+  const { metadata, spec } = parseAnswer(KubeVirt, kubevirt, "GET kubevirts");
+  const { featureGates } = spec.configuration.developerConfiguration;
+  const { namespace, name } = metadata;
+  const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
+  const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
+  return {
+    kubevirtNamespace: namespace,
+    enablingPlugins: featureGates.includes(PLUGINS_GATE)
+      ? undefined
+      : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
+  };
+}
 
 /** Those of whose objects the first is there. Which gates are on is the administrator's to say. */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {

@@ -7,11 +7,11 @@ import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { readObject, removeObject } from "./apply.ts";
-import { readClusterFacts } from "./cluster-facts.ts";
-import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
+import { cleanObjects, markedLines } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
 import { isDeployment, isWebhook, plan } from "./plan.ts";
+import { readClusterFacts } from "./present.ts";
 import { retired } from "./retired.ts";
 
 const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
@@ -24,6 +24,10 @@ const FURTHER = [
   "relay/kubernetes/deployment.yaml",
 ] as const;
 const EVACUATIONS = "evacuations.lifeboat.dev";
+const LEFT = [
+  "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+  "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+] as const;
 const LOOK_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
@@ -55,7 +59,8 @@ ${COMMON_USAGE}
     if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
     else if (!values.yes) await agree(connection, host);
     await removeAll(present, connection, host);
-    if (present.length > 0) for (const line of await leftOf(connection)) host.stderr.write(`${line}\n`);
+    if (present.length === 0) return EXIT.done;
+    for (const line of [...(await markedLines(connection.send)), ...LEFT]) host.stderr.write(`${line}\n`);
     return EXIT.done;
   },
 };
@@ -72,7 +77,9 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
-  await sayCleaned(connection, host);
+  for (const [what, count] of Object.entries(await cleanObjects(connection.send))) {
+    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
+  }
 }
 
 async function agree(connection: Connection, host: Host): Promise<void> {
@@ -117,29 +124,4 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
     }
     await host.wait(LOOK_MS);
   }
-}
-
-async function sayCleaned({ send }: Connection, host: Host): Promise<void> {
-  for (const [what, count] of Object.entries(await cleanObjects(send))) {
-    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
-  }
-}
-
-async function leftOf({ send }: Connection): Promise<readonly string[]> {
-  const marked = await markedVms(send);
-  const marks = marked.flatMap((vm) => [
-    `‼ VM ${vm.namespace}/${vm.name} is still marked${vm.isMarkedHere ? `: KubeVirt moves it. To keep it on ${vm.node}:` : ", for a node that it has left:"}`,
-    `    ${cancelling(vm)}`,
-  ]);
-  return [
-    ...marks,
-    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
-    "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
-  ];
-}
-
-/** KubeVirt's own way, with the node's name: `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends none, and fails. */
-function cancelling({ namespace, name, node }: MarkedVm): string {
-  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachineinstances/${name}/evacuate/cancel`;
-  return `echo '${JSON.stringify({ evacuationNodeName: node })}' | kubectl replace --raw ${path} -f -`;
 }
