@@ -19,15 +19,10 @@ interface Followed {
   fate?: Fate;
 }
 
-export interface Progress {
-  update(subjects: readonly Subject[]): Promise<void>;
-  /** Whether what has become of each that has left is known: KubeVirt may say so later than its pod goes. */
-  isComplete(): boolean;
-  fates(): ReadonlyMap<Fate, number>;
-}
+export type Progress = ReturnType<typeof createProgress>;
 
 /** `stopping`: keys of VMs that are being stopped. */
-export function createProgress(drain: Drain, stopping: ReadonlySet<string>): Progress {
+export function createProgress(drain: Drain, stopping: ReadonlySet<string>) {
   const { host, screen, connection, options, found } = drain;
   const { node } = options;
   const paint = paintFor(host.stderr, host);
@@ -88,7 +83,7 @@ export function createProgress(drain: Drain, stopping: ReadonlySet<string>): Pro
   };
 
   return {
-    async update(subjects) {
+    async update(subjects: readonly Subject[]): Promise<void> {
       const here = subjects.filter((subject) => !isMinor(subject));
       for (const subject of here) meet(subject);
       const keys = new Set(here.map(({ key }) => key));
@@ -96,8 +91,9 @@ export function createProgress(drain: Drain, stopping: ReadonlySet<string>): Pro
       await Promise.all(leaving.map(([, one]) => farewell(one)));
       if (screen.live) draw();
     },
+    /** Whether what has become of each that has left is known: KubeVirt may say so later than its pod goes. */
     isComplete: () => [...followed.values()].every(({ fate }) => fate !== undefined),
-    fates() {
+    fates(): ReadonlyMap<Fate, number> {
       const fates = new Map<Fate, number>();
       for (const { fate } of followed.values()) if (fate !== undefined) fates.set(fate, (fates.get(fate) ?? 0) + 1);
       return fates;

@@ -14,17 +14,7 @@ import type { Drain } from "./drain.ts";
 
 const START_TRIES = 10;
 
-export interface Stops {
-  /** Keys of those that the person wants stopped. */
-  readonly chosen: ReadonlySet<string>;
-  begin(): Promise<void>;
-  /** Starts those again that have stopped, if that was asked for. */
-  look(): Promise<void>;
-  /** Whether some are still to be started again. */
-  isBusy(): boolean;
-  /** The commands that start the others. */
-  startLines(): readonly string[];
-}
+export type Stops = ReturnType<typeof createStops>;
 
 /** What `stop` leaves behind. `start` after it: as before; else what the VM is left with, and what brings it back. */
 interface AfterStop {
@@ -81,7 +71,7 @@ export function isYes(answer: string | undefined): boolean {
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
-function createStops(wanted: readonly Stoppable[], { connection, options, screen }: Drain): Stops {
+function createStops(wanted: readonly Stoppable[], { connection, options, screen }: Drain) {
   const say = (line: string) => screen.print(line);
   const chosen = new Set(wanted.map(({ key }) => key));
   /** Those that are off because of this drain. */
@@ -114,14 +104,18 @@ function createStops(wanted: readonly Stoppable[], { connection, options, screen
     say(refusal === undefined ? `${vm.key} is started again` : `${vm.key} is not started again: ${refusal}`);
   };
   return {
-    chosen,
+    /** Keys of those that the person wants stopped. */
+    chosen: chosen as ReadonlySet<string>,
     async begin() {
       for (const vm of wanted) await stop(vm);
     },
+    /** Starts those again that have stopped, if that was asked for. */
     async look() {
       for (const [, vm] of toStart) await start(vm);
     },
+    /** Whether some are still to be started again. */
     isBusy: () => toStart.size > 0,
+    /** The commands that start the others. */
     startLines: () => [...off.values()].map(startLine),
   };
 }

@@ -12,11 +12,7 @@ import { type Manifest, manifestsIn } from "./manifests.ts";
 import { PARTS, type Part } from "./parts.ts";
 import { type Home, isDeployment, isWebhook } from "./plan.ts";
 
-export interface ClusterFacts {
-  readonly kubevirtNamespace: string;
-  /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
-  readonly enablingPlugins: string | undefined;
-}
+export type ClusterFacts = Awaited<ReturnType<typeof readClusterFacts>>;
 
 const KubeVirt = z.object({
   metadata: z.object({ namespace: z.string(), name: z.string() }),
@@ -25,7 +21,7 @@ const KubeVirt = z.object({
   }),
 });
 
-export async function readClusterFacts(connection: Connection): Promise<ClusterFacts> {
+export async function readClusterFacts(connection: Connection) {
   const { kubernetes: minor } = await connection.cluster().getMinorVersions();
   if (minor === undefined) throw new Failed("the API server does not say which version of Kubernetes it is");
   const oldest = OLDEST.kubernetes;
@@ -39,6 +35,7 @@ export async function readClusterFacts(connection: Connection): Promise<ClusterF
   const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
     kubevirtNamespace: namespace,
+    /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
     enablingPlugins: featureGates.includes(PLUGINS_GATE)
       ? undefined
       : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
