@@ -95,7 +95,7 @@ async function conditionOf(type: Condition["type"], reads: Reads): Promise<reado
 
 /** A condition that is True may go on to say what is not as it should be. */
 function remarksIn(message: string): readonly string[] {
-  // The first two are none: a dry-run eviction shows where a Service leads to.
+  // That the shield is in force is as it should be; where a Service leads to, a dry-run eviction shows.
   return message
     .split("; ")
     .slice(1)
