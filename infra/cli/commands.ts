@@ -1,11 +1,10 @@
 /** Every command of `lifeboat`, in the order in which help lists them. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { cancel } from "./cancel.ts";
 import { type Command, COMMON_FLAGS } from "./command.ts";
 import { completion } from "./completion.ts";
 import { drain } from "./drain/drain.ts";
 import { doctor } from "./doctor/doctor.ts";
-import { evacuate, retry } from "./evacuate.ts";
+import { cancel, evacuate, retry } from "./evacuate.ts";
 import { evacuations } from "./evacuations.ts";
 import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";

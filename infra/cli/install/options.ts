@@ -87,9 +87,9 @@ export function homeOf({ worker, inCluster, image, ca }: Options, cluster: strin
 }
 
 /** An image of another registry is not this release's to replace. */
-function imageBeside(present: string | undefined): string {
-  const isOurs = present === undefined || repositoryOf(present) === repositoryOf(DEFAULT_IMAGE ?? "");
-  const image = isOurs ? DEFAULT_IMAGE : present;
+export function imageBeside(present: string | undefined, ofRelease = DEFAULT_IMAGE): string {
+  const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
+  const image = isOurs ? ofRelease : present;
   if (image !== undefined) return image;
   throw new UsageError("--image: expected the image of infra/server: this build of the command knows of none");
 }
