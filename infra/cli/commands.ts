@@ -1,19 +1,16 @@
 /** Every command of `lifeboat`, in the order in which help lists them. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
-import { cancel } from "./cancel.ts";
 import { type Command, COMMON_FLAGS } from "./command.ts";
 import { completion } from "./completion.ts";
 import { drain } from "./drain/drain.ts";
 import { doctor } from "./doctor/doctor.ts";
-import { evacuate } from "./evacuate.ts";
+import { cancel, evacuate, retry } from "./evacuate.ts";
 import { evacuations } from "./evacuations.ts";
 import { explainNode } from "./explain-node.ts";
 import { explainPod } from "./explain-pod.ts";
 import { install } from "./install/install.ts";
-import { retry } from "./retry.ts";
 import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
-import { upgrade } from "./install/upgrade.ts";
 import { version } from "./version.ts";
 
 export const COMMANDS: readonly Command[] = [
@@ -26,7 +23,6 @@ export const COMMANDS: readonly Command[] = [
   retry,
   doctor,
   install,
-  upgrade,
   rotate,
   uninstall,
   version,

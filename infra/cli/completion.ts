@@ -44,16 +44,11 @@ complete -F _lifeboat lifeboat kubectl-lifeboat
 `;
 }
 
-/** Commands, and what follows `explain`. */
+/** The commands, and what follows `explain`. */
 function wordCases(commands: readonly Command[]): readonly string[] {
-  const next = new Map<string, Set<string>>();
-  for (const { words } of commands) {
-    for (const [at, word] of words.entries()) {
-      const before = words.slice(0, at).join(" ");
-      next.set(before, (next.get(before) ?? new Set()).add(word));
-    }
-  }
-  return [...next].map(([before, words]) => `    "${before}") next="${[...words].join(" ")}" ;;`);
+  const first = new Set(commands.map(({ words }) => words[0]));
+  const second = commands.flatMap(({ words: [, word] }) => word ?? []);
+  return [`    "") next="${[...first].join(" ")}" ;;`, `    explain) next="${second.join(" ")}" ;;`];
 }
 
 function flagCases(commands: readonly Command[]): readonly string[] {

@@ -1,10 +1,9 @@
 /** The cluster that a kubeconfig names, as the command talks to it. */
 import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
-import { sender, type Endpoint, type Fetch, type Send } from "../../shared/cluster/transport.ts";
+import { connect } from "../../shared/cluster/cluster.ts";
+import { sender, type Endpoint, type Fetch } from "../../shared/cluster/transport.ts";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
-import type { Settings } from "../../shared/policy/settings.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { kubeFetch } from "./kube-fetch.ts";
@@ -18,24 +17,9 @@ export interface ConnectionOptions {
   readonly timeout: number;
 }
 
-export interface Connection {
-  readonly context: string;
-  readonly server: string;
-  /** `-n`, else the context's, else `default`. */
-  readonly namespace: string;
-  /** Its requests all end after the time for requests, counted from now. */
-  readonly cluster: () => Cluster;
-  readonly send: () => Send;
-  readonly settings: () => Promise<Settings>;
-  /** In the API server's words, by method and path. */
-  readonly refusals: ReadonlyMap<string, string>;
-  /** What it warned of, likewise. */
-  readonly warnings: ReadonlyMap<string, string>;
-  /** Why the last connection broke. */
-  readonly trouble: () => string | undefined;
-}
+export type Connection = ReturnType<typeof openConnection>;
 
-export function openConnection(options: ConnectionOptions, host: Host): Connection {
+export function openConnection(options: ConnectionOptions, host: Host) {
   const config = loadKubeConfig(options, host);
   const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");
   const context = config.getCurrentContext();
@@ -44,6 +28,7 @@ export function openConnection(options: ConnectionOptions, host: Host): Connecti
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.timeout * 1000)]);
   const cache = new SettingsCache();
+  /** Its requests all end after the time for requests, counted from now. */
   const cluster = () =>
     connect({
       endpoint,
@@ -55,12 +40,16 @@ export function openConnection(options: ConnectionOptions, host: Host): Connecti
   return {
     context,
     server,
+    /** `-n`, else the context's, else `default`. */
     namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
     cluster,
     send: () => sender(endpoint, signal()),
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
+    /** In the API server's words, by method and path. */
     refusals: heard.refusals,
+    /** What it warned of, likewise. */
     warnings: heard.warnings,
+    /** Why the last connection broke. */
     trouble: heard.trouble,
   };
 }

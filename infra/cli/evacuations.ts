@@ -55,18 +55,28 @@ ${COMMON_USAGE}
     if (values.watch) refuseData(form);
     const connection = connectionOf(values, host, opened);
     const namespace = values["all-namespaces"] ? undefined : connection.namespace;
-    const listed = await list(connection, namespace);
-    if (form !== undefined && form !== "wide") {
-      printAs(form, listed, host);
-      return EXIT.done;
-    }
     const view = { wide: form === "wide", all: namespace === undefined, now: host.now };
-    if (listed.length === 0) host.stderr.write(nothing(namespace));
-    else printRows(listed, view, host);
-    if (!values.watch) return EXIT.done;
-    return await watch(listed, view, { host, look: () => list(connection, namespace) });
+    const listed = await list(connection, namespace);
+    if (form !== undefined && form !== "wide") printAs(form, listed, host);
+    else if (listed.length > 0) printRows(listed, view, host);
+    else host.stderr.write(`No evacuations found${namespace === undefined ? "" : ` in namespace ${namespace}`}.\n`);
+    let known = contentsOf(listed);
+    // A watch would tell no more, and the command would have to open it again when it breaks.
+    while (values.watch) {
+      await host.wait(LOOK_MS);
+      if (host.interrupted.aborted) return EXIT.interrupted;
+      const found = await list(connection, namespace);
+      const changed = found.filter((one) => known.get(one.metadata.uid) !== contentsOf([one]).get(one.metadata.uid));
+      if (changed.length > 0) printRows(changed, view, host);
+      known = contentsOf(found);
+    }
+    return EXIT.done;
   },
 };
+
+function contentsOf(listed: readonly Evacuation[]): ReadonlyMap<string, string> {
+  return new Map(listed.map(({ metadata, spec, status }) => [metadata.uid, JSON.stringify([spec, status])]));
+}
 
 function refuseData(form: string | undefined): void {
   if (form === undefined || form === "wide") return;
@@ -98,10 +108,6 @@ function ageKey({ metadata: { creationTimestamp, namespace, name } }: Evacuation
   return `${creationTimestamp}/${namespace}/${name}`;
 }
 
-function nothing(namespace: string | undefined): string {
-  return namespace === undefined ? "No evacuations found.\n" : `No evacuations found in namespace ${namespace}.\n`;
-}
-
 function printRows(shown: readonly Evacuation[], view: View, host: Host): void {
   const header = ["VM", "FROM", "TO", "CAUSE", "PHASE", "ATTEMPTS", "AGE"];
   const wide = view.wide ? ["REQUESTED BY", "MIGRATION", "MESSAGE"] : [];
@@ -116,22 +122,4 @@ function rowOf({ metadata, spec, status }: Evacuation, { wide, all, now }: View)
   const row = [spec.virtualMachineInstance.name, sourceNode, targetNode, spec.cause, phase, String(attempts), age];
   const more = wide ? [spec.requestedBy, status.migration.name, status.message] : [];
   return [...(all ? [metadata.namespace] : []), ...row, ...more];
-}
-
-/** A look every two seconds: a watch would tell no more, and the command would have to open it again when it breaks. */
-async function watch(
-  listed: readonly Evacuation[],
-  view: View,
-  { host, look }: { readonly host: Host; readonly look: () => Promise<readonly Evacuation[]> },
-) {
-  const textOf = (one: Evacuation) => JSON.stringify([one.spec, one.status]);
-  let known = new Map(listed.map((one) => [one.metadata.uid, textOf(one)]));
-  for (;;) {
-    await host.wait(LOOK_MS);
-    if (host.interrupted.aborted) return EXIT.interrupted;
-    const found = await look();
-    const changed = found.filter((one) => known.get(one.metadata.uid) !== textOf(one));
-    if (changed.length > 0) printRows(changed, view, host);
-    known = new Map(found.map((one) => [one.metadata.uid, textOf(one)]));
-  }
 }

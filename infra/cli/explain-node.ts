@@ -2,7 +2,7 @@
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
 import type { DrainFlags, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import type { NodeVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
+import type { NodeVerdict } from "../../shared/policy/preflight/result.ts";
 import { FLAG } from "../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, formOf, nameIn, readCommand } from "./command.ts";
 import type { Connection } from "./connection.ts";
@@ -36,26 +36,17 @@ Exit code: 0 it ends, 3 it does not, 4 not everything could be read, 1 the quest
     const form = formOf(values.output, ["json", "yaml", "wide"]);
     const connection = connectionOf(values, host, opened);
     const flags = { force: values.force, deleteEmptyDirData: values["delete-emptydir-data"] };
-    const result = await preflightOf(node, flags, { connection, host });
+    const result = preflight(await observeNode(node, flags, { connection, host }));
     if (form === "json" || form === "yaml") printData(result, form, host);
     else printPreflight(result, form === "wide", host);
     return EXIT_OF[result.verdict];
   },
 };
 
-interface Asking {
-  readonly connection: Connection;
-  readonly host: Host;
-}
-
-export async function preflightOf(node: string, flags: DrainFlags, asking: Asking): Promise<Preflight> {
-  return preflight(await observeNode(node, flags, asking));
-}
-
 export async function observeNode(
   node: string,
   flags: DrainFlags,
-  { connection, host }: Asking,
+  { connection, host }: { readonly connection: Connection; readonly host: Host },
 ): Promise<PreflightFacts> {
   const settings = await connection.settings();
   const facts = await observePreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });

@@ -2,8 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Send } from "../../shared/cluster/transport.ts";
 import type { Host } from "../cli/host.ts";
-import { Applier } from "../cli/install/apply.ts";
-import { applyAll } from "../cli/install/install.ts";
+import { applyAll } from "../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../cli/install/manifests.ts";
 import { DEFINITIONS, type Home, plan } from "../cli/install/plan.ts";
 import { createToken, listTokens } from "../cli/install/token.ts";
@@ -56,8 +55,7 @@ export function plannedFor(home: Home, optional: readonly string[] = []): readon
 }
 
 export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
-  const applier = new Applier(() => sendOver(client));
-  await applyAll(manifests, { applier, host: SILENT, dryRun: false, forceConflicts: true });
+  await applyAll(manifests, { send: () => sendOver(client), host: SILENT, dryRun: false, forceConflicts: true });
 }
 
 const SILENT: Host = {

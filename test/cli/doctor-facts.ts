@@ -1,38 +1,24 @@
 /** What `lifeboat doctor` finds in a cluster in order: a table's rows change one thing of it. */
-import type { Facts, KubeVirtSeen } from "../../infra/cli/doctor/facts.ts";
-import { GRANTED } from "../../infra/cli/doctor/permissions.ts";
-import type { Read } from "../../infra/cli/doctor/check.ts";
+import { Unread } from "../../infra/cli/doctor/check.ts";
+import { GRANTED, type Reads } from "../../infra/cli/doctor/reads.ts";
 import type { TokenSecret } from "../../infra/cli/install/token.ts";
-import type { InstalledWebhook, InstalledWebhooks } from "../../shared/policy/webhooks/facts.ts";
-import { SHIPPED } from "../../shared/policy/webhooks/compare.ts";
+
+/** Of each read, what it finds; or why nothing. */
+type Found<T> = { readonly value: T } | { readonly unread: string };
+type Facts = {
+  readonly [K in keyof Reads as Reads[K] extends () => Promise<unknown> ? K : never]: Reads[K] extends () => Promise<
+    infer T
+  >
+    ? Found<T>
+    : never;
+};
+export type Tweak = Partial<Facts>;
+type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
 
 export const NOW = new Date("2026-11-23T12:00:00Z");
-export const UNREAD: Read<never> = { unread: "it is forbidden" };
+export const UNREAD = { unread: "it is forbidden" } as const;
 
-export function url(door: "evictions" | "deletions", base = "https://lifeboat.test/clusters/prod"): string {
-  return `${base}/admission/${door}/token`;
-}
-
-export function webhook(door: "evictions" | "deletions", tweak: Partial<InstalledWebhook> = {}): InstalledWebhooks {
-  const { operation, resource, failurePolicy, timeoutSeconds, conditions } = SHIPPED[door];
-  const shipped: InstalledWebhook = {
-    name: `${door}.lifeboat.dev`,
-    url: url(door),
-    isService: false,
-    rules: [
-      { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource], scope: "Namespaced" },
-    ],
-    matchConditions: conditions.map((expression, at) => ({ name: `condition-${at}`, expression })),
-    selectors: [],
-    failurePolicy,
-    matchPolicy: "Equivalent",
-    timeoutSeconds,
-    admissionReviewVersions: ["v1"],
-  };
-  return { uid: "u", resourceVersion: "1", webhooks: [{ ...shipped, ...tweak }] };
-}
-
-export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): Read<KubeVirtSeen> {
+export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { readonly value: KubeVirtSeen } {
   const usual = { namespace: "kubevirt", featureGates: [], evictionStrategy: "LiveMigrate", minor: 8 };
   const seen = { name: "kubevirt", version: "v1.8.0", bandwidthPerMigration: "", workloadUpdateMethods: [] };
   return { value: { ...seen, facts: { ...usual, ...facts }, ...tweak } };
@@ -47,7 +33,7 @@ export function configuration(spec: unknown = {}, tweak: Readonly<Record<string,
 }
 
 export function token(tweak: Partial<TokenSecret> = {}) {
-  return { name: "lifeboat-token-x7k2p", createdAt: "2026-11-01T12:00:00Z", isUsed: true, ...tweak };
+  return { name: "lifeboat-token-x7k2p", createdAt: "2026-11-01T12:00:00Z", isUsed: true, token: "t", ...tweak };
 }
 
 export const KUBEVIRT_KINDS = [
@@ -57,23 +43,25 @@ export const KUBEVIRT_KINDS = [
   "virtualmachineinstancemigrations",
 ];
 
-export function facts(tweak: Partial<Facts> = {}): Facts {
-  const served = new Map<string, readonly string[]>([
-    ["kubevirt.io/v1", KUBEVIRT_KINDS],
-    ["lifeboat.dev/v1alpha1", ["evacuations", "lifeboatconfigurations"]],
-  ]);
+export const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
+export const WORKER = { base: "https://lifeboat.test", cluster: "prod" };
+
+function read<T>(found: Found<T>): () => Promise<T> {
+  return () => ("unread" in found ? Promise.reject(new Unread(found.unread)) : Promise.resolve(found.value));
+}
+
+/** Each read of a cluster in order, but for the tweak. */
+export function reads(tweak: Tweak = {}): Reads {
   const reviewer = { failurePolicy: "Fail", matchConditions: [], isSelective: false };
-  return {
-    now: NOW,
-    context: "jane@prod",
-    server: "https://api.prod",
+  const facts: Facts = {
     version: { value: { text: "1.36.2", minor: 36 } },
-    own: { value: [] },
-    served: { value: served },
+    kubevirtKinds: { value: KUBEVIRT_KINDS },
+    lifeboatKinds: { value: LIFEBOAT_KINDS },
     kubevirt: kubevirt(),
     reviewers: { value: [{ ...reviewer, rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }] },
     configuration: configuration(),
-    webhooks: { evictions: { value: webhook("evictions") }, deletions: { value: undefined } },
+    evictionWebhook: { value: WORKER },
+    guardWebhook: { value: undefined },
     granted: { value: GRANTED.map((one) => ({ ...one, allowed: true })) },
     trial: {
       value: { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' },
@@ -84,5 +72,25 @@ export function facts(tweak: Partial<Facts> = {}): Facts {
     tokens: { value: [token()] },
     hasPlugin: { value: false },
     ...tweak,
+  };
+  return {
+    now: NOW,
+    context: "jane@prod",
+    server: "https://api.prod",
+    version: read(facts.version),
+    kubevirtKinds: read(facts.kubevirtKinds),
+    lifeboatKinds: read(facts.lifeboatKinds),
+    kubevirt: read(facts.kubevirt),
+    reviewers: read(facts.reviewers),
+    configuration: read(facts.configuration),
+    evictionWebhook: read(facts.evictionWebhook),
+    guardWebhook: read(facts.guardWebhook),
+    granted: read(facts.granted),
+    trial: read(facts.trial),
+    relay: read(facts.relay),
+    inside: read(facts.inside),
+    site: read(facts.site),
+    tokens: read(facts.tokens),
+    hasPlugin: read(facts.hasPlugin),
   };
 }

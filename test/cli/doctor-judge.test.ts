@@ -1,27 +1,27 @@
-/** The judgement of `lifeboat doctor`, from facts alone: one row for each thing that can be wrong. */
+/** The checks of `lifeboat doctor`, each beside what it reads: one row for each thing that can be wrong. */
 import { describe, expect, test } from "vitest";
-import type { Facts } from "../../infra/cli/doctor/facts.ts";
-import { judge, worstOf } from "../../infra/cli/doctor/judge.ts";
-import { filesNeeded, GRANTED } from "../../infra/cli/doctor/permissions.ts";
+import { examine, worstOf } from "../../infra/cli/doctor/doctor.ts";
+import { filesNeeded } from "../../infra/cli/doctor/permissions.ts";
+import { GRANTED } from "../../infra/cli/doctor/reads.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { configuration, facts, kubevirt, KUBEVIRT_KINDS, token, UNREAD, url, webhook } from "./doctor-facts.ts";
+import { configuration, kubevirt, KUBEVIRT_KINDS, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
 
 const NO_TOKEN =
   "no Secret holds a token of Lifeboat's account: the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
 
-type Row = readonly [what: string, tweak: Partial<Facts>, said: readonly string[]];
+type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 
 const MARKS = { ok: "√", warning: "‼", unread: "?", failed: "×" } as const;
 
 /** All that is no `√`, in one line each. */
-function trouble(tweak: Partial<Facts>): readonly string[] {
-  const checks = judge(facts(tweak)).filter(({ status }) => status !== "ok");
+async function trouble(tweak: Tweak): Promise<readonly string[]> {
+  const checks = (await examine(reads(tweak))).filter(({ status }) => status !== "ok");
   return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);
 }
 
-test("in order", () => {
-  expect(trouble({})).toEqual([]);
-  expect(worstOf(judge(facts()))).toBe("ok");
+test("in order", async () => {
+  expect(await trouble({})).toEqual([]);
+  expect(worstOf(await examine(reads()))).toBe("ok");
 });
 
 const gates = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]));
@@ -29,27 +29,20 @@ const PREEMPTION = "PreemptionEvictionLiveMigration";
 const PRESSURE = "NodePressureEvictionLiveMigration";
 const GUARDING = configuration({ featureGates: gates(PREEMPTION) });
 const RELAY = { value: { wanted: 2, available: 2, message: "" } };
-const SITE = { value: { url: "https://lifeboat.test/", cluster: "prod" } };
-const both = (tweak: Parameters<typeof webhook>[1] = {}) => ({
-  evictions: { value: webhook("evictions") },
-  deletions: { value: webhook("deletions", tweak) },
-});
+const SITE = { value: { LIFEBOAT_URL: "https://lifeboat.test/", LIFEBOAT_CLUSTER: "prod" } };
+const GUARD = { guardWebhook: { value: WORKER } };
+const SERVICE = { value: { base: undefined, cluster: undefined } };
 const lacking = (resource: string) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: one.resource !== resource })),
 });
 const without = (...files: readonly string[]) => ({
   value: GRANTED.map((one) => ({ ...one, allowed: !files.includes(one.file) })),
 });
-const service = (door: "evictions" | "deletions") => {
-  return { url: url(door, "https://lifeboat-server.lifeboat-system.svc/clusters/local"), isService: true };
-};
 const answer = (code: number, message: string, warnings = "") => ({
   trial: { value: { pod: "apps/p", code, message, warnings } },
 });
 const NOT_ANSWERED = answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered');
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request:';
-const served = (groups: Readonly<Record<string, readonly string[]>>) => ({ value: new Map(Object.entries(groups)) });
-const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
 
 // prettier-ignore
 const KUBERNETES: readonly Row[] = [
@@ -59,7 +52,7 @@ const KUBERNETES: readonly Row[] = [
 
 // prettier-ignore
 const KUBEVIRT: readonly Row[] = [
-  ["a kind is not served",     { served: served({ "kubevirt.io/v1": KUBEVIRT_KINDS.slice(1), "lifeboat.dev/v1alpha1": LIFEBOAT_KINDS }) }, ['× kubevirt.io/v1: kubevirts is not served: KubeVirt is not installed, or this is the wrong cluster: context "jane@prod", https://api.prod']],
+  ["a kind is not served",     { kubevirtKinds: { value: KUBEVIRT_KINDS.slice(1) } },       ["× kubevirt.io/v1: kubevirts not served: this is no KubeVirt that is whole"]],
   ["no KubeVirt object",       { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
   ["old",                      { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
   ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know what is wanted"]],
@@ -70,22 +63,20 @@ const KUBEVIRT: readonly Row[] = [
 
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
-  ["an older version's kinds", { served: served({ "kubevirt.io/v1": KUBEVIRT_KINDS, "lifeboat.dev/v1alpha1": [] }) }, ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
+  ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
   ["no configuration",         { configuration: { value: undefined } },                     ["‼ there is no LifeboatConfiguration: the defaults are in force, and no conditions say how Lifeboat is"]],
-  ["a wrong configuration",    { configuration: configuration({ evacuation: { maxAttempts: 0 } }) }, ["× the LifeboatConfiguration is not in force: spec.evacuation.maxAttempts: expected 1 or more"]],
-  ["without effect",           { configuration: configuration({ descheduling: { intervalSeconds: 60 } }) }, ["‼ a setting has no effect: descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground"]],
   ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
-  ["a Service of the cluster", { webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } } }, []],
-  ["the guard refuses nothing",  { webhooks: both() },                                        ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
-  ["the guard in order",       { webhooks: both(), configuration: GUARDING, relay: RELAY, site: SITE }, []],
-  ["the guard elsewhere",      { webhooks: both({ url: url("deletions", "https://lifeboat.test/clusters/test") }), configuration: GUARDING, relay: RELAY, site: SITE }, ["‼ webhook lifeboat-guard leads to https://lifeboat.test (cluster test): its URL leads elsewhere than that of webhook lifeboat"]],
-  ["the guard alone",          { webhooks: both(), configuration: GUARDING },               ["× there is no relay: the guard is on: deletions that the API server does not ask it about go unnoticed"]],
+  ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
+  ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
+  ["the guard alone",          { ...GUARD, configuration: GUARDING },                       ["× there is no relay: the guard is on: deletions that the API server does not ask it about go unnoticed"]],
 ];
 
 // prettier-ignore
 const CONDITIONS: readonly Row[] = [
   ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `× condition ${type} is False (Fine) for 3d: broken`)],
   ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `‼ condition ${type} is Unknown (Fine) for 3d: not seen`)],
+  ["True, with remarks",       { configuration: configuration({}, { message: "all is well; lifeboat: failurePolicy: Fail, not Ignore" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `‼ condition ${type} is True (Fine) for 3d: lifeboat: failurePolicy: Fail, not Ignore`)],
+  ["True, with what is fine",  { configuration: configuration({}, { message: "all is well; the shield is in force: VMs may move; lifeboat: clientConfig.service: whether that leads to Lifeboat cannot be seen" }) }, []],
   ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"].map((type) => `‼ condition ${type} is True (ExpiresSoon) for 3d: soon`)],
 ];
 
@@ -103,16 +94,16 @@ const TRIAL: readonly Row[] = [
 
 // prettier-ignore
 const RELAYS: readonly Row[] = [
-  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: webhook("deletions", service("deletions")) } } }, []],
+  ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
   ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 18 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 10 more$/)]],
   ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["none is needed",           { relay: { value: undefined } },                             []],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
-  ["the example's address",    { relay: RELAY, site: { value: { url: "https://lifeboat.example.com", cluster: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
-  ["another Worker's",         { relay: RELAY, site: { value: { url: "https://other.test", cluster: "prod" } } }, ["‼ the relay delivers to https://other.test (cluster prod): the webhook leads elsewhere"]],
-  ["another cluster's",        { relay: RELAY, site: { value: { url: "https://lifeboat.test", cluster: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
+  ["the example's address",    { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://lifeboat.example.com", LIFEBOAT_CLUSTER: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
+  ["another Worker's",         { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://other.test", LIFEBOAT_CLUSTER: "prod" } } }, ["‼ the relay delivers to https://other.test (cluster prod): the webhook leads elsewhere"]],
+  ["another cluster's",        { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://lifeboat.test", LIFEBOAT_CLUSTER: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
 ];
 
@@ -127,8 +118,6 @@ const REST: readonly Row[] = [
   ["one that was not ended",   { tokens: { value: [token(), token({ name: "lifeboat-token-2222" })] } }, ["‼ 2 Secrets hold tokens of Lifeboat's account that have been used: each of them opens the API server, and the Worker needs one"]],
   ["a Worker's, in the cluster", { inside: RELAY, tokens: { value: [token()] } },           ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
   ["a Plugin for nothing",     { hasPlugin: { value: true } },                              ["‼ Plugin lifeboat-shield is installed and the shield is off: shield.maxPodGracePeriodSeconds is 0, so the Plugin covers no VM"]],
-  ["a shield without a gate",  { configuration: configuration({ shield: { maxPodGracePeriodSeconds: 600 } }) }, ["‼ the shield covers no VM: shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration"]],
-  ["a shield without Plugin",  { configuration: configuration({ featureGates: gates(PRESSURE), shield: { maxPodGracePeriodSeconds: 600 } }), relay: RELAY, site: SITE }, ["× the shield is set and covers no VM: Plugin lifeboat-shield is missing", "× the shield is set and covers no VM: KubeVirt's feature gate Plugins is off: virt-handler asks no plugin"]],
   ["a shield in order",        { configuration: configuration({ featureGates: gates(PRESSURE), shield: { maxPodGracePeriodSeconds: 600 } }), relay: RELAY, site: SITE, hasPlugin: { value: true }, kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: ["Plugins"], evictionStrategy: "LiveMigrate", minor: 9 } }) }, []],
 ];
 
@@ -141,30 +130,26 @@ describe.each([
   ["the relay", RELAYS],
   ["credentials and the shield", REST],
 ])("%s", (_, rows) => {
-  test.each(rows)("%s", (_, tweak, said) => {
-    expect(trouble(tweak)).toEqual(said);
+  test.each(rows)("%s", async (_, tweak, said) => {
+    expect(await trouble(tweak)).toEqual(said);
   });
 });
 
-const INSIDE = {
-  inside: RELAY,
-  webhooks: { evictions: { value: webhook("evictions", service("evictions")) }, deletions: { value: undefined } },
-};
-const MISSING = { evictions: { value: undefined }, deletions: { value: undefined } };
+const INSIDE = { inside: RELAY, evictionWebhook: SERVICE };
 const UNREPORTED = { value: { resourceVersion: "1", generation: 1, spec: {}, conditions: [] } };
 
 describe("in the cluster", () => {
   // prettier-ignore
-  test.each<[string, Partial<Facts>]>([
+  test.each<[string, Tweak]>([
     ["no full scan has reported",     { configuration: UNREPORTED }],
-    ["the guard's webhook is missing", { configuration: GUARDING }],
-    ["its webhook is missing",        { webhooks: MISSING }],
+    ["the guard refuses nothing",     GUARD],
+    ["its webhook is missing",        { evictionWebhook: { value: undefined } }],
     ["it cannot decide",              answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`)],
     ["it is not reached",             NOT_ANSWERED],
     ["no token in a Secret",          { tokens: { value: [] }, ...NOT_ANSWERED }],
     ["a condition is False",          { configuration: configuration({}, { status: "False", message: "broken" }) }],
-  ])("%s: nothing is advised that only a Worker has", (_, tweak) => {
-    const wrong = judge(facts({ ...INSIDE, ...tweak })).filter(({ status }) => status !== "ok");
+  ])("%s: nothing is advised that only a Worker has", async (_, tweak) => {
+    const wrong = (await examine(reads({ ...INSIDE, ...tweak }))).filter(({ status }) => status !== "ok");
     expect(wrong).not.toEqual([]);
     const said = wrong.flatMap(({ message, reasons = [], fix = "" }) => [message, ...reasons, fix]).join("\n");
     expect(said).not.toMatch(/Worker|curl|your URL|\$LIFEBOAT|lifeboat rotate/);
@@ -173,11 +158,13 @@ describe("in the cluster", () => {
 
 /** `version` is what `lifeboat doctor` begins with: without it nothing else is read. */
 const READS = [
-  "own",
-  "served",
+  "kubevirtKinds",
+  "lifeboatKinds",
   "kubevirt",
   "reviewers",
   "configuration",
+  "evictionWebhook",
+  "guardWebhook",
   "granted",
   "trial",
   "relay",
@@ -185,8 +172,8 @@ const READS = [
   "hasPlugin",
 ] as const;
 
-test.each(READS)("%s could not be read: said, and nothing is called wrong because of it", (field) => {
-  const checks = judge(facts({ [field]: UNREAD }));
+test.each(READS)("%s could not be read: said, and nothing is called wrong because of it", async (field) => {
+  const checks = await examine(reads({ [field]: UNREAD }));
   expect(worstOf(checks)).toBe("unread");
   expect(checks.filter(({ status }) => status === "unread")[0]).toMatchObject({ reasons: ["it is forbidden"] });
 });

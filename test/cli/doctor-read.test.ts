@@ -1,11 +1,12 @@
 /** What `lifeboat doctor` makes of answers that the sandbox never gives: Deployments, refused webhooks, what KubeVirt's object may say. */
 import { expect, test } from "vitest";
-import { judgeTrial } from "../../infra/cli/doctor/judge-eviction.ts";
-import { readFacts } from "../../infra/cli/doctor/read-facts.ts";
 import type { Connection } from "../../infra/cli/connection.ts";
+import { examine } from "../../infra/cli/doctor/doctor.ts";
+import { evictionAnswered } from "../../infra/cli/doctor/eviction.ts";
+import { readsOf } from "../../infra/cli/doctor/reads.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import type { ApiRequest, Send } from "../../shared/cluster/transport.ts";
-import { facts, NOW } from "./doctor-facts.ts";
+import { NOW, reads } from "./doctor-facts.ts";
 
 const NAMESPACE = "lifeboat-system";
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/lifeboat-relay`;
@@ -15,7 +16,6 @@ const resources = (...names: readonly string[]) => ({
   kind: "APIResourceList",
   resources: names.map((name) => ({ name })),
 });
-const groups = ["kubevirt.io/v1", "apps/v1"].map((groupVersion) => ({ versions: [{ groupVersion }] }));
 
 const KUBEVIRT = {
   ...meta("kubevirt-kubevirt", "openshift-cnv"),
@@ -33,9 +33,8 @@ const VMI = {
 const POD = { ...meta("virt-launcher-web-abcde", "apps"), spec: { nodeName: "n-1" }, status: { phase: "Running" } };
 
 const ANSWERS: Readonly<Record<string, object>> = {
-  "/apis": { kind: "APIGroupList", groups },
+  "/version": { minor: "36", gitVersion: "v1.36.0" },
   "/apis/kubevirt.io/v1": resources("kubevirts"),
-  "/apis/apps/v1": resources("deployments"),
   "/apis/kubevirt.io/v1/kubevirts": list(KUBEVIRT),
   "/apis/kubevirt.io/v1/virtualmachineinstances": list(VMI),
   "/api/v1/namespaces/apps/pods": list(POD),
@@ -82,26 +81,22 @@ function connectionTo(answers: Readonly<Record<string, { code?: number; body: ob
   return { asked, connection };
 }
 
-const VERSION = { value: { text: "1.36.0", minor: 36 } };
-
 test("the relay's Deployment, and what the KubeVirt object says of migrations and updates", async () => {
-  const { relay, inside, kubevirt } = await readFacts(connectionTo().connection, VERSION, NOW);
-  expect(relay).toEqual({ value: { wanted: 2, available: 1, message: "timed out progressing" } });
-  expect(inside).toEqual({ value: undefined });
-  expect(kubevirt).toMatchObject({
-    value: {
-      name: "kubevirt-kubevirt",
-      version: "v1.8.2",
-      bandwidthPerMigration: "64Mi",
-      workloadUpdateMethods: ["LiveMigrate", "Evict"],
-      facts: { namespace: "openshift-cnv", minor: 8 },
-    },
+  const { relay, inside, kubevirt } = readsOf(connectionTo().connection, NOW);
+  expect(await relay()).toEqual({ wanted: 2, available: 1, message: "timed out progressing" });
+  expect(await inside()).toBeUndefined();
+  expect(await kubevirt()).toMatchObject({
+    name: "kubevirt-kubevirt",
+    version: "v1.8.2",
+    bandwidthPerMigration: "64Mi",
+    workloadUpdateMethods: ["LiveMigrate", "Evict"],
+    facts: { namespace: "openshift-cnv", minor: 8 },
   });
 });
 
 test("whether a mark may be taken back is asked about with the whole subresource, for Lifeboat's account", async () => {
   const { asked, connection } = connectionTo();
-  await readFacts(connection, VERSION, NOW);
+  await readsOf(connection, NOW).granted();
   const bodies = asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).map(({ body }) => body);
   const resourceAttributes = { verb: "update", resource: "virtualmachineinstances", subresource: "evacuate/cancel" };
   const user = `system:serviceaccount:${NAMESPACE}:lifeboat`;
@@ -117,13 +112,13 @@ test("a webhook that cannot be called: its URL, which holds the token, is not re
     'Internal error occurred: failed calling webhook "evictions.lifeboat.dev": failed to call webhook: Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
   const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
   const { asked, connection } = connectionTo({ [path]: { code: 500, body: { message } } });
-  const { trial } = await readFacts(connection, VERSION, NOW);
+  const trial = { value: await readsOf(connection, NOW).trial() };
+  const said = JSON.stringify(await evictionAnswered.find(reads({ trial })));
   expect(asked.find((request) => request.path === path)).toMatchObject({
     method: "POST",
     query: { dryRun: "All" },
     body: { deleteOptions: { dryRun: ["All"] } },
   });
-  const said = JSON.stringify(judgeTrial(facts({ trial })));
   expect(said).toContain("the API server asks, and gets no answer");
   expect(said).toContain("https://lifeboat.test/…");
   expect(said).not.toContain("secret");
@@ -140,22 +135,23 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
 ])("a VM is not evicted in a dry run if %s: its answer would not tell", async (_, spec, status) => {
   const vmi = { ...VMI, spec: { ...VMI.spec, ...spec }, status: { ...VMI.status, ...status } };
   const { connection } = connectionTo({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });
-  expect((await readFacts(connection, VERSION, NOW)).trial).toMatchObject({ value: { pod: undefined } });
+  expect(await readsOf(connection, NOW).trial()).toMatchObject({ pod: undefined });
 });
 
 test("no request but dry runs and questions changes anything", async () => {
   const { asked, connection } = connectionTo();
-  await readFacts(connection, VERSION, NOW);
+  await examine(readsOf(connection, NOW));
   const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
   expect(writing.map(({ method, path, query }) => [method, path, query?.["dryRun"]])).toEqual([
     ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
   ]);
 });
 
-test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", () => {
+test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", async () => {
   const trial = { value: { pod: "apps/virt-launcher-web", code: 500, message: "EOF", warnings: "" } };
   const inside = { value: { wanted: 2, available: 2, message: "" } };
-  expect(judgeTrial(facts({ trial, inside }))).toMatchObject([
-    { status: "failed", fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server" },
-  ]);
+  expect(await evictionAnswered.find(reads({ trial, inside }))).toMatchObject({
+    status: "failed",
+    fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server",
+  });
 });

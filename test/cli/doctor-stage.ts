@@ -44,6 +44,17 @@ export async function report(stage: Stage): Promise<void> {
   });
 }
 
+/** A full scan, and what it has to say of the webhooks. */
+export async function reportOnWebhook(stage: Stage, message: string): Promise<void> {
+  await stage.reconcile();
+  await waitFor(stage.client, {
+    resource: lifeboatConfigurations,
+    key: { name: "lifeboat" },
+    what: `reported on: ${message}`,
+    until: ({ status }) => (status?.conditions ?? []).some((one) => String(one["message"]).includes(message)),
+  });
+}
+
 export async function configureKubeVirt({ client }: Stage, configuration: Readonly<Record<string, unknown>>) {
   await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body: { spec: { configuration } } });
 }

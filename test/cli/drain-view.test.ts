@@ -2,7 +2,7 @@
 import { array, assert, constantFrom, double, integer, property, record, string } from "fast-check";
 import { expect, test } from "vitest";
 import { timeLeft } from "../../shared/policy/progress/time-left.ts";
-import { changeLine, frameLines, type ViewedRow } from "../../infra/cli/drain/view.ts";
+import { changeLine, frameLines, type ViewedRow } from "../../infra/cli/drain/progress.ts";
 
 const row = (key: string, more: Partial<ViewedRow>): ViewedRow => {
   return { key, isVm: key.startsWith("VM"), mood: "waiting", stage: 0, words: "runs", seconds: 5, ...more };

@@ -47,7 +47,7 @@ async function everything(): Promise<readonly string[]> {
 /** The VMs' pods on other nodes, and their migrations. */
 const isKubeVirts = (line: string) => /^(pods|virtualmachineinstancemigrations) vms\//.test(line);
 
-test("from nothing to the first drained node; again, nothing changes; upgraded, only what is missing comes; uninstalled, nothing is left", async () => {
+test("from nothing to the first drained node; again, nothing changes; without flags, only what is missing comes; uninstalled, nothing is left", async () => {
   const before = await everything();
   const parts = "--with guard,migration-policy,restriction";
   const installed = await call(`install --in-cluster --image ${IMAGE} ${parts}`);
@@ -69,7 +69,7 @@ test("from nothing to the first drained node; again, nothing changes; upgraded, 
     namespaced: false,
   };
   await sandbox.client.delete(key, { name: "lifeboat-operator" });
-  const upgraded = await call(`upgrade --image ${IMAGE}`);
+  const upgraded = await call("install");
   expect(upgraded).toMatchObject({ code: 0 });
   expect(upgraded.out.filter((line) => !line.endsWith(" unchanged"))).toEqual([
     "clusterrole.rbac.authorization.k8s.io/lifeboat-operator created",

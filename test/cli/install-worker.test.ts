@@ -106,9 +106,8 @@ test.each(["readyz", "evictions"] as const)(
     answers[door] = () => [401, { error: { reason: "Unauthorized" } }];
     const { code, err } = await install();
     expect(code).toBe(1);
-    expect(err[0]).toMatch(
-      /^The Worker does not know this cluster yet, or not with these tokens\. Give it \S+entry\.json /,
-    );
+    const unknown = /^The Worker does not know this cluster yet, or not with these tokens\. Give it \S+entry\.json /;
+    expect(err).toContainEqual(expect.stringMatching(unknown));
     expect(err.at(-1)).toBe("error: the Worker is not ready: it does not know this cluster, or this entry of it");
     expect(await isInstalled()).toBe(false);
   },

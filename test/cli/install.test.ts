@@ -56,7 +56,7 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
     spec: { featureGates: { PreemptionEvictionLiveMigration: true } },
   });
 
-  const upgraded = await stage.call("upgrade");
+  const upgraded = await stage.call("install");
   expect({ code: upgraded.code, changed: upgraded.out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({
     code: 0,
     changed: [],
@@ -83,7 +83,7 @@ test("a field that another manager has set: named, and overwritten only if so as
   expect((await install()).code).toBe(0);
 
   await setAsEditor("/webhooks/0/failurePolicy", "Fail");
-  for (const command of [install(), install("--dry-run"), stage.call("upgrade")]) {
+  for (const command of [install(), install("--dry-run"), stage.call("install")]) {
     const { code, err } = await command;
     expect(code).toBe(1);
     expect(err.slice(-3)).toEqual([
@@ -159,12 +159,14 @@ test("--dry-run and --export change nothing; --export is what is applied, in the
   await expect(stat(stage.entryFile)).rejects.toThrow("ENOENT");
 });
 
-test("upgrade of nothing", async () => {
-  const { code, err } = await stage.call("upgrade");
-  expect({ code, err }).toEqual({
-    code: 1,
-    err: [expect.stringContaining("Lifeboat is not installed in this cluster")],
-  });
+test("a part that is added to what is installed: its webhook leads where the other one does, with the token that is there", async () => {
+  expect((await install()).code).toBe(0);
+  expect((await stage.call("install --with guard")).code).toBe(0);
+  const { webhookToken } = await stage.readEntry();
+  const found = await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" });
+  const url = `${stage.worker.url}/clusters/prod/admission/deletions/${webhookToken}`;
+  expect(found as unknown).toMatchObject({ webhooks: [{ clientConfig: { url, caBundle: expect.any(String) } }] });
+  expect((await stage.call("install --export")).out.join("\n")).not.toContain(webhookToken);
 });
 
 test("the Worker is never told: what to do, then exit code 1, and no webhook", async () => {
@@ -179,7 +181,7 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
 
 // prettier-ignore
 test.each([
-  ["install",                                            "expected either --in-cluster or --worker URL"],
+  ["install",                                            "expected either --in-cluster or --worker URL: Lifeboat is not installed"],
   ["install --in-cluster --worker https://a.example",    "expected either --in-cluster or --worker URL"],
   ["install --in-cluster",                               "--image: expected the image of infra/server"],
   ["install --worker http://lifeboat.example.com",       "--worker: expected an https:// address"],

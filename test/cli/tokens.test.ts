@@ -56,7 +56,7 @@ test("a token that has leaked: after its revocation nothing brings it back", asy
     `error: this cluster does not accept the token in ${stage.entryFile}: it was revoked, or has ended. ` +
       `To make another one: lifeboat rotate --cluster prod --entry ${stage.entryFile}`,
   );
-  expect(await stage.call("upgrade")).toMatchObject({ code: 0 });
+  expect(await stage.call("install")).toMatchObject({ code: 0 });
   await applyManifests(stage.sandbox.client, kustomized());
   expect(await secretNames()).toEqual([]);
 

@@ -69,8 +69,8 @@ const CALLS: readonly (readonly string[])[] = [
   ["install", "--in-cluster", "--image", "example.com/lifeboat:1"],
   ["install", "--in-cluster", "--image", "example.com/lifeboat:1", "--dry-run"],
   ["install", "--in-cluster", "--image", "example.com/lifeboat:1", "--export"],
-  ["upgrade"],
-  ["upgrade", "--dry-run"],
+  ["install"],
+  ["install", "--dry-run"],
   ["uninstall", "--yes"],
   ["uninstall", "--dry-run"],
   ["version"],
@@ -134,7 +134,7 @@ const call = fc
   .map((drawn) => ({ ...drawn, ...unprinted }));
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never;
 
-const WRITERS = new Set(["drain", "evacuate", "retry", "cancel", "install", "upgrade", "uninstall"]);
+const WRITERS = new Set(["drain", "evacuate", "retry", "cancel", "install", "uninstall"]);
 const EXIT_CODES: ReadonlySet<number> = new Set(Object.values(EXIT));
 const LONGEST_MS = 20_000;
 /** After Ctrl-C a command may end what it is at. */

@@ -4,25 +4,66 @@ import { patch } from "../../../shared/cluster/write.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import type { Preflight } from "../../../shared/policy/preflight/result.ts";
-import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { FLAG, TEXT, UsageError } from "../../tools/console/arguments.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
-import { type Command, connectionOf } from "../command.ts";
+import { type Command, COMMON_USAGE, connectionOf, nameIn, readCommand, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { EXIT_OF, observeNode } from "../explain-node.ts";
+import { DRAIN_FLAGS, EXIT_OF, observeNode } from "../explain-node.ts";
 import type { Host } from "../host.ts";
 import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
-import { createBlockers } from "./blocked.ts";
-import { type Emptying, emptyNode } from "./empty-node.ts";
+import { emptyNode } from "./empty-node.ts";
 import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
-import { createEvictions } from "./evictions.ts";
-import { type DrainOptions, FLAGS, readOptions, USAGE } from "./options.ts";
-import { createProgress, type Progress } from "./progress.ts";
-import { refusalOf } from "./question.ts";
-import { chooseStops, NO_STOPS, type Stops } from "./stops.ts";
-import { createLook } from "./look.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { createProgress } from "./progress.ts";
+import { chooseStops, isYes, type Stops } from "./stops.ts";
+
+const FLAGS = {
+  ...DRAIN_FLAGS,
+  "ignore-daemonsets": FLAG,
+  "grace-period": TEXT,
+  "dry-run": FLAG,
+  yes: { ...FLAG, short: "y" },
+  timeout: TEXT,
+  "wait-for-blocked": FLAG,
+  "stop-blocked": FLAG,
+  restart: FLAG,
+} as const;
+
+const USAGE = `drain NODE [--dry-run] [--yes] [--timeout 1h] [--wait-for-blocked] [--stop-blocked [--restart]]
+
+Says what a drain of the node would do (as explain node), asks where it would not simply end, cordons the node, and evicts its pods
+as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned, and what moves goes
+on moving; the same command goes on from there.
+
+      --dry-run               ends after the preflight
+  -y, --yes                   asks nothing
+      --timeout 1h            how long to try (default: until it is done)
+      --wait-for-blocked      goes on until what blocks has been changed by those who can; without it the drain ends once all
+                              that can leave has left
+      --stop-blocked          stops VMs that cannot move: asks first, and names each
+      --restart               starts those again, on other nodes, once they have stopped
+      --force                 as with kubectl drain: pods without a controller go, too
+      --delete-emptydir-data  as with kubectl drain: pods with an emptyDir go, too
+      --grace-period SECONDS  as with kubectl drain: how long pods may take to end (default: as each says)
+      --ignore-daemonsets     always so
+${COMMON_USAGE}
+
+Exit code: 0 the node is empty, 1 it is not within --timeout, or something failed, 3 something blocks, 4 not everything could be
+read, and there is no terminal to ask on, 130 interrupted.
+`;
+
+/** One drain, as it begins. */
+export interface Drain {
+  readonly options: ReturnType<typeof readOptions>["options"];
+  readonly connection: Connection;
+  readonly host: Host;
+  readonly screen: Screen;
+  readonly facts: PreflightFacts;
+  readonly found: Preflight;
+  readonly subjects: readonly Subject[];
+}
 
 export const drain: Command = {
   words: ["drain"],
@@ -37,33 +78,16 @@ export const drain: Command = {
     printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
     if (options.dryRun) return EXIT_OF[found.verdict];
     const screen = createScreen(host.stderr, host.env);
-    const run: Run = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
-    const stops = await stopsOf(run);
+    const begun: Drain = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
+    const stops = await chooseStops(begun);
     if (host.interrupted.aborted) return EXIT.interrupted;
-    const refusal = isAgreed(run, stops) ? undefined : await refusalOf(found, host);
-    if (refusal !== undefined) return refusal;
-    return await begin(run, { stops, commandLine: ["lifeboat drain", ...args].join(" ") });
+    const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
+    return refusal ?? (await begin(begun, stops, ["lifeboat drain", ...args].join(" ")));
   },
 };
 
-interface Run {
-  readonly options: DrainOptions;
-  readonly connection: Connection;
-  readonly host: Host;
-  readonly screen: Screen;
-  readonly facts: PreflightFacts;
-  readonly found: Preflight;
-  readonly subjects: readonly Subject[];
-}
-
-async function stopsOf({ options, connection, host, screen, subjects }: Run): Promise<Stops> {
-  const { stopBlocked, yes, restart } = options;
-  if (!stopBlocked) return NO_STOPS;
-  return await chooseStops(subjects, { connection, host, yes, restart, say: screen.print });
-}
-
 /** The person has said all there is to say, or there is nothing to ask. */
-function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
+function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
   if (options.yes || found.verdict === "Drains") return true;
   if (found.verdict !== "Blocks") return false;
   const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
@@ -72,24 +96,36 @@ function isAgreed({ options, found, subjects }: Run, stops: Stops): boolean {
   return options.waitForBlocked || !(isLeft || isMore);
 }
 
-interface Beginning {
-  readonly stops: Stops;
-  readonly commandLine: string;
+/** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that ends is begun. */
+async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<ExitCode | undefined> {
+  const answer = await host.ask(`Drain ${node} all the same? [y/N] `);
+  if (host.interrupted.aborted) return EXIT.interrupted;
+  if (isYes(answer) || (answer === undefined && EXIT_OF[verdict] === EXIT.done)) return undefined;
+  const hint = answer === undefined ? "; --yes drains it all the same" : "";
+  host.stderr.write(`nothing has been changed${hint}\n`);
+  return answer === undefined ? EXIT_OF[verdict] : EXIT.no;
 }
 
-async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitCode> {
-  const { connection, host, screen, found, subjects, options } = run;
+async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<ExitCode> {
+  const { host, screen, options } = drain;
   const { node } = options;
   const begun = host.now().getTime();
-  const getVmi = (key: NamespacedName) => connection.cluster().getVmi(key);
-  const progress = createProgress({ node, host, screen, expected: found.time, getVmi, stopping: stops.chosen });
-  await cordon(run);
+  const progress = createProgress(drain, stops.chosen);
+  await cordon(drain);
   try {
     await stops.begin();
-    const { ending, left } = await emptyNode(emptyingOf(run, { stops, progress, begun }), subjects);
+    const { ending, left } = await emptyNode(drain, progress, stops);
     screen.keep();
     const seconds = (host.now().getTime() - begun) / 1000;
-    const ended = { node, ending, seconds, progress, left, startLines: startLinesOf(stops), commandLine };
+    const ended = {
+      node,
+      ending,
+      seconds,
+      fates: progress.fates(),
+      left,
+      startLines: startLinesOf(stops),
+      commandLine,
+    };
     for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
     return EXIT_OF_ENDING[ending];
   } catch (error) {
@@ -100,28 +136,32 @@ async function begin(run: Run, { stops, commandLine }: Beginning): Promise<ExitC
   }
 }
 
-interface Begun {
-  readonly stops: Stops;
-  readonly progress: Progress;
-  readonly begun: number;
-}
-
-function emptyingOf({ options, connection, host, screen, facts, subjects }: Run, { begun, ...parts }: Begun): Emptying {
-  return {
-    ...parts,
-    connection,
-    host,
-    screen,
-    look: createLook(facts, { connection, host }),
-    evictions: createEvictions(connection, options.gracePeriodSeconds),
-    blockers: createBlockers(subjects),
-    waitForBlocked: options.waitForBlocked,
-    deadline: begun + options.timeoutSeconds * 1000,
-  };
-}
-
-async function cordon({ connection, screen, facts: { node } }: Run): Promise<void> {
+async function cordon({ connection, screen, facts: { node } }: Drain): Promise<void> {
   const path = object("nodes", { namespace: "", name: node.name });
   if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
   screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
+}
+
+function readOptions(args: readonly string[]) {
+  const { values, positionals } = readCommand(args, FLAGS);
+  if (values.restart && !values["stop-blocked"]) throw new UsageError("--restart: only with --stop-blocked");
+  const { timeout } = values;
+  const options = {
+    node: nameIn(positionals, "NODE"),
+    flags: { force: values.force, deleteEmptyDirData: values["delete-emptydir-data"] },
+    gracePeriodSeconds: graceOf(values["grace-period"]),
+    dryRun: values["dry-run"],
+    yes: values.yes,
+    timeoutSeconds: timeout === undefined ? Number.POSITIVE_INFINITY : secondsOf("--timeout", timeout),
+    waitForBlocked: values["wait-for-blocked"],
+    stopBlocked: values["stop-blocked"],
+    restart: values.restart,
+  };
+  return { options, values };
+}
+
+function graceOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === "-1") return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new UsageError(`--grace-period: expected seconds, got "${text}"`);
 }

@@ -1,16 +1,15 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
-import { ClusterError, type Failure, isSilence } from "../../../shared/cluster/failure.ts";
-import type { Connection } from "../connection.ts";
-import type { Screen } from "../../tools/console/screen.ts";
-import type { Host } from "../host.ts";
+import { ClusterError, isSilence } from "../../../shared/cluster/failure.ts";
+import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
+import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
 import { troubleOf } from "../print-preflight.ts";
 import { paintFor, plain } from "../print.ts";
-import type { Blockers } from "./blocked.ts";
+import type { Drain } from "./drain.ts";
 import type { Ending } from "./ending.ts";
-import type { Evictions } from "./evictions.ts";
+import { createEvictions } from "./evictions.ts";
 import type { Progress } from "./progress.ts";
 import type { Stops } from "./stops.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 
 const LOOK_MS = 2000;
 /** While only a person can go on. */
@@ -18,101 +17,126 @@ const SELDOM_MS = 30_000;
 /** How often an empty node is looked at for what has become of its VMs. */
 const LAST_LOOKS = 3;
 
-export interface Emptying {
-  readonly connection: Connection;
-  readonly host: Host;
-  readonly look: () => Promise<readonly Subject[]>;
-  readonly screen: Pick<Screen, "print">;
-  readonly progress: Progress;
-  readonly evictions: Evictions;
-  readonly blockers: Blockers;
-  readonly stops: Stops;
-  readonly waitForBlocked: boolean;
-  /** Milliseconds since the epoch. */
-  readonly deadline: number;
-}
-
 export interface Emptied {
   readonly ending: Ending;
   readonly left: readonly Subject[];
 }
 
-export async function emptyNode(emptying: Emptying, first: readonly Subject[]): Promise<Emptied> {
-  const { host, deadline } = emptying;
-  const step = steadily(emptying);
-  let left = first;
-  for (;;) {
-    const stepped = await step();
-    left = stepped?.left ?? left;
-    if (stepped?.ending !== undefined) return { ending: stepped.ending, left };
-    if (host.interrupted.aborted) return { ending: "Interrupted", left };
-    if (host.now().getTime() >= deadline) return { ending: "TimedOut", left };
-    await host.wait(stepped?.isStuck === true ? SELDOM_MS : LOOK_MS);
-  }
-}
-
-interface Stepped {
-  readonly ending?: Ending;
+interface Round {
   readonly left: readonly Subject[];
+  readonly ending?: Ending;
   readonly isStuck?: boolean;
 }
 
-/** One step after the other, also over a time in which the API server does not answer. Undefined: it did not. */
-function steadily(emptying: Emptying): () => Promise<Stepped | undefined> {
-  const seen: Seen = { said: new Set(), emptyLooks: 0 };
+export async function emptyNode(drain: Drain, progress: Progress, stops: Stops): Promise<Emptied> {
+  const { host, options, subjects } = drain;
+  const deadline = host.now().getTime() + options.timeoutSeconds * 1000;
+  const nextRound = steadily(roundsOf(drain, progress, stops), drain);
+  let left = subjects;
+  for (;;) {
+    const round = await nextRound();
+    left = round?.left ?? left;
+    if (round?.ending !== undefined) return { ending: round.ending, left };
+    if (host.interrupted.aborted) return { ending: "Interrupted", left };
+    if (host.now().getTime() >= deadline) return { ending: "TimedOut", left };
+    await host.wait(round?.isStuck === true ? SELDOM_MS : LOOK_MS);
+  }
+}
+
+/** One round after the other, also over a time in which the API server does not answer. Undefined: it did not. */
+function steadily(nextRound: () => Promise<Round>, { host, screen }: Drain): () => Promise<Round | undefined> {
   let isSilent = false;
   return async () => {
     try {
-      const stepped = await step(emptying, seen);
-      if (isSilent) emptying.screen.print("the API server answers again");
+      const round = await nextRound();
+      if (isSilent) screen.print("the API server answers again");
       isSilent = false;
-      return stepped;
+      return round;
     } catch (error) {
-      if (emptying.host.interrupted.aborted) return undefined;
-      if (!(error instanceof ClusterError) || !passes(error.failure, error)) throw error;
-      if (!isSilent) emptying.screen.print(`${error.message}: trying again`);
+      if (host.interrupted.aborted) return undefined;
+      if (!(error instanceof ClusterError) || !passes(error)) throw error;
+      if (!isSilent) screen.print(`${error.message}: trying again`);
       isSilent = true;
       return undefined;
     }
   };
 }
 
-function passes(failure: Failure, error: ClusterError): boolean {
+function passes(error: ClusterError): boolean {
+  const { failure } = error;
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-interface Seen {
-  readonly said: Set<string>;
-  emptyLooks: number;
-}
-
-async function step(emptying: Emptying, seen: Seen): Promise<Stepped> {
-  const { host, screen, progress, blockers, stops, waitForBlocked } = emptying;
-  const left = await emptying.look();
-  await progress.update(left);
-  await stops.look();
-  if (left.length === 0 && !stops.isBusy()) {
-    seen.emptyLooks += 1;
-    return progress.isComplete() || seen.emptyLooks > LAST_LOOKS ? { ending: "Drained", left } : { left };
-  }
-  const open = left.filter(({ key }) => !stops.chosen.has(key));
+function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise<Round> {
+  const { connection, host, screen, options, subjects } = drain;
+  const look = lookAt(drain);
+  const blockers = createBlockers(subjects);
+  const evictions = createEvictions(connection, options.gracePeriodSeconds);
   const paint = paintFor(host.stderr, host);
-  for (const { verdict } of blockers.untold(open, host.now())) screen.print(...troubleOf(verdict, paint));
-  const settled = new Set(blockers.settled(open, host.now()));
-  const isStuck = !stops.isBusy() && left.every((subject) => settled.has(subject) || isFollower(subject));
-  if (isStuck && !waitForBlocked) return { ending: "Blocked", left };
-  await ask(emptying, open, seen);
-  return { left, isStuck };
+  const said = new Set<string>();
+  let emptyLooks = 0;
+  return async () => {
+    const left = await look();
+    await progress.update(left);
+    await stops.look();
+    if (left.length === 0 && !stops.isBusy()) {
+      emptyLooks += 1;
+      return progress.isComplete() || emptyLooks > LAST_LOOKS ? { ending: "Drained", left } : { left };
+    }
+    const open = left.filter(({ key }) => !stops.chosen.has(key));
+    const { settled, news } = blockers(open, host.now().getTime());
+    for (const { verdict } of news) screen.print(...troubleOf(verdict, paint));
+    const isWaiting = (one: Subject) => settled.includes(one) || one.verdict.outcome === "Follows";
+    const isStuck = !stops.isBusy() && left.every(isWaiting);
+    if (isStuck && !options.waitForBlocked) return { ending: "Blocked", left };
+    const refusals = [...(await evictions.askFor(open, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
+    screen.print(...refusals.filter((line) => !said.has(line)));
+    for (const line of refusals) said.add(line);
+    return { left, isStuck };
+  };
 }
 
-function isFollower({ verdict }: Subject): boolean {
-  return verdict.outcome === "Follows";
+/**
+ * Room elsewhere is looked at once, before the drain: what was found of it stays. An ordinary pod that comes after the first look
+ * tolerates the cordon, and would come again: as with kubectl, it is none of the drain's.
+ */
+function lookAt({ facts, connection, host }: Drain): () => Promise<readonly Subject[]> {
+  let known: Set<string> | undefined;
+  return async () => {
+    const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+    const found = subjectsOf({ ...facts, ...(await observePodsOf(facts.node.name, facts.flags, observer)) });
+    const leaving = found.filter(({ pod, vmi }) => known === undefined || known.has(pod.uid) || vmi !== undefined);
+    known ??= new Set();
+    for (const { pod } of leaving) known.add(pod.uid);
+    return leaving;
+  };
 }
 
-async function ask({ host, screen, evictions }: Emptying, open: readonly Subject[], { said }: Seen): Promise<void> {
-  for (const [key, message] of await evictions.askFor(open, host.now())) {
-    const line = `${key}: ${plain(message)}`;
-    if (!said.has(line)) screen.print(line);
-    said.add(line);
-  }
+/** Such a refusal ends by itself in most clusters: a replica becomes ready elsewhere, the VM's owner takes the VM up. */
+const PATIENCE_MS: ReadonlyMap<string, number> = new Map([
+  ["BudgetExhausted", 60_000],
+  ["External", 60_000],
+]);
+
+/** Those that nothing but a person will change, and those in trouble that have not been said. The preflight has said the first. */
+function createBlockers(first: readonly Subject[]) {
+  const since = new Map<string, number>();
+  const said = new Set(first.filter(({ verdict }) => isInTheWay(verdict)).map(nameOf));
+  return (subjects: readonly Subject[], now: number) => {
+    const blocked = subjects.filter(isBlocked);
+    const names = new Set(blocked.map(nameOf));
+    for (const name of since.keys()) if (!names.has(name)) since.delete(name);
+    for (const name of names) if (!since.has(name)) since.set(name, now);
+    const settled = blocked.filter((one) => {
+      return now - (since.get(nameOf(one)) ?? now) >= (PATIENCE_MS.get(one.verdict.reason) ?? 0);
+    });
+    const stuck = subjects.filter(({ verdict }) => verdict.outcome === "Waits" && verdict.remedy !== undefined);
+    const news = [...settled, ...stuck].filter((one) => !said.has(nameOf(one)));
+    for (const one of news) said.add(nameOf(one));
+    return { settled, news };
+  };
+}
+
+function nameOf({ pod, verdict: { reason } }: Subject): string {
+  return `${pod.uid} ${reason}`;
 }

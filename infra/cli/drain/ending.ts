@@ -5,7 +5,7 @@ import { troubleOf } from "../print-preflight.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";
-import type { Fate, Progress } from "./progress.ts";
+import type { Fate } from "./progress.ts";
 import { isMinor, type Subject } from "../../../shared/policy/progress/subjects.ts";
 
 /** `Blocked`: all that could leave has left. */
@@ -22,7 +22,7 @@ export interface Ended {
   readonly node: string;
   readonly ending: Ending;
   readonly seconds: number;
-  readonly progress: Pick<Progress, "fates">;
+  readonly fates: ReadonlyMap<Fate, number>;
   readonly left: readonly Subject[];
   readonly startLines: readonly string[];
   /** What the person typed. */
@@ -30,13 +30,8 @@ export interface Ended {
 }
 
 export function endingLines(ended: Ended, paint: Paint): readonly string[] {
-  const { ending, startLines } = ended;
-  return [
-    headline(ended, paint),
-    ...(ending === "Drained" ? [] : leftLines(ended, paint)),
-    ...(ending === "Drained" ? [] : nextLines(ended)),
-    ...startLines,
-  ];
+  const more = ended.ending === "Drained" ? [] : [...leftLines(ended, paint), ...nextLines(ended)];
+  return [headline(ended, paint), ...more, ...ended.startLines];
 }
 
 export function startLinesOf({ startLines }: Pick<Stops, "startLines">): readonly string[] {
@@ -44,9 +39,9 @@ export function startLinesOf({ startLines }: Pick<Stops, "startLines">): readonl
   return lines.length === 0 ? [] : ["To start what has been stopped:", ...lines.map((line) => `  ${line}`)];
 }
 
-function headline({ node, ending, seconds, progress, left }: Ended, paint: Paint): string {
+function headline({ node, ending, seconds, fates, left }: Ended, paint: Paint): string {
   const took = durationText(seconds);
-  const done = fatesText(progress.fates(), ending);
+  const done = fatesText(fates, ending);
   const count = left.filter((subject) => !isMinor(subject)).length;
   switch (ending) {
     case "Drained":

@@ -15,12 +15,7 @@ const AGAIN_MS = 5000;
 /** A VM whose owner is to move it is asked for so that the owner learns of it. */
 const SELDOM_MS = 30_000;
 
-export interface Evictions {
-  /** What a refusal said that the preflight had not foreseen, by the subject's key. */
-  askFor(subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>>;
-}
-
-export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined): Evictions {
+export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined) {
   const notBefore = new Map<string, number>();
   const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
     const { code, message: said } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
@@ -30,7 +25,8 @@ export function createEvictions(connection: Connection, gracePeriodSeconds: numb
     if (verdict.eviction?.allowed === true) refusals.set(key, message);
   };
   return {
-    async askFor(subjects, now) {
+    /** What a refusal said that the preflight had not foreseen, by the subject's key. */
+    async askFor(subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>> {
       const refusals = new Map<string, string>();
       const time = now.getTime();
       const due = subjects.filter((subject) => isAskedFor(subject) && (notBefore.get(subject.pod.uid) ?? 0) <= time);

@@ -1,59 +1,78 @@
-/** The VMs that this drain stops. */
+/**
+ * The VMs that cannot move and that a drain stops, and starts again, by KubeVirt's subresources, as the person who drains. Upstream:
+ * pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ */
+import * as z from "zod/mini";
+import { object } from "../../../shared/cluster/paths.ts";
+import { parseAnswer, readOne } from "../../../shared/cluster/read.ts";
+import { keyOf, type NamespacedName } from "../../../shared/policy/facts.ts";
+import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
 import type { Connection } from "../connection.ts";
-import type { Host } from "../host.ts";
-import { isYes } from "./question.ts";
-import { changeState, startLine, type Stoppable, stoppableOf } from "./stop.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
+import { Failed } from "../failed.ts";
+import { quoted } from "../print.ts";
+import type { Drain } from "./drain.ts";
 
 const START_TRIES = 10;
 
-export interface Stops {
-  /** Keys of those that the person wants stopped. */
-  readonly chosen: ReadonlySet<string>;
-  begin(): Promise<void>;
-  /** Starts those again that have stopped, if that was asked for. */
-  look(): Promise<void>;
-  /** Whether some are still to be started again. */
-  isBusy(): boolean;
-  /** The commands that start the others. */
-  startLines(): readonly string[];
+export type Stops = ReturnType<typeof createStops>;
+
+/** What `stop` leaves behind. `start` after it: as before; else what the VM is left with, and what brings it back. */
+interface AfterStop {
+  readonly stays: string;
+  /** `start` gives the VM the run strategy that it had. */
+  readonly startsAgain: boolean;
 }
 
-interface Asking {
-  readonly connection: Connection;
-  readonly host: Host;
-  readonly yes: boolean;
-  readonly restart: boolean;
-  readonly say: (line: string) => void;
-}
-
-export async function chooseStops(blocked: readonly Subject[], asking: Asking): Promise<Stops> {
-  const { stoppable, others } = await stoppableOf(blocked, asking.connection);
-  for (const line of others) asking.say(line);
-  const isWanted = stoppable.length > 0 && (await isAgreed(stoppable, asking));
-  return createStops(isWanted ? stoppable : [], asking);
-}
-
-export const NO_STOPS: Stops = {
-  chosen: new Set(),
-  begin: () => Promise.resolve(),
-  look: () => Promise.resolve(),
-  isBusy: () => false,
-  startLines: () => [],
+// prettier-ignore
+const AFTER_STOP: Readonly<Record<string, AfterStop>> = {
+  Always:         { stays: "stays off (Halted) until it is started",              startsAgain: true },
+  Manual:         { stays: "stays off until it is started",                       startsAgain: true },
+  RerunOnFailure: { stays: "stays off until it is started",                       startsAgain: true },
+  // `start` would make it Always.
+  Once:           { stays: "becomes Halted: whether it is to run again is for its owner to say", startsAgain: false },
 };
 
-async function isAgreed(stoppable: readonly Stoppable[], { host, yes, say }: Asking): Promise<boolean> {
-  say("These VMs cannot move, and would be stopped (their guests shut down):");
+interface Stoppable extends NamespacedName, AfterStop {
+  /** As the rows have it. */
+  readonly key: string;
+  readonly runStrategy: string;
+}
+
+/**
+ * A budget is of another party, who has not said that the VM may stop. The owner of an External VM can move it, or empties the
+ * node of a cluster of its own first.
+ */
+const NOT_STOPPED = new Set(["BudgetExhausted", "SeveralBudgets", "External"]);
+
+/** Of those that block, the ones that can be stopped, if the person agrees. */
+export async function chooseStops(drain: Drain): Promise<Stops> {
+  const { options, screen, connection } = drain;
+  if (!options.stopBlocked) return createStops([], drain);
+  const blocked = drain.subjects.filter((one) => isBlocked(one) && !NOT_STOPPED.has(one.verdict.reason));
+  const found = await Promise.all(blocked.map((subject) => lookUp(subject, connection)));
+  const stoppable = found.filter((one) => typeof one !== "string");
+  screen.print(...found.filter((one) => typeof one === "string"));
+  return createStops(stoppable.length > 0 && (await isAgreed(stoppable, drain)) ? stoppable : [], drain);
+}
+
+async function isAgreed(stoppable: readonly Stoppable[], { host, options, screen }: Drain): Promise<boolean> {
+  screen.print("These VMs cannot move, and would be stopped (their guests shut down):");
   for (const { namespace, name, runStrategy, stays } of stoppable) {
-    say(`  ${namespace}/${name} (run strategy ${runStrategy}): ${stays}`);
+    screen.print(`  ${namespace}/${name} (run strategy ${runStrategy}): ${stays}`);
   }
-  if (yes) return true;
+  if (options.yes) return true;
   const answer = await host.ask("Stop them? [y/N] ");
-  if (answer === undefined) say("without a terminal to ask on, --yes is needed to stop them");
+  if (answer === undefined) screen.print("without a terminal to ask on, --yes is needed to stop them");
   return isYes(answer);
 }
 
-function createStops(wanted: readonly Stoppable[], { connection, restart, say }: Asking): Stops {
+/** Only a clear yes is one. */
+export function isYes(answer: string | undefined): boolean {
+  return /^y(es)?$/i.test(answer?.trim() ?? "");
+}
+
+function createStops(wanted: readonly Stoppable[], { connection, options, screen }: Drain) {
+  const say = (line: string) => screen.print(line);
   const chosen = new Set(wanted.map(({ key }) => key));
   /** Those that are off because of this drain. */
   const off = new Map<string, Stoppable>();
@@ -69,7 +88,7 @@ function createStops(wanted: readonly Stoppable[], { connection, restart, say }:
       off.delete(vm.key);
       return say(`${vm.key} is not stopped: ${refusal}`);
     }
-    if (restart && vm.startsAgain) toStart.set(vm.key, vm);
+    if (options.restart && vm.startsAgain) toStart.set(vm.key, vm);
     say(`${vm.key} is being stopped`);
   };
   const refusals = new Map<string, number>();
@@ -85,14 +104,57 @@ function createStops(wanted: readonly Stoppable[], { connection, restart, say }:
     say(refusal === undefined ? `${vm.key} is started again` : `${vm.key} is not started again: ${refusal}`);
   };
   return {
-    chosen,
+    /** Keys of those that the person wants stopped. */
+    chosen: chosen as ReadonlySet<string>,
     async begin() {
       for (const vm of wanted) await stop(vm);
     },
+    /** Starts those again that have stopped, if that was asked for. */
     async look() {
       for (const [, vm] of toStart) await start(vm);
     },
+    /** Whether some are still to be started again. */
     isBusy: () => toStart.size > 0,
+    /** The commands that start the others. */
     startLines: () => [...off.values()].map(startLine),
   };
+}
+
+const VirtualMachine = z.object({
+  spec: z.object({ runStrategy: z.optional(z.string()), running: z.optional(z.boolean()) }),
+});
+
+async function lookUp({ key, vmi }: Subject, connection: Connection): Promise<Stoppable | string> {
+  if (vmi === undefined) return `${key} is no virtual machine: it is not stopped`;
+  const { namespace, name } = vmi;
+  const vm = await readOne(connection.send(), "virtualmachines", { namespace, name }, VirtualMachine);
+  if (vm === undefined)
+    return `${key} has no VirtualMachine object that KubeVirt could stop: its owner can delete the VMI`;
+  const { runStrategy = vm.spec.running === true ? "Always" : "Halted" } = vm.spec;
+  const after = AFTER_STOP[runStrategy];
+  if (after === undefined) return `${key} has run strategy ${runStrategy}: KubeVirt does not stop it on request`;
+  return { key, namespace, name, runStrategy, ...after };
+}
+
+const Status = z.object({ message: z._default(z.string(), "") });
+
+/** Why not; undefined: KubeVirt has taken it up. */
+async function changeState(
+  change: "start" | "stop",
+  vm: NamespacedName,
+  connection: Connection,
+): Promise<string | undefined> {
+  const path = `/apis/subresources.kubevirt.io/v1${object("virtualmachines", vm).replace("/apis/kubevirt.io/v1", "")}/${change}`;
+  const request = { method: "PUT", path, body: {}, bodiless: true, expect: [403, 404, 409, 500] } as const;
+  const { code, body } = await connection.send()(request);
+  if (code < 300) return undefined;
+  const message = quoted(parseAnswer(Status, body, `PUT ${path}`).message);
+  if (code === 403) throw new Failed(`you are not allowed to ${change} VM ${keyOf(vm)}: ${message}`);
+  return message;
+}
+
+function startLine({ namespace, name, runStrategy, startsAgain }: Stoppable): string {
+  if (startsAgain) return `virtctl start ${name} -n ${namespace}`;
+  const patch = JSON.stringify({ spec: { runStrategy } });
+  return `kubectl patch vm ${name} -n ${namespace} --type merge -p '${patch}'`;
 }

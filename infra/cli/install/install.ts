@@ -1,21 +1,57 @@
 /** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
+import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { type Command, connectionOf } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import type { Host } from "../host.ts";
-import { Applier, type ApplyOptions } from "./apply.ts";
-import { type ClusterFacts, readClusterFacts } from "./cluster-facts.ts";
-import { printManifests } from "./export.ts";
+import { applyAll, type Applying, readObject } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
-import { clusterNameOf, INSTALL_FLAGS, INSTALL_USAGE, type InstallOptions, readInstall } from "./options.ts";
+import { clusterNameOf, homeOf, INSTALL_FLAGS, INSTALL_USAGE, readInstall } from "./options.ts";
+import type { Part } from "./parts.ts";
 import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
+import { type ClusterFacts, presentHome, presentParts, readClusterFacts } from "./present.ts";
 import { removeRetired } from "./retired.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
-import { readEntry, type WorkerEntry, writeEntry } from "./worker-entry.ts";
+import { giveEntry, readEntry, writeEntry } from "./worker-entry.ts";
+
+interface Installing extends Applying {
+  readonly facts: ClusterFacts;
+  /** Those that were asked for, and those that are there. */
+  readonly parts: readonly Part[];
+  home: Home;
+  /** How long to wait for Lifeboat. */
+  readonly seconds: number;
+  readonly entry: { readonly file: string; readonly cluster: string; readonly server: string };
+  /** PEM of the authority of the Worker's certificate. */
+  readonly ca: string | undefined;
+  /** Known once its entry is. */
+  worker?: Worker;
+}
+
+interface Step {
+  /** Said once it is done. */
+  readonly title: string;
+  /** `Worker`: one that was asked for. One that is kept has its entry already. */
+  readonly form?: "Cluster" | "Worker";
+  /** For Lifeboat: no part of a dry run. */
+  readonly waits?: true;
+  readonly do: (installing: Installing) => Promise<void> | void;
+}
+
+const STEPS: readonly Step[] = [
+  { title: "KubeVirt has what the parts need", do: requireGate },
+  { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
+  { title: "nothing of an older version is left", do: (all) => removeRetired(all.facts.kubevirtNamespace, all) },
+  { title: "every replica of Lifeboat is available", form: "Cluster", waits: true, do: untilAvailable },
+  { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
+  { title: "the Worker can work in this cluster", form: "Worker", waits: true, do: untilWorking },
+  { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
+  { title: "the API server can call Lifeboat", form: "Cluster", waits: true, do: untilPointed },
+  // Without webhooks it would make budgets that it does not need, and report them missing.
+  { title: "the Worker has looked at every VM", form: "Worker", waits: true, do: scan },
+];
 
 export const install: Command = {
   words: ["install"],
@@ -25,101 +61,54 @@ export const install: Command = {
   async run(args, host, opened) {
     const { values, options } = readInstall(args);
     const connection = connectionOf(values, host, opened);
-    const cluster = options.worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
+    const { send } = connection;
+    const { worker, dryRun, forceConflicts, seconds, ca } = options;
+    const cluster = worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
     const facts = await readClusterFacts(connection);
-    const { does, forceConflicts, seconds } = options;
-    const applier = new Applier(connection.send);
-    const url = `${options.worker ?? ""}/clusters/${cluster}`;
-    const planned = (webhookToken: string) =>
-      plan({ parts: options.parts, home: homeOf(options, { url, webhookToken }) });
-    if (does === "Export") {
-      printManifests(planned("WEBHOOK_TOKEN"), host);
-      return EXIT.done;
-    }
-    requireGate(options, facts);
-    const installing = { applier, host, dryRun: does === "DryRun", forceConflicts, planned, seconds };
-    await applyAll(
-      planned("").filter((manifest) => !isWebhook(manifest)),
-      installing,
-    );
-    await removeRetired(facts.kubevirtNamespace, installing);
-    if (options.worker === undefined) {
-      await beginServer(installing);
-    } else {
-      const server = values.server ?? connection.server;
-      const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
-      const tokens = await tokensOf(entry, connection, installing);
-      await beginWorker({ url, ...caOf(options), ...tokens }, cluster, installing);
-    }
-    if (installing.dryRun) return EXIT.done;
-    host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
+    const home = homeOf(options, cluster, worker === undefined ? await presentHome(send) : undefined);
+    const parts = [...options.parts, ...(await presentParts(send)).filter(({ name }) => !isNamed(options.parts, name))];
+    const server = values.server ?? connection.server;
+    const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
+    const installing: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
+    if (values.export) host.stdout.write(exported(installing));
+    else await doSteps(installing, worker === undefined && home.in === "Worker" ? undefined : home.in);
     return EXIT.done;
   },
 };
 
+async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
+  const { host, dryRun } = installing;
+  for (const { title, form = asked, waits = false, do: step } of STEPS) {
+    if (form !== asked || (waits && dryRun)) continue;
+    await step(installing);
+    if (!dryRun) host.stderr.write(`√ ${title}\n`);
+  }
+  if (!dryRun) host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
+}
+
+function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
+  return plan({ parts, home }).filter(isWanted);
+}
+
+function isNoWebhook(manifest: Manifest): boolean {
+  return !isWebhook(manifest);
+}
+
+/** YAML for GitOps, without the token: the same input prints the same text. */
+function exported({ parts, home }: Installing): string {
+  const manifests = plan({ parts, home: home.in === "Worker" ? { ...home, webhookToken: "WEBHOOK_TOKEN" } : home });
+  return manifests.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
+}
+
 /** Before anything is applied: KubeVirt would refuse the shield's Plugin in the middle of it. */
-function requireGate({ parts }: InstallOptions, { enablingPlugins }: ClusterFacts): void {
-  if (enablingPlugins === undefined || !parts.some(({ name }) => name === "shield")) return;
+function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
+  if (enablingPlugins === undefined || !isNamed(parts, "shield")) return;
   throw new Failed(`--with shield needs KubeVirt's feature gate Plugins, which is off. Nothing has been applied. Switch it on:
     ${enablingPlugins}`);
 }
 
-function caOf({ ca }: InstallOptions) {
-  return ca === undefined ? {} : { ca };
-}
-
-function homeOf({ worker, image, ca }: InstallOptions, at: { url: string; webhookToken: string }): Home {
-  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
-  return worker === undefined ? { in: "Cluster", image } : { in: "Worker", ...at, ...caBundle };
-}
-
-export interface Applying extends ApplyOptions {
-  readonly applier: Applier;
-  readonly host: Host;
-}
-
-interface Installing extends Applying {
-  readonly planned: (webhookToken: string) => readonly Manifest[];
-  /** How long to wait for Lifeboat. */
-  readonly seconds: number;
-}
-
-async function beginServer(installing: Installing): Promise<void> {
-  const planned = installing.planned("");
-  await readyServer(planned, installing, installing.seconds);
-  await applyAll(planned.filter(isWebhook), installing);
-  if (!installing.dryRun) await untilPointed(planned, installing);
-}
-
-async function beginWorker(worker: Worker, cluster: string, installing: Installing): Promise<void> {
-  const { dryRun, planned } = installing;
-  if (!dryRun) await readyWorker(worker, cluster, installing);
-  await applyAll(planned(worker.webhookToken).filter(isWebhook), installing);
-  // Now that the webhooks are there: without them it would make budgets that it does not need, and report them missing.
-  if (!dryRun) await scanAll(worker, installing);
-  if (!dryRun) installing.host.stderr.write("√ the Worker has looked at every VM\n");
-}
-
-/** Says of each object what has become of it, as kubectl apply does. */
-export async function applyAll(manifests: readonly Manifest[], applying: Applying): Promise<void> {
-  const { applier, host, dryRun } = applying;
-  for (const manifest of manifests) {
-    const change = await applier.apply(manifest, applying);
-    host.stdout.write(`${nameOf(manifest)} ${change}${dryRun ? " (dry run)" : ""}\n`);
-    if (!dryRun && manifest.kind === "CustomResourceDefinition") await untilEstablished(manifest, applier, host);
-  }
-}
-
-const Definition = z.object({
-  status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
-});
-
-async function untilEstablished(manifest: Manifest, applier: Applier, host: Host): Promise<void> {
-  await until(`${nameOf(manifest)} is not served`, { host }, async () => {
-    const found = Definition.safeParse(await applier.read(manifest));
-    const conditions = found.success ? found.data.status.conditions : [];
-    return conditions.some(({ type, status }) => type === "Established" && status === "True") || undefined;
-  });
+function isNamed(parts: readonly Part[], wanted: string): boolean {
+  return parts.some(({ name }) => name === wanted);
 }
 
 const Deployment = z.object({
@@ -132,21 +121,16 @@ const Deployment = z.object({
   }),
 });
 
-/** Once every replica is of this installation, and ready. */
-export async function readyServer(
-  planned: readonly Manifest[],
-  { applier, host, dryRun }: Applying,
-  seconds: number,
-): Promise<void> {
-  const [deployment] = planned.filter(isDeployment);
-  if (dryRun || deployment === undefined) return;
-  await until(`${nameOf(deployment)} is not available`, { host, seconds }, async () => {
-    const found = Deployment.safeParse(await applier.read(deployment));
-    if (!found.success || found.data.status.observedGeneration < found.data.metadata.generation) return undefined;
-    const { replicas, updatedReplicas, availableReplicas } = found.data.status;
-    return (replicas === updatedReplicas && replicas === availableReplicas) || undefined;
-  });
-  host.stderr.write("√ every replica of Lifeboat is available\n");
+async function untilAvailable(installing: Installing): Promise<void> {
+  const { send, host, seconds } = installing;
+  for (const deployment of planned(installing, isDeployment)) {
+    await until(`${nameOf(deployment)} is not available`, { host, seconds }, async () => {
+      const found = Deployment.safeParse(await readObject(deployment, send()));
+      if (!found.success || found.data.status.observedGeneration < found.data.metadata.generation) return undefined;
+      const { replicas, updatedReplicas, availableReplicas } = found.data.status;
+      return (updatedReplicas === replicas && availableReplicas === replicas) || undefined;
+    });
+  }
 }
 
 const Pointed = z.object({
@@ -155,55 +139,40 @@ const Pointed = z.object({
   ),
 });
 
-/** Until then the API server cannot call it, and failurePolicy decides. */
-async function untilPointed(planned: readonly Manifest[], { applier, host }: Applying): Promise<void> {
-  for (const webhook of planned.filter(isWebhook)) {
+/** Until its certificate is there the API server cannot call it, and failurePolicy decides. */
+async function untilPointed(installing: Installing): Promise<void> {
+  const { send, host } = installing;
+  for (const webhook of planned(installing, isWebhook)) {
     await until(`Lifeboat has not written its certificate into ${nameOf(webhook)}`, { host }, async () => {
-      return Pointed.safeParse(await applier.read(webhook)).success || undefined;
+      return Pointed.safeParse(await readObject(webhook, send())).success || undefined;
     });
   }
-  host.stderr.write("√ the API server can call Lifeboat\n");
 }
 
-interface Entry {
-  readonly file: string;
-  readonly cluster: string;
-  readonly server: string;
-}
-
-/** Those that the file holds, else new ones, which are written there. */
-async function tokensOf(
-  { file, cluster, server }: Entry,
-  { send }: Connection,
-  { host, dryRun }: Applying,
-): Promise<WorkerEntry> {
+/** Those that the Worker's entry holds, else new ones, which are written there. */
+async function giveToken(installing: Installing): Promise<void> {
+  const { entry, send, host, dryRun, home, ca } = installing;
+  const { file, cluster, server } = entry;
   const found = await readEntry(file, cluster);
-  if (found !== undefined) {
-    if ((await isAccepted(send(), found.token)) === false) throw new Failed(revoked(file, cluster));
-    return found;
+  if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
+    // What was revoked stays so.
+    const rotate = `lifeboat rotate --cluster ${cluster} --entry ${file}`;
+    const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
+    throw new Failed(`${what}. To make another one: ${rotate}`);
   }
-  if (dryRun) return { file, token: "TOKEN", webhookToken: "WEBHOOK_TOKEN", operatorToken: "OPERATOR_TOKEN" };
-  const { token } = await createToken(send, host);
-  return await writeEntry(file, { server, token });
+  if ((found === undefined && dryRun) || home.in !== "Worker") return;
+  const known = found ?? (await writeEntry(file, { server, token: (await createToken(send, host)).token }));
+  installing.home = { ...home, webhookToken: known.webhookToken };
+  installing.worker = { ...known, url: home.url, ...(ca !== undefined && { ca }) };
 }
 
-/** What was revoked stays so. */
-function revoked(file: string, cluster: string): string {
-  const rotate = `lifeboat rotate --cluster ${cluster} --entry ${file}`;
-  return `this cluster does not accept the token in ${file}: it was revoked, or has ended. To make another one: ${rotate}`;
-}
-
-async function readyWorker(worker: Worker, cluster: string, { host, seconds }: Installing): Promise<void> {
-  const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(worker.file, cluster)}`;
+async function untilWorking({ worker, entry: { file, cluster }, host, seconds }: Installing): Promise<void> {
+  if (worker === undefined) return;
+  const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(file, cluster)}`;
   await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(unknown) });
   if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
-  host.stderr.write("√ the Worker can work in this cluster\n");
 }
 
-export function giveEntry(file: string, cluster: string): string {
-  return `Give it ${file} (keep that secret), one of:
-    npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
-    jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
-Waiting …
-`;
+async function scan({ worker, host, seconds }: Installing): Promise<void> {
+  if (worker !== undefined) await scanAll(worker, { host, seconds });
 }

@@ -6,7 +6,7 @@ import { object, type Resource } from "../../../shared/cluster/paths.ts";
 import { readAll } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
 import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
-import { isFinal, type NamespacedName } from "../../../shared/policy/facts.ts";
+import { isFinal } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;
@@ -25,31 +25,23 @@ const LAUNCHERS = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
 /** How many objects were cleaned, by what they are. */
 export async function cleanObjects(send: () => Send): Promise<Readonly<Record<string, number>>> {
   return {
-    "virtual machines": await clean(send, "virtualmachineinstances", { labels: LABELS }),
-    pods: await clean(send, "pods", { labels: LABELS, annotations: POD_ANNOTATIONS, labelSelector: LAUNCHERS }),
-    migrations: await clean(send, "virtualmachineinstancemigrations", { annotations: MIGRATION_ANNOTATIONS }),
+    "virtual machines": await clean(send, "virtualmachineinstances", LABELS),
+    pods: await clean(send, "pods", [...LABELS, ...POD_ANNOTATIONS], LAUNCHERS),
+    migrations: await clean(send, "virtualmachineinstancemigrations", MIGRATION_ANNOTATIONS),
     "disruption budgets": await deleteBudgets(send),
   };
 }
 
-interface Cleaning {
-  readonly labels?: readonly string[];
-  readonly annotations?: readonly string[];
-  readonly labelSelector?: string;
-}
-
-async function clean(send: () => Send, resource: Resource, cleaning: Cleaning): Promise<number> {
-  const { labels = [], annotations = [], labelSelector } = cleaning;
+/** No key is both a label of Lifeboat's and an annotation of another's. */
+async function clean(send: () => Send, resource: Resource, keys: readonly string[], labelSelector?: string) {
   const selection = labelSelector === undefined ? {} : { labelSelector };
   const found = await readAll(send(), { resource, schema: Item, onOddItem: () => undefined, ...selection });
   let count = 0;
   for (const { metadata } of found) {
-    const ours = {
-      labels: removals(metadata.labels, labels),
-      annotations: removals(metadata.annotations, annotations),
-    };
-    if (Object.keys(ours.labels).length + Object.keys(ours.annotations).length === 0) continue;
-    await send()({ method: "PATCH", path: object(resource, metadata), body: { metadata: ours }, expect: [404] });
+    const [labels, annotations] = [removals(metadata.labels, keys), removals(metadata.annotations, keys)];
+    if (Object.keys({ ...labels, ...annotations }).length === 0) continue;
+    const body = { metadata: { labels, annotations } };
+    await send()({ method: "PATCH", path: object(resource, metadata), body, expect: [404] });
     count++;
   }
   return count;
@@ -70,19 +62,19 @@ async function deleteBudgets(send: () => Send): Promise<number> {
   return ours.length;
 }
 
-export interface MarkedVm extends NamespacedName {
-  /** The node that it is to leave. */
-  readonly node: string;
-  /** False: it has left that node. */
-  readonly isMarkedHere: boolean;
-}
-
-/** VMs that run and are still marked. */
-export async function markedVms(send: () => Send): Promise<readonly MarkedVm[]> {
+/** VMs that run and are still marked, each with what keeps it where it is. */
+export async function markedLines(send: () => Send): Promise<readonly string[]> {
   const resource = "virtualmachineinstances";
   const found = await readAll(send(), { resource, schema: Vmi, onOddItem: () => undefined });
   return found.flatMap((vmi) => {
-    const { namespace, name, evacuationNodeName: node } = vmi;
-    return node === undefined || isFinal(vmi) ? [] : [{ namespace, name, node, isMarkedHere: isMarked(vmi) }];
+    const { namespace, name, evacuationNodeName } = vmi;
+    if (evacuationNodeName === undefined || isFinal(vmi)) return [];
+    const what = isMarked(vmi)
+      ? `: KubeVirt moves it. To keep it on ${evacuationNodeName}:`
+      : ", for a node that it has left:";
+    // `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends no node's name, and fails.
+    const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${resource}/${name}/evacuate/cancel`;
+    const command = `echo '${JSON.stringify({ evacuationNodeName })}' | kubectl replace --raw ${path} -f -`;
+    return [`‼ VM ${namespace}/${name} is still marked${what}`, `    ${command}`];
   });
 }

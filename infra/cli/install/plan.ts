@@ -14,6 +14,7 @@ export type Home =
       readonly in: "Worker";
       /** Of this cluster, without a trailing slash. */
       readonly url: string;
+      /** Empty: the URL is without one. */
       readonly webhookToken: string;
       /** Base64; without it the API server trusts the roots of its host. */
       readonly caBundle?: string;
@@ -77,8 +78,9 @@ function pointed(manifest: Manifest, home: Home): readonly unknown[] {
 function clientConfigOf(shipped: string, home: Home) {
   if (home.in === "Cluster") return { service: SERVICE };
   const { url, webhookToken, caBundle } = home;
-  const door = shipped.includes("/deletions/") ? "deletions" : "evictions";
-  return { url: `${url}/admission/${door}/${webhookToken}`, ...(caBundle !== undefined && { caBundle }) };
+  const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
+  const path = ["admission", endpoint, webhookToken].filter(Boolean).join("/");
+  return { url: `${url}/${path}`, ...(caBundle !== undefined && { caBundle }) };
 }
 
 const Spec = z.looseObject({

@@ -1,5 +1,5 @@
-/** What an older version has put into a cluster and this one does not need: `install` and `upgrade` delete it, and so does `uninstall`. */
-import type { Applying } from "./install.ts";
+/** What an older version has put into a cluster and this one does not need: `install` deletes it, and so does `uninstall`. */
+import { type Applying, readObject, removeObject } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
@@ -22,10 +22,10 @@ export function retired(kubevirtNamespace: string): readonly Manifest[] {
   ];
 }
 
-export async function removeRetired(kubevirtNamespace: string, { applier, host, dryRun }: Applying): Promise<void> {
+export async function removeRetired(kubevirtNamespace: string, { send, host, dryRun }: Applying): Promise<void> {
   for (const manifest of retired(kubevirtNamespace)) {
-    if ((await applier.read(manifest)) === undefined) continue;
-    if (!dryRun) await applier.remove(manifest);
+    if ((await readObject(manifest, send())) === undefined) continue;
+    if (!dryRun) await removeObject(manifest, send());
     host.stdout.write(`${nameOf(manifest)} deleted${dryRun ? " (dry run)" : ""}\n`);
   }
 }

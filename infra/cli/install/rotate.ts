@@ -3,11 +3,10 @@ import { TEXT } from "../../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand, secondsOf } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
-import { giveEntry } from "./install.ts";
 import { clusterNameOf } from "./options.ts";
 import { createToken, deleteToken, listTokens, readToken } from "./token.ts";
 import { until } from "./until.ts";
-import { readEntry, replaceToken } from "./worker-entry.ts";
+import { giveEntry, readEntry, replaceToken } from "./worker-entry.ts";
 
 const FLAGS = { cluster: TEXT, entry: TEXT, timeout: TEXT } as const;
 /** So long may a Worker go on with an older entry. */

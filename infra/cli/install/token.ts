@@ -20,13 +20,7 @@ const Secret = z.object({
 });
 const Secrets = z.object({ items: z.array(Secret) });
 
-export interface TokenSecret {
-  readonly name: string;
-  readonly createdAt: string;
-  /** Undefined: the token controller has not filled it yet. */
-  readonly token: string | undefined;
-  readonly isUsed: boolean;
-}
+export type TokenSecret = ReturnType<typeof tokenSecretOf>;
 
 export async function listTokens(send: Send): Promise<readonly TokenSecret[]> {
   const query = { fieldSelector: "type=kubernetes.io/service-account-token" };
@@ -35,9 +29,10 @@ export async function listTokens(send: Send): Promise<readonly TokenSecret[]> {
   return items.filter(({ metadata }) => metadata.annotations[OF_ACCOUNT] === ACCOUNT).map(tokenSecretOf);
 }
 
-function tokenSecretOf({ metadata, data: { token } }: z.output<typeof Secret>): TokenSecret {
+function tokenSecretOf({ metadata, data: { token } }: z.output<typeof Secret>) {
   const { name, creationTimestamp: createdAt, labels } = metadata;
   const text = token === undefined ? undefined : Buffer.from(token, "base64").toString();
+  // Without a token: the token controller has not filled it yet.
   return { name, createdAt, token: text, isUsed: labels[LAST_USED] !== undefined };
 }
 

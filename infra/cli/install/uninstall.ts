@@ -6,12 +6,12 @@ import type { Connection } from "../connection.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { Applier } from "./apply.ts";
-import { readClusterFacts } from "./cluster-facts.ts";
-import { cleanObjects, type MarkedVm, markedVms } from "./leftovers.ts";
+import { readObject, removeObject } from "./apply.ts";
+import { cleanObjects, markedLines } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
 import { isDeployment, isWebhook, plan } from "./plan.ts";
+import { readClusterFacts } from "./present.ts";
 import { retired } from "./retired.ts";
 
 const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
@@ -23,11 +23,11 @@ const FURTHER = [
   "relay/kubernetes/site.yaml",
   "relay/kubernetes/deployment.yaml",
 ] as const;
-const EVACUATION = {
-  apiVersion: "lifeboat.dev/v1alpha1",
-  kind: "Evacuation",
-  metadata: { namespace: "any", name: "any" },
-};
+const EVACUATIONS = "evacuations.lifeboat.dev";
+const LEFT = [
+  "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+  "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+] as const;
 const LOOK_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
@@ -48,39 +48,38 @@ ${COMMON_USAGE}
     const { values, positionals } = readCommand(args, FLAGS);
     noWords(positionals);
     const connection = connectionOf(values, host, opened);
-    const applier = new Applier(connection.send);
-    const present = await presentOf(applier, await everythingOf(connection));
+    const present: Manifest[] = [];
+    for (const manifest of await everythingOf(connection)) {
+      if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
+    }
     if (values["dry-run"]) {
       for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
       return EXIT.done;
     }
     if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
     else if (!values.yes) await agree(connection, host);
-    await removeAll(present, { applier, connection, host });
-    if (present.length > 0) for (const line of await leftOf(connection)) host.stderr.write(`${line}\n`);
+    await removeAll(present, connection, host);
+    if (present.length === 0) return EXIT.done;
+    for (const line of [...(await markedLines(connection.send)), ...LEFT]) host.stderr.write(`${line}\n`);
     return EXIT.done;
   },
 };
 
-interface Removing {
-  readonly applier: Applier;
-  readonly connection: Connection;
-  readonly host: Host;
-}
-
 /** The webhooks first: from then on nothing new begins. What is under way is withdrawn while Lifeboat is still there to do it. */
-async function removeAll(present: readonly Manifest[], { applier, connection, host }: Removing): Promise<void> {
+async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
-      if (await applier.remove(manifest)) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+      if (await removeObject(manifest, connection.send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
     }
   };
   await remove(present.filter(isWebhook));
-  if ((await applier.pathOf(EVACUATION)) !== undefined) await withdrawAll(connection, host);
+  if (present.some(({ metadata }) => metadata.name === EVACUATIONS)) await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
-  await sayCleaned(connection, host);
+  for (const [what, count] of Object.entries(await cleanObjects(connection.send))) {
+    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
+  }
 }
 
 async function agree(connection: Connection, host: Host): Promise<void> {
@@ -104,12 +103,6 @@ function lateness({ kind }: Manifest): number {
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 
-async function presentOf(applier: Applier, manifests: readonly Manifest[]): Promise<readonly Manifest[]> {
-  const present: Manifest[] = [];
-  for (const manifest of manifests) if ((await applier.read(manifest)) !== undefined) present.push(manifest);
-  return present;
-}
-
 /** As long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
 async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
@@ -131,29 +124,4 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
     }
     await host.wait(LOOK_MS);
   }
-}
-
-async function sayCleaned({ send }: Connection, host: Host): Promise<void> {
-  for (const [what, count] of Object.entries(await cleanObjects(send))) {
-    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
-  }
-}
-
-async function leftOf({ send }: Connection): Promise<readonly string[]> {
-  const marked = await markedVms(send);
-  const marks = marked.flatMap((vm) => [
-    `‼ VM ${vm.namespace}/${vm.name} is still marked${vm.isMarkedHere ? `: KubeVirt moves it. To keep it on ${vm.node}:` : ", for a node that it has left:"}`,
-    `    ${cancelling(vm)}`,
-  ]);
-  return [
-    ...marks,
-    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
-    "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
-  ];
-}
-
-/** KubeVirt's own way, with the node's name: `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends none, and fails. */
-function cancelling({ namespace, name, node }: MarkedVm): string {
-  const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachineinstances/${name}/evacuate/cancel`;
-  return `echo '${JSON.stringify({ evacuationNodeName: node })}' | kubectl replace --raw ${path} -f -`;
 }

@@ -38,25 +38,24 @@ function textOf(entry: object): string {
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 
-/** Undefined: there is no such file. */
+/** Of a list of tokens, the first: the newest. Undefined: there is no such file. No message has what the file says. */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
-  return text === undefined ? undefined : entryIn(text, cluster, file);
-}
-
-/** Of a list, the first: the newest. No message has what the file says. */
-function entryIn(text: string, cluster: string, file: string): WorkerEntry {
+  if (text === undefined) return undefined;
   const parsed = parseRegistryEntry(text, cluster);
-  if (!parsed.ok) {
-    const [problem] = parsed.problems;
-    throw new Failed(`${file} is no entry for a cluster: ${problem?.field ?? ""}: ${problem?.message ?? ""}`);
-  }
+  const [problem] = parsed.ok ? [] : parsed.problems;
+  if (problem !== undefined)
+    throw new Failed(`${file} is no entry for a cluster: ${problem.field}: ${problem.message}`);
   const entry = Entry.safeParse(JSON.parse(text));
   if (!entry.success) throw new Failed(`${file} is no entry for a cluster: expected webhookToken and operatorToken`);
   const { token, webhookToken, operatorToken } = entry.data;
-  return { file, token, webhookToken: firstOf(webhookToken), operatorToken: firstOf(operatorToken) };
+  return { file, token, webhookToken: [webhookToken].flat()[0] ?? "", operatorToken: [operatorToken].flat()[0] ?? "" };
 }
 
-function firstOf(token: string | readonly string[]): string {
-  return typeof token === "string" ? token : (token[0] ?? "");
+export function giveEntry(file: string, cluster: string): string {
+  return `Give it ${file} (keep that secret), one of:
+    npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
+    jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
+Waiting …
+`;
 }

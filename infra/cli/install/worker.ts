@@ -20,45 +20,39 @@ const LOOK_MS = 5000;
 const SCAN_MS = 1000;
 const READYZ_MS = 30_000;
 
-/** How it stands: `Ready`, an unknown cluster, or what is wrong. */
-async function askReadyz(
-  worker: Worker,
-  host: Host,
-): Promise<"Ready" | "UnknownCluster" | { readonly problem: string }> {
-  const asking = { ms: READYZ_MS, host } as const;
-  const { code, body } = await ask(worker, { method: "GET", path: "/readyz", token: worker.operatorToken, ...asking });
-  if (code === 401 || code === 404) return "UnknownCluster";
-  if (code === 200) {
-    // No review: what matters is whether the token opens the door that the webhook will lead to.
-    const door = { method: "POST", path: "/admission/evictions", token: worker.webhookToken } as const;
-    return (await ask(worker, { ...door, ...asking })).code === 401 ? "UnknownCluster" : "Ready";
-  }
-  const { data } = Readyz.safeParse(body);
-  return { problem: data?.message ?? `${worker.url}/readyz answers ${code}` };
-}
-
 interface Waiting {
   readonly host: Host;
   readonly seconds: number;
 }
 
-/** Until the Worker knows the cluster and can work in it. `onUnknown` is told once, and so is what is wrong. */
+/** Until the Worker knows the cluster and can work in it. `onUnknown` is called once, and what is wrong is said once. */
 export async function untilReady(
   worker: Worker,
   { host, seconds, onUnknown }: Waiting & { readonly onUnknown: () => void },
 ): Promise<void> {
   const until = host.now().getTime() + seconds * 1000;
-  let told = "";
+  let said = "";
   while (!host.interrupted.aborted) {
-    const found = await askReadyz(worker, host);
-    if (found === "Ready") return;
-    const why = found === "UnknownCluster" ? "it does not know this cluster, or this entry of it" : found.problem;
-    if (why !== told && found === "UnknownCluster") onUnknown();
-    else if (why !== told) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
-    told = why;
+    const why = await whyNotReady(worker, host);
+    if (why === undefined) return;
+    if (why !== said && why === UNKNOWN) onUnknown();
+    else if (why !== said) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
+    said = why;
     if (host.now().getTime() > until) throw new Failed(`the Worker is not ready: ${why}`);
     await host.wait(LOOK_MS);
   }
+}
+
+const UNKNOWN = "it does not know this cluster, or this entry of it";
+
+async function whyNotReady(worker: Worker, host: Host): Promise<string | undefined> {
+  const asking = { worker, host, ms: READYZ_MS };
+  const { code, body } = await ask("GET /readyz", { ...asking, token: worker.operatorToken });
+  if (code === 401 || code === 404) return UNKNOWN;
+  if (code !== 200) return Readyz.safeParse(body).data?.message ?? `${worker.url}/readyz answers ${code}`;
+  // No review: what matters is whether the token opens the endpoint that the webhook will lead to.
+  const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
+  return review.code === 401 ? UNKNOWN : undefined;
 }
 
 /** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
@@ -66,13 +60,7 @@ export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promi
   const until = host.now().getTime() + seconds * 1000;
   while (!host.interrupted.aborted) {
     const ms = Math.max(1, until - host.now().getTime());
-    const { code, body } = await ask(worker, {
-      method: "POST",
-      path: "/reconcile",
-      token: worker.webhookToken,
-      ms,
-      host,
-    });
+    const { code, body } = await ask("POST /reconcile", { worker, host, ms, token: worker.webhookToken });
     const scanned = Scanned.safeParse(body);
     if (!scanned.success || (code !== 200 && code !== 202))
       throw new Failed(`the first full scan: the Worker answers ${code}`);
@@ -87,15 +75,15 @@ export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promi
 }
 
 interface Asking {
-  readonly method: "GET" | "POST";
-  readonly path: string;
+  readonly worker: Worker;
+  readonly host: Host;
   readonly token: string;
   readonly ms: number;
-  readonly host: Host;
 }
 
-/** Not by `fetch`, which takes no authority. */
-async function ask({ url, ca }: Worker, { method, path, token, ms, host }: Asking) {
+/** Not by `fetch`, which takes no authority, and ends what has not begun to answer within five minutes. */
+async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
+  const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);
   const options = {
     method,
@@ -103,19 +91,19 @@ async function ask({ url, ca }: Worker, { method, path, token, ms, host }: Askin
     signal: AbortSignal.any([host.interrupted, late]),
     ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
   };
-  const answered = new Promise<{ readonly code: number; readonly body: unknown }>((resolve, reject) => {
-    request(`${url}${path}`, options, (answer) => {
-      text(answer).then((body) => resolve({ code: answer.statusCode ?? 0, body: parsed(body) }), reject);
-    })
-      .on("error", reject)
-      .end();
-  });
-  return await answered.catch((cause: unknown) => {
-    if (late.aborted)
-      throw new Failed(`the Worker has not answered ${method} ${path} within ${ms / 1000} s`, { cause });
+  try {
+    return await new Promise<{ readonly code: number; readonly body: unknown }>((resolve, reject) => {
+      request(`${url}${path}`, options, (answer) => {
+        text(answer).then((body) => resolve({ code: answer.statusCode ?? 0, body: parsed(body) }), reject);
+      })
+        .on("error", reject)
+        .end();
+    });
+  } catch (cause) {
+    if (late.aborted) throw new Failed(`the Worker has not answered ${what} within ${ms / 1000} s`, { cause });
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Failed(`the Worker cannot be reached at ${url}: ${why}`, { cause });
-  });
+  }
 }
 
 function parsed(body: string): unknown {

@@ -1,6 +1,7 @@
-/** `lifeboat upgrade` and `install` over what an administrator has made of an installation. */
+/** `lifeboat install` over what an administrator has made of an installation. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { nameOf } from "../../infra/cli/install/manifests.ts";
+import { imageBeside } from "../../infra/cli/install/options.ts";
 import { retired } from "../../infra/cli/install/retired.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
@@ -39,8 +40,8 @@ test("rights to act as KubeVirt, which an older version had, are deleted, and th
   await applyRetired();
   expect(DELETED).toContain("rolebinding.rbac.authorization.k8s.io/lifeboat-impersonation -n kubevirt deleted");
   expect(deleted(await call(`${WORKER} --force-conflicts`))).toEqual(DELETED.map((line) => `${line} (dry run)`));
-  expect(deleted(await call("upgrade"))).toEqual(DELETED);
-  expect(deleted(await call("upgrade"))).toEqual([]);
+  expect(deleted(await call("install"))).toEqual(DELETED);
+  expect(deleted(await call("install"))).toEqual([]);
 });
 
 test("what kubectl has applied of this version is no conflict, and nothing changes", async () => {
@@ -56,10 +57,19 @@ test("what kubectl has applied of this version is no conflict, and nothing chang
     const query = { fieldManager: "kubectl-client-side-apply" };
     expect(await sandbox.client.raw({ method: "POST", path, body: one, query })).toMatchObject({ code: 201 });
   }
-  const { code, out, err } = await call("upgrade");
-  expect({ code, err, changed: out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({
-    code: 0,
-    err: [],
-    changed: [],
-  });
+  const { code, out } = await call("install");
+  expect({ code, changed: out.filter((line) => !line.endsWith(" unchanged")) }).toEqual({ code: 0, changed: [] });
+});
+
+const RELEASED = "ghcr.io/lifeboat/lifeboat:0.3.0";
+
+// prettier-ignore
+test.each([
+  ["none is there",        undefined,                             RELEASED,  RELEASED],
+  ["an older release's",   "ghcr.io/lifeboat/lifeboat:0.2.0",     RELEASED,  RELEASED],
+  ["by its digest",        "ghcr.io/lifeboat/lifeboat@sha256:00", RELEASED,  RELEASED],
+  ["of another registry",  "registry.test:5000/lifeboat:0.2.0",   RELEASED,  "registry.test:5000/lifeboat:0.2.0"],
+  ["a build of one's own", "registry.test:5000/lifeboat:0.2.0",   undefined, "registry.test:5000/lifeboat:0.2.0"],
+])("the image without --image, %s", (_, present, ofRelease, expected) => {
+  expect(imageBeside(present, ofRelease)).toBe(expected);
 });

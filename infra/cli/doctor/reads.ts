@@ -1,0 +1,174 @@
+/** What the checks of `lifeboat doctor` read, each once, when the first check asks for it. Nothing of the cluster is changed. */
+import * as z from "zod/mini";
+import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { Conditions, Count, listOf, part, Quantity, Text } from "../../../shared/cluster/kinds/fields.ts";
+import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
+import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
+import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
+import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
+import { parseAnswer, readItems, readOne } from "../../../shared/cluster/read.ts";
+import type { Send } from "../../../shared/cluster/transport.ts";
+import { defaultConfiguration, parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
+import { mergeSettings } from "../../../shared/config/settings.ts";
+import * as names from "../../../shared/policy/names.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
+import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import { partsOf } from "../../../shared/policy/webhooks/webhook-url.ts";
+import { inParallel } from "../../tools/in-parallel.ts";
+import type { Connection } from "../connection.ts";
+import { wordsOfFailure } from "../failed.ts";
+import { ifThere, readObject } from "../install/apply.ts";
+import { listTokens } from "../install/token.ts";
+import { readable, Unread } from "./check.ts";
+import granted from "./permissions.json" with { type: "json" };
+import { tryEviction } from "./try-eviction.ts";
+
+const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
+const RELAY = { ...INSIDE, name: "lifeboat-relay" };
+const SERVER = { ...INSIDE, name: "lifeboat-server" };
+const PLUGIN = { apiVersion: "plugin.kubevirt.io/v1alpha1", kind: "Plugin", metadata: { name: names.SHIELD_PLUGIN } };
+
+export type Reads = ReturnType<typeof readsOf>;
+
+export function readsOf(connection: Connection, now: Date) {
+  const { context, server, send } = connection;
+  const once = <T>(ask: (send: Send) => Promise<T>) => {
+    let asked: Promise<T> | undefined;
+    return () => (asked ??= attempt(connection, () => ask(send())));
+  };
+  const kubevirt = once(readKubeVirt);
+  return {
+    now,
+    context,
+    server,
+    version: once(readVersion),
+    kubevirtKinds: once((to) => readKinds(to, "kubevirt.io/v1")),
+    lifeboatKinds: once((to) => readKinds(to, "lifeboat.dev/v1alpha1")),
+    kubevirt,
+    /** KubeVirt's own webhooks. */
+    reviewers: once(async (to) => (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks),
+    configuration: once(readConfiguration),
+    evictionWebhook: once((to) => readAddress(to, names.OWN_WEBHOOKS)),
+    guardWebhook: once((to) => readAddress(to, names.GUARD_WEBHOOKS)),
+    granted: once(readGranted),
+    trial: once(async () => tryEviction(connection, (await kubevirt())?.facts.evictionStrategy)),
+    relay: once((to) => readDeployment(to, RELAY)),
+    /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
+    inside: once((to) => readDeployment(to, SERVER)),
+    /** Where the relay delivers to. */
+    site: once(async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
+    tokens: once(listTokens),
+    hasPlugin: once(async (to) => (await readObject(PLUGIN, to)) !== undefined),
+  };
+}
+
+async function attempt<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    throw new Unread(wordsOfFailure(error.failure, connection), { cause: error });
+  }
+}
+
+/** Those in force, as far as they could be read: shared/config decides, as in the Worker. */
+export async function settingsOf({ kubevirt, configuration, hasPlugin }: Reads): Promise<Settings> {
+  const facts = (await readable(kubevirt))?.facts;
+  const parsed = parseConfiguration((await readable(configuration))?.spec ?? {});
+  const merged = mergeSettings(facts, parsed.ok ? parsed.value : defaultConfiguration());
+  const isAsked = facts?.featureGates.includes(names.PLUGINS_GATE) === true && (await readable(hasPlugin)) === true;
+  return { ...merged, pluginServed: isAsked && isShieldWanted(merged) };
+}
+
+export async function isInCluster({ inside }: Reads): Promise<boolean> {
+  return (await readable(inside)) !== undefined;
+}
+
+async function readVersion(send: Send) {
+  const { body } = await send({ method: "GET", path: "/version" });
+  const { minor } = parseAnswer(Version, body, "GET /version");
+  const { gitVersion } = parseAnswer(z.object({ gitVersion: z.string() }), body, "GET /version");
+  return { text: gitVersion.replace(/^v/, ""), minor: Number.parseInt(minor, 10) || undefined };
+}
+
+const Kinds = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
+
+/** None: the group is not served. */
+async function readKinds(send: Send, groupVersion: string): Promise<readonly string[]> {
+  const path = `/apis/${groupVersion}`;
+  const answer = await ifThere(send({ method: "GET", path }));
+  return answer === undefined ? [] : parseAnswer(Kinds, answer.body, `GET ${path}`).resources.map(({ name }) => name);
+}
+
+const Seen = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: part({
+    configuration: part({ migrations: part({ bandwidthPerMigration: Quantity }) }),
+    workloadUpdateStrategy: part({ workloadUpdateMethods: listOf(z.string()) }),
+  }),
+  status: part({ observedKubeVirtVersion: Text }),
+});
+
+/** KubeVirt allows one. */
+async function readKubeVirt(send: Send) {
+  const [first] = await readItems(send, "kubevirts");
+  if (first === undefined) return undefined;
+  const { metadata, spec, status } = parseAnswer(Seen, first, "GET of KubeVirt");
+  return {
+    facts: parseAnswer(KubeVirt, first, "GET of KubeVirt"),
+    name: metadata.name,
+    /** As written; empty: it does not say. */
+    version: status.observedKubeVirtVersion ?? "",
+    bandwidthPerMigration: spec.configuration.migrations.bandwidthPerMigration ?? "",
+    workloadUpdateMethods: spec.workloadUpdateStrategy.workloadUpdateMethods,
+  };
+}
+
+async function readWebhooks<S extends z.ZodMiniType>(send: Send, name: string, schema: S) {
+  return await readOne(send, "validatingwebhookconfigurations", { namespace: "", name }, schema);
+}
+
+/** Where Lifeboat's webhook leads to: nothing where that is no URL of a Worker's. Undefined: it is missing. */
+async function readAddress(send: Send, name: string) {
+  const found = await readWebhooks(send, name, OwnWebhooks);
+  if (found === undefined) return undefined;
+  const { base, cluster } = partsOf(found.webhooks[0]?.url ?? "") ?? {};
+  return { base, cluster };
+}
+
+const Deployment = z.object({
+  spec: z.object({ replicas: z._default(z.number(), 1) }),
+  status: part({ availableReplicas: Count, conditions: Conditions }),
+});
+
+async function readDeployment(send: Send, metadata: { readonly namespace: string; readonly name: string }) {
+  const found = await readObject({ apiVersion: "apps/v1", kind: "Deployment", metadata }, send);
+  if (found === undefined) return undefined;
+  const { spec, status } = parseAnswer(Deployment, found, `GET deployment ${metadata.name}`);
+  const wrong = status.conditions.filter((one) => one.status === "False").flatMap(({ message }) => message ?? []);
+  return { wanted: spec.replicas, available: status.availableReplicas, message: wrong.join("; ") };
+}
+
+/** `resource`: with its subresource. An empty name: any; an empty namespace: all, or the cluster. `file`: below `infra/`. */
+export type Permission = (typeof granted)[number];
+export const GRANTED: readonly Permission[] = granted;
+
+const AT_A_TIME = 10;
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+const REVIEW = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
+const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+const GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${names.LIFEBOAT_NAMESPACE}`, "system:authenticated"];
+
+/** As the API server says. */
+async function readGranted(send: Send) {
+  return await inParallel(GRANTED, AT_A_TIME, async (one) => {
+    const { file, verb, group, resource: whole, name, namespace } = one;
+    const [resource = "", ...within] = whole.split("/");
+    const resourceAttributes = { verb, group, resource, subresource: within.join("/"), name, namespace };
+    const account = file.startsWith("relay/") ? "lifeboat-relay" : "lifeboat";
+    const user = `system:serviceaccount:${names.LIFEBOAT_NAMESPACE}:${account}`;
+    const body = { ...REVIEW, spec: { user, groups: GROUPS, resourceAttributes } };
+    const answer = await send({ method: "POST", path: REVIEWS, body });
+    return { ...one, allowed: parseAnswer(Review, answer.body, `POST ${REVIEWS}`).status.allowed };
+  });
+}

@@ -1,0 +1,80 @@
+/** What is in a cluster already: KubeVirt, and what is installed of Lifeboat, which `install` keeps. */
+import * as z from "zod/mini";
+import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
+import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
+import type { Send } from "../../../shared/cluster/transport.ts";
+import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
+import { OLDEST } from "../../../shared/policy/versions.ts";
+import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
+import { readObject } from "./apply.ts";
+import { type Manifest, manifestsIn } from "./manifests.ts";
+import { PARTS, type Part } from "./parts.ts";
+import { type Home, isDeployment, isWebhook } from "./plan.ts";
+
+export type ClusterFacts = Awaited<ReturnType<typeof readClusterFacts>>;
+
+const KubeVirt = z.object({
+  metadata: z.object({ namespace: z.string(), name: z.string() }),
+  spec: part({
+    configuration: part({ developerConfiguration: part({ featureGates: listOf(z.string()) }) }),
+  }),
+});
+
+export async function readClusterFacts(connection: Connection) {
+  const { kubernetes: minor } = await connection.cluster().getMinorVersions();
+  if (minor === undefined) throw new Failed("the API server does not say which version of Kubernetes it is");
+  const oldest = OLDEST.kubernetes;
+  if (minor < oldest) throw new Failed(`Kubernetes 1.${minor} is older than 1.${oldest}, the oldest supported`);
+  const [kubevirt] = await readItems(connection.send(), "kubevirts");
+  if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
+  const { metadata, spec } = parseAnswer(KubeVirt, kubevirt, "GET kubevirts");
+  const { featureGates } = spec.configuration.developerConfiguration;
+  const { namespace, name } = metadata;
+  const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
+  const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
+  return {
+    kubevirtNamespace: namespace,
+    /** The command that switches KubeVirt's feature gate Plugins on; undefined: it is. */
+    enablingPlugins: featureGates.includes(PLUGINS_GATE)
+      ? undefined
+      : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
+  };
+}
+
+/** Those of whose objects the first is there. Which gates are on is the administrator's to say. */
+export async function presentParts(send: () => Send): Promise<readonly Part[]> {
+  const present: Part[] = [];
+  for (const part of PARTS) {
+    const [first] = part.files.flatMap(manifestsIn);
+    if (first !== undefined && (await readObject(first, send())) !== undefined) present.push({ ...part, gates: [] });
+  }
+  return present;
+}
+
+const Containers = z.tuple([z.object({ image: z.string() })], z.unknown());
+const Server = z.object({
+  spec: z.object({ template: z.object({ spec: z.object({ containers: Containers }) }) }),
+});
+const ClientConfig = z.object({ url: z.optional(z.string()), caBundle: z.optional(z.string()) });
+const Webhooks = z.object({ webhooks: z.array(z.object({ clientConfig: ClientConfig })) });
+
+/** Where Lifeboat runs, with its image or its address; undefined: nowhere, or where this command never puts it. */
+export async function presentHome(send: () => Send): Promise<Home | undefined> {
+  const read = async (file: string, isWanted: (one: Manifest) => boolean) => {
+    const manifest = manifestsIn(file).find(isWanted);
+    return manifest && (await readObject(manifest, send()));
+  };
+  const server = await read("server/kubernetes/component/deployment.yaml", isDeployment);
+  if (server !== undefined) {
+    return { in: "Cluster", image: Server.parse(server).spec.template.spec.containers[0].image };
+  }
+  const webhook = await read("kubernetes/webhook.yaml", isWebhook);
+  return webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
+}
+
+function workerIn({ url = "", caBundle }: z.output<typeof ClientConfig> = {}): Home | undefined {
+  const [, at, webhookToken = ""] = /^(.*\/clusters\/[^/]+)\/admission\/evictions(?:\/([^/]+))?$/.exec(url) ?? [];
+  if (at === undefined) return undefined;
+  return { in: "Worker", url: at, webhookToken, ...(caBundle !== undefined && { caBundle }) };
+}
