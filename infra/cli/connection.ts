@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly context?: string | undefined;
   readonly namespace?: string | undefined;
   /** Seconds. */
-  readonly timeout: number;
+  readonly requestTimeout: number;
 }
 
 export type Connection = ReturnType<typeof openConnection>;
@@ -26,7 +26,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   if (server === undefined) throw new Failed(noCluster(context));
   const heard = listening(kubeFetch(config), server);
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
-  const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.timeout * 1000)]);
+  const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
   /** Its requests all end after the time for requests, counted from now. */
   const cluster = () =>

@@ -2,7 +2,7 @@
 import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
 import type { Connection } from "./connection.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
+import { EXIT, type ExitCode } from "./command.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { plain } from "./print.ts";

@@ -1,6 +1,5 @@
 /** `lifeboat doctor`: the list of its checks, and how they are made and printed. */
-import { type Command, COMMON_USAGE, connectionOf, formOf, noWords, readCommand } from "../command.ts";
-import { EXIT, type ExitCode } from "../exit-code.ts";
+import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
 import { type Paint, paintFor, plain, printData } from "../print.ts";
 import { type Check, type Finding, GROUPS, type Status, Unread } from "./check.ts";
@@ -32,33 +31,29 @@ const CHECKS: readonly Check[] = [
   lifeboat.shield,
 ];
 
-export const doctor: Command = {
-  words: ["doctor"],
-  summary: "whether this installation is in order, and what fixes what is not",
-  usage: `doctor [-o json|yaml]
+export const doctor: Add = (program, { host, connect, ends }) => {
+  program
+    .command("doctor")
+    .summary("whether this installation is in order, and what fixes what is not")
+    .description(
+      `Examines Kubernetes, KubeVirt, Lifeboat, the relay, credentials and the shield, from the kubeconfig alone, and
+evicts one VM's pod in a dry run. Changes nothing. Below what is wrong: why, and the command that fixes it.
 
-Examines Kubernetes, KubeVirt, Lifeboat, the relay, credentials and the shield, from the kubeconfig alone, and evicts one VM's pod in a
-dry run. Changes nothing. Below what is wrong: why, and the command that fixes it.
-
-Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.
-
-  -o, --output FORM           json or yaml
-${COMMON_USAGE}
-`,
-  flags: {},
-  async run(args, host, opened) {
-    const { values, positionals } = readCommand(args, {});
-    noWords(positionals);
-    const form = formOf(values.output, ["json", "yaml"]);
-    const connection = connectionOf(values, host, opened);
-    const checks = await examine(readsOf(connection, host.now()));
-    if (host.interrupted.aborted) return EXIT.interrupted;
-    const status = worstOf(checks);
-    const { context, server } = connection;
-    if (form === undefined) print(checks, host);
-    else printData({ status, context, server, checks }, form, host);
-    return EXIT_OF[status];
-  },
+Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.`,
+    )
+    .addOption(output(["json", "yaml"]))
+    .action(
+      ends(async ({ output: form }) => {
+        const connection = connect();
+        const checks = await examine(readsOf(connection, host.now()));
+        if (host.interrupted.aborted) return EXIT.interrupted;
+        const status = worstOf(checks);
+        const { context, server } = connection;
+        if (form === undefined) print(checks, host);
+        else printData({ status, context, server, checks }, form, host);
+        return EXIT_OF[status];
+      }),
+    );
 };
 
 const EXIT_OF = {

@@ -30,7 +30,7 @@ interface Round {
 
 export async function emptyNode(drain: Drain, progress: Progress, stops: Stops): Promise<Emptied> {
   const { host, options, subjects } = drain;
-  const deadline = host.now().getTime() + options.timeoutSeconds * 1000;
+  const deadline = host.now().getTime() + (options.timeout ?? Number.POSITIVE_INFINITY) * 1000;
   const nextRound = steadily(roundsOf(drain, progress, stops), drain);
   let left = subjects;
   for (;;) {
@@ -71,7 +71,7 @@ function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise
   const { connection, host, screen, options, subjects } = drain;
   const look = lookAt(drain);
   const blockers = createBlockers(subjects);
-  const evictions = createEvictions(connection, options.gracePeriodSeconds);
+  const evictions = createEvictions(connection, options.gracePeriod);
   const paint = paintFor(host.stderr, host);
   const said = new Set<string>();
   let emptyLooks = 0;

@@ -1,5 +1,5 @@
 /** How a drain ended, and what there is to do now. */
-import { EXIT, type ExitCode } from "../exit-code.ts";
+import { EXIT, type ExitCode } from "../command.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
 import { troubleOf } from "../print-preflight.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";

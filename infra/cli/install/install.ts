@@ -1,20 +1,20 @@
 /** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
+import { readFileSync } from "node:fs";
+import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
-import { type Command, connectionOf } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
+import { type Add, EXIT, timeout } from "../command.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
-import { clusterNameOf, homeOf, INSTALL_FLAGS, INSTALL_USAGE, readInstall } from "./options.ts";
-import type { Part } from "./parts.ts";
+import { type Part, PARTS, partsNamed } from "./parts.ts";
 import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
-import { type ClusterFacts, presentHome, presentParts, readClusterFacts } from "./present.ts";
+import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { removeRetired } from "./retired.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
-import { giveEntry, readEntry, writeEntry } from "./worker-entry.ts";
+import { clusterNameOf, giveEntry, readEntry, workerUrlOf, writeEntry } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
@@ -53,28 +53,73 @@ const STEPS: readonly Step[] = [
   { title: "the Worker has looked at every VM", form: "Worker", waits: true, do: scan },
 ];
 
-export const install: Command = {
-  words: ["install"],
-  summary: "install Lifeboat in a cluster, or bring it up to date",
-  usage: INSTALL_USAGE,
-  flags: INSTALL_FLAGS,
-  async run(args, host, opened) {
-    const { values, options } = readInstall(args);
-    const connection = connectionOf(values, host, opened);
-    const { send } = connection;
-    const { worker, dryRun, forceConflicts, seconds, ca } = options;
-    const cluster = worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
-    const facts = await readClusterFacts(connection);
-    const home = homeOf(options, cluster, worker === undefined ? await presentHome(send) : undefined);
-    const parts = [...options.parts, ...(await presentParts(send)).filter(({ name }) => !isNamed(options.parts, name))];
-    const server = values.server ?? connection.server;
-    const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
-    const installing: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
-    if (values.export) host.stdout.write(exported(installing));
-    else await doSteps(installing, worker === undefined && home.in === "Worker" ? undefined : home.in);
-    return EXIT.done;
-  },
+const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
+
+export const install: Add = (program, { host, connect, ends }) => {
+  program
+    .command("install")
+    .summary("install Lifeboat in a cluster, or bring it up to date")
+    .description(
+      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat can work, and then has the API server
+ask it. Again, it continues where it was, and changes what is not as it should be: so it upgrades. Without --in-cluster and
+--worker it keeps what is installed: the form, its address and tokens, the parts, what the LifeboatConfiguration says. A Worker
+is deployed by itself, before.`,
+    )
+    .addOption(
+      new Option(
+        "--in-cluster",
+        "Lifeboat runs in the cluster: two replicas, their certificate and tokens made by themselves",
+      ).conflicts("worker"),
+    )
+    .option(
+      "--image <image>",
+      `its image (default: ${RELEASE ?? "the one that is there"}; one of another registry is kept)`,
+    )
+    .option(
+      "--worker <url>",
+      "Lifeboat runs in a Worker: its address, https://lifeboat.example.workers.dev",
+      workerUrlOf,
+    )
+    .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
+    .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
+    .option(
+      "--entry <file>",
+      "the Worker's entry for this cluster, with its tokens; written if it is not there (default: lifeboat-NAME.json)",
+    )
+    .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one")
+    .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
+    .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
+    .option("--dry-run", "say what would change")
+    .option(
+      "--force-conflicts",
+      "overwrite fields that other managers have set to other values; without it, the command names them and stops",
+    )
+    .addOption(timeout("how long to wait for Lifeboat", "10m"))
+    .addHelpText("after", `\nParts:\n${partLines}`)
+    .action(
+      ends(async (options) => {
+        const connection = connect();
+        const { send, context, server: address } = connection;
+        const { worker, with: wanted = [], timeout: seconds, caBundle: file, dryRun = false } = options;
+        const cluster = worker === undefined ? "" : clusterNameOf(options.cluster, context);
+        const ca = file === undefined ? undefined : readFileSync(file, "utf8");
+        const facts = await readClusterFacts(connection);
+        const home = worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, cluster, ca);
+        const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
+        const entry = { file: options.entry ?? `lifeboat-${cluster}.json`, cluster, server: options.server ?? address };
+        const forceConflicts = options.forceConflicts === true;
+        const all: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
+        if (options.export) host.stdout.write(exported(all));
+        else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
+        return EXIT.done;
+      }),
+    );
 };
+
+function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
+  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
+  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };
+}
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host, dryRun } = installing;

@@ -1,6 +1,6 @@
 /** The optional parts of Lifeboat, by name. */
+import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { FeatureGate } from "../../../shared/policy/settings.ts";
-import { UsageError } from "../../tools/console/arguments.ts";
 
 export interface Part {
   readonly name: string;
@@ -59,11 +59,14 @@ export const PARTS: readonly Part[] = [
 ];
 
 /** `guard,shield`, as `--with` takes it; may be given more than once. */
-export function partsNamed(lists: readonly string[]): readonly Part[] {
-  const names = new Set(lists.flatMap((list) => list.split(",")).filter((name) => name !== ""));
-  return [...names].map((name) => {
-    const part = PARTS.find((one) => one.name === name);
-    if (part !== undefined) return part;
-    throw new UsageError(`--with: there is no part "${name}"; there are ${PARTS.map((one) => one.name).join(", ")}`);
-  });
+export function partsNamed(list: string, before: readonly Part[] = []): readonly Part[] {
+  const named = list
+    .split(",")
+    .filter(Boolean)
+    .map((name) => {
+      const part = PARTS.find((one) => one.name === name);
+      if (part !== undefined) return part;
+      throw new InvalidArgumentError(`There are ${PARTS.map((one) => one.name).join(", ")}.`);
+    });
+  return [...new Set([...before, ...named])];
 }

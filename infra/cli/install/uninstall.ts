@@ -1,9 +1,7 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { isActive, isUnfinished } from "../../../shared/policy/evacuation/phase.ts";
-import { FLAG } from "../../tools/console/arguments.ts";
-import { type Command, COMMON_USAGE, connectionOf, noWords, readCommand } from "../command.ts";
+import { type Add, EXIT } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EXIT } from "../exit-code.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { readObject, removeObject } from "./apply.ts";
@@ -14,7 +12,6 @@ import { isDeployment, isWebhook, plan } from "./plan.ts";
 import { readClusterFacts } from "./present.ts";
 import { retired } from "./retired.ts";
 
-const FLAGS = { yes: { ...FLAG, short: "y" }, "dry-run": FLAG } as const;
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
   "kubernetes/optional/configuration/configuration.yaml",
@@ -31,38 +28,36 @@ const LEFT = [
 const LOOK_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
-export const uninstall: Command = {
-  words: ["uninstall"],
-  summary: "remove Lifeboat from a cluster, and say what is left",
-  usage: `uninstall [--yes] [--dry-run]
-
-Deletes the webhooks, withdraws what is under way and waits for that, and then deletes everything else: deployments, permissions, kinds
-with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of Lifeboat's off VMs, pods and migrations.
-
-  -y, --yes                   do not ask
-      --dry-run               say what would be deleted
-${COMMON_USAGE}
-`,
-  flags: FLAGS,
-  async run(args, host, opened) {
-    const { values, positionals } = readCommand(args, FLAGS);
-    noWords(positionals);
-    const connection = connectionOf(values, host, opened);
-    const present: Manifest[] = [];
-    for (const manifest of await everythingOf(connection)) {
-      if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
-    }
-    if (values["dry-run"]) {
-      for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
-      return EXIT.done;
-    }
-    if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
-    else if (!values.yes) await agree(connection, host);
-    await removeAll(present, connection, host);
-    if (present.length === 0) return EXIT.done;
-    for (const line of [...(await markedLines(connection.send)), ...LEFT]) host.stderr.write(`${line}\n`);
-    return EXIT.done;
-  },
+export const uninstall: Add = (program, { host, connect, ends }) => {
+  program
+    .command("uninstall")
+    .summary("remove Lifeboat from a cluster, and say what is left")
+    .description(
+      `Deletes the webhooks, withdraws what is under way and waits for that, and then deletes everything else:
+deployments, permissions, kinds with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of
+Lifeboat's off VMs, pods and migrations.`,
+    )
+    .option("-y, --yes", "do not ask")
+    .option("--dry-run", "say what would be deleted")
+    .action(
+      ends(async ({ yes, dryRun }) => {
+        const connection = connect();
+        const present: Manifest[] = [];
+        for (const manifest of await everythingOf(connection)) {
+          if ((await readObject(manifest, connection.send())) !== undefined) present.push(manifest);
+        }
+        if (dryRun) {
+          for (const manifest of present) host.stdout.write(`${nameOf(manifest)} deleted (dry run)\n`);
+          return EXIT.done;
+        }
+        if (present.length === 0) host.stderr.write("Nothing of Lifeboat's is installed.\n");
+        else if (!yes) await agree(connection, host);
+        await removeAll(present, connection, host);
+        if (present.length === 0) return EXIT.done;
+        for (const line of [...(await markedLines(connection.send)), ...LEFT]) host.stderr.write(`${line}\n`);
+        return EXIT.done;
+      }),
+    );
 };
 
 /** The webhooks first: from then on nothing new begins. What is under way is withdrawn while Lifeboat is still there to do it. */
