@@ -92,7 +92,9 @@ function createProgram({ stdout, stderr }: Host) {
 }
 
 function addCommands(program: CommandUnknownOpts, call: Call): void {
-  const explanations = program.command("explain").description("whether a drain of a node would succeed; what an eviction of a pod would get");
+  const explanations = program
+    .command("explain")
+    .description("whether a drain of a node would succeed; what an eviction of a pod would get");
   explainNode(explanations, call);
   explainPod(explanations, call);
   for (const add of COMMANDS) add(program, call);

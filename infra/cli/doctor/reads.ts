@@ -1,7 +1,7 @@
 /** What the checks of `lifeboat doctor` read, each once, when the first check asks for it. Nothing of the cluster is changed. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
-import { Conditions, Count, listOf, part, Quantity, Text } from "../../../shared/cluster/kinds/fields.ts";
+import { Conditions, Count, part, Text } from "../../../shared/cluster/kinds/fields.ts";
 import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
 import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
@@ -12,7 +12,6 @@ import { defaultConfiguration, parseConfiguration } from "../../../shared/config
 import { mergeSettings } from "../../../shared/config/settings.ts";
 import * as names from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
 import { partsOf } from "../../../shared/policy/webhooks/webhook-url.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
@@ -21,63 +20,66 @@ import { ifThere, readObject } from "../install/apply.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
 import granted from "./permissions.json" with { type: "json" };
-import { tryEviction } from "./try-eviction.ts";
+import { tryEviction } from "./eviction.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };
 const SERVER = { ...INSIDE, name: "lifeboat-server" };
-const PLUGIN = { apiVersion: "plugin.kubevirt.io/v1alpha1", kind: "Plugin", metadata: { name: names.SHIELD_PLUGIN } };
 
 export type Reads = ReturnType<typeof readsOf>;
 
+export const KUBEVIRT_WEBHOOK = `KubeVirt's own eviction webhook (${names.KUBEVIRT_WEBHOOKS})`;
+const SERVED = "what the API server serves";
+
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send } = connection;
-  const once = <T>(ask: (send: Send) => Promise<T>) => {
+  /** What it is about, in words; and how it is read, once. */
+  const once = <T>(about: string, ask: (send: Send) => Promise<T>) => {
     let asked: Promise<T> | undefined;
-    return () => (asked ??= attempt(connection, () => ask(send())));
+    return () => (asked ??= attempt(connection, about, () => ask(send())));
   };
-  const kubevirt = once(readKubeVirt);
+  const kubevirt = once("the KubeVirt object", readKubeVirt);
   return {
     now,
     context,
     server,
-    version: once(readVersion),
-    kubevirtKinds: once((to) => readKinds(to, "kubevirt.io/v1")),
-    lifeboatKinds: once((to) => readKinds(to, "lifeboat.dev/v1alpha1")),
+    version: once("the API server's version", readVersion),
+    kubevirtKinds: once(SERVED, (to) => readKinds(to, "kubevirt.io/v1")),
+    lifeboatKinds: once(SERVED, (to) => readKinds(to, "lifeboat.dev/v1alpha1")),
     kubevirt,
     /** KubeVirt's own webhooks. */
-    reviewers: once(async (to) => (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks),
-    configuration: once(readConfiguration),
-    evictionWebhook: once((to) => readAddress(to, names.OWN_WEBHOOKS)),
-    guardWebhook: once((to) => readAddress(to, names.GUARD_WEBHOOKS)),
-    granted: once(readGranted),
-    trial: once(async () => tryEviction(connection, (await kubevirt())?.facts.evictionStrategy)),
-    relay: once((to) => readDeployment(to, RELAY)),
+    reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
+      return (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks;
+    }),
+    configuration: once("the LifeboatConfiguration", readConfiguration),
+    evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, names.OWN_WEBHOOKS)),
+    guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, names.GUARD_WEBHOOKS)),
+    granted: once("the permissions of Lifeboat's account", readGranted),
+    trial: once("a dry-run eviction", async () => {
+      return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
+    }),
+    relay: once("the relay's Deployment", (to) => readDeployment(to, RELAY)),
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
-    inside: once((to) => readDeployment(to, SERVER)),
+    inside: once("Lifeboat's Deployment", (to) => readDeployment(to, SERVER)),
     /** Where the relay delivers to. */
-    site: once(async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
-    tokens: once(listTokens),
-    hasPlugin: once(async (to) => (await readObject(PLUGIN, to)) !== undefined),
+    site: once("the relay's ConfigMap", async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
+    tokens: once("the Secrets with tokens of Lifeboat's account", listTokens),
   };
 }
 
-async function attempt<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
+async function attempt<T>(connection: Connection, about: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    throw new Unread(wordsOfFailure(error.failure, connection), { cause: error });
+    throw new Unread(about, wordsOfFailure(error.failure, connection), { cause: error });
   }
 }
 
 /** Those in force, as far as they could be read: shared/config decides, as in the Worker. */
-export async function settingsOf({ kubevirt, configuration, hasPlugin }: Reads): Promise<Settings> {
-  const facts = (await readable(kubevirt))?.facts;
+export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Settings> {
   const parsed = parseConfiguration((await readable(configuration))?.spec ?? {});
-  const merged = mergeSettings(facts, parsed.ok ? parsed.value : defaultConfiguration());
-  const isAsked = facts?.featureGates.includes(names.PLUGINS_GATE) === true && (await readable(hasPlugin)) === true;
-  return { ...merged, pluginServed: isAsked && isShieldWanted(merged) };
+  return mergeSettings((await readable(kubevirt))?.facts, parsed.ok ? parsed.value : defaultConfiguration());
 }
 
 export async function isInCluster({ inside }: Reads): Promise<boolean> {
@@ -102,10 +104,6 @@ async function readKinds(send: Send, groupVersion: string): Promise<readonly str
 
 const Seen = z.object({
   metadata: z.object({ name: z.string() }),
-  spec: part({
-    configuration: part({ migrations: part({ bandwidthPerMigration: Quantity }) }),
-    workloadUpdateStrategy: part({ workloadUpdateMethods: listOf(z.string()) }),
-  }),
   status: part({ observedKubeVirtVersion: Text }),
 });
 
@@ -113,15 +111,10 @@ const Seen = z.object({
 async function readKubeVirt(send: Send) {
   const [first] = await readItems(send, "kubevirts");
   if (first === undefined) return undefined;
-  const { metadata, spec, status } = parseAnswer(Seen, first, "GET of KubeVirt");
-  return {
-    facts: parseAnswer(KubeVirt, first, "GET of KubeVirt"),
-    name: metadata.name,
-    /** As written; empty: it does not say. */
-    version: status.observedKubeVirtVersion ?? "",
-    bandwidthPerMigration: spec.configuration.migrations.bandwidthPerMigration ?? "",
-    workloadUpdateMethods: spec.workloadUpdateStrategy.workloadUpdateMethods,
-  };
+  const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
+  const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
+  /** As written; empty: it does not say. */
+  return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
 async function readWebhooks<S extends z.ZodMiniType>(send: Send, name: string, schema: S) {
