@@ -65,6 +65,9 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(`the kubeconfig ${file} cannot be read: ${plain(what)}`, { cause });
   }
+  // Where client-node finds no kubeconfig it makes one up.
+  if (config.getCurrentContext() === "loaded-context" && kubeconfig === undefined)
+    throw new Failed("there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE");
   if (context === undefined) return config;
   const known = config.getContexts().map(({ name }) => name);
   if (!known.includes(context)) {

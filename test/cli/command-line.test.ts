@@ -1,6 +1,6 @@
 /** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
 import { lifeboat } from "./lifeboat.ts";
 import { machineOf } from "./machine.ts";
@@ -37,7 +37,7 @@ test.each(["version", "--version"])("lifeboat %s: a version, and nothing else", 
 // prettier-ignore
 test.each([
   ["sail",                                    "unknown command 'sail'"],
-  ["explain nod node-1",                      "unknown command 'nod' (Did you mean node?)"],
+  ["explain nod node-1",                      "unknown command 'nod' (Did you mean one of node, pod?)"],
   ["explain node",                            "missing required argument 'node'"],
   ["explain node a b",                        "too many arguments for 'node'. Expected 1 argument but got 2"],
   ["explain node a --forse",                  "unknown option '--forse' (Did you mean --force?)"],
@@ -53,6 +53,8 @@ test.each([
   ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
   ["install --worker http://a.example",       "option '--worker <url>' argument 'http://a.example' is invalid. Expected an https:// address."],
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
+  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, pressure"],
+  ["install --timeout later",                 "option '--timeout <time>' argument 'later' is invalid. Expected a time"],
   ["completion fish",                         "command-argument value 'fish' is invalid for argument 'shell'. Allowed choices are bash, zsh."],
 ])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
@@ -79,6 +81,15 @@ test.each([
 ])("a kubeconfig with %s: exit code 1, and what to do", async (_, line, kubeconfig, message) => {
   const { code, out, err } = await lifeboat(line, { kubeconfig });
   expect({ code, out, said: err.join("\n") }).toEqual({ code: 1, out: [], said: expect.stringContaining(message) });
+});
+
+test("no kubeconfig: how to name one", async () => {
+  const { host, err } = machineOf({});
+  vi.stubEnv("KUBECONFIG", undefined);
+  vi.stubEnv("HOME", "/nowhere");
+  expect(await run(["evacuations"], host)).toBe(1);
+  expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
+  vi.unstubAllEnvs();
 });
 
 const bash = spawnSync("bash", ["--version"]).status === 0;

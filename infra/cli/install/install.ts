@@ -5,12 +5,11 @@ import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { type Add, EXIT, timeout } from "../command.ts";
 import { Failed } from "../failed.ts";
-import { applyAll, type Applying, readObject } from "./apply.ts";
+import { applyAll, type Applying, readObject, removeObject } from "./apply.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 import { type Part, PARTS, partsNamed } from "./parts.ts";
-import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
+import { type Home, isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
-import { removeRetired } from "./retired.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
@@ -43,7 +42,7 @@ interface Step {
 const STEPS: readonly Step[] = [
   { title: "KubeVirt has what the parts need", do: requireGate },
   { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
-  { title: "nothing of an older version is left", do: (all) => removeRetired(all.facts.kubevirtNamespace, all) },
+  { title: "nothing of an older version is left", do: removeRetired },
   { title: "every replica of Lifeboat is available", form: "Cluster", waits: true, do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", waits: true, do: untilWorking },
@@ -152,6 +151,14 @@ function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
     ${enablingPlugins}`);
 }
 
+async function removeRetired({ facts, send, host, dryRun }: Installing): Promise<void> {
+  for (const manifest of retired(facts.kubevirtNamespace)) {
+    if ((await readObject(manifest, send())) === undefined) continue;
+    if (!dryRun) await removeObject(manifest, send());
+    host.stdout.write(`${nameOf(manifest)} deleted${dryRun ? " (dry run)" : ""}\n`);
+  }
+}
+
 function isNamed(parts: readonly Part[], wanted: string): boolean {
   return parts.some(({ name }) => name === wanted);
 }
@@ -215,7 +222,6 @@ async function untilWorking({ worker, entry: { file, cluster }, host, seconds }:
   if (worker === undefined) return;
   const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(file, cluster)}`;
   await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(unknown) });
-  if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
 }
 
 async function scan({ worker, host, seconds }: Installing): Promise<void> {

@@ -5,58 +5,32 @@ import type { FeatureGate } from "../../../shared/policy/settings.ts";
 export interface Part {
   readonly name: string;
   readonly about: string;
-  readonly files: readonly string[];
   readonly gates: readonly FeatureGate[];
+  readonly files: readonly string[];
 }
 
+const PRESSURE = "NodePressureEvictionLiveMigration";
+const GUARD = [
+  "PreemptionEvictionLiveMigration",
+  "NoExecuteTaintEvictionLiveMigration",
+  "NodeTerminationEvictionLiveMigration",
+] as const;
+
 export const PARTS: readonly Part[] = [
-  {
-    name: "guard",
-    about: "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved",
-    files: ["kubernetes/optional/guard/guard.yaml"],
-    gates: [
-      "PreemptionEvictionLiveMigration",
-      "NoExecuteTaintEvictionLiveMigration",
-      "NodeTerminationEvictionLiveMigration",
-    ],
-  },
-  {
-    name: "pressure",
-    about: "moves VMs off nodes under memory, disk or PID pressure",
-    files: [],
-    gates: ["NodePressureEvictionLiveMigration"],
-  },
-  {
-    name: "shield",
-    about: "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)",
-    files: ["kubernetes/optional/shield/shield.yaml"],
-    gates: ["NodePressureEvictionLiveMigration"],
-  },
-  {
-    name: "migration-policy",
-    about: "makes urgent migrations converge",
-    files: ["kubernetes/optional/migration-policy/migration-policy.yaml"],
-    gates: [],
-  },
-  {
-    name: "descheduling",
-    about: "Lifeboat's own descheduler may evict; its policy is yours",
-    files: ["kubernetes/optional/descheduling/descheduling.yaml"],
-    gates: ["EvictionsInBackground"],
-  },
-  {
-    name: "descheduler-support",
-    about: "annotates launcher pods for another descheduler",
-    files: ["kubernetes/optional/descheduler-support/descheduler-support.yaml"],
-    gates: ["DeschedulerSupport"],
-  },
-  {
-    name: "restriction",
-    about: "limits what Lifeboat's account may change on pods",
-    files: ["kubernetes/optional/restriction/restriction.yaml"],
-    gates: [],
-  },
+  part("guard", "refuses deletions by the scheduler, the taint manager and Karpenter until the VM has moved", GUARD),
+  { ...part("pressure", "moves VMs off nodes under memory, disk or PID pressure", [PRESSURE]), files: [] },
+  part("shield", "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)", [
+    PRESSURE,
+  ]),
+  part("migration-policy", "makes urgent migrations converge"),
+  part("descheduling", "Lifeboat's own descheduler may evict; its policy is yours", ["EvictionsInBackground"]),
+  part("descheduler-support", "annotates launcher pods for another descheduler", ["DeschedulerSupport"]),
+  part("restriction", "limits what Lifeboat's account may change on pods"),
 ];
+
+function part(name: string, about: string, gates: readonly FeatureGate[] = []): Part {
+  return { name, about, gates, files: [`kubernetes/optional/${name}/${name}.yaml`] };
+}
 
 /** `guard,shield`, as `--with` takes it; may be given more than once. */
 export function partsNamed(list: string, before: readonly Part[] = []): readonly Part[] {

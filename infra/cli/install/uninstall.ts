@@ -8,9 +8,8 @@ import { readObject, removeObject } from "./apply.ts";
 import { cleanObjects, markedLines } from "./leftovers.ts";
 import { type Manifest, manifestsIn, nameOf } from "./manifests.ts";
 import { PARTS } from "./parts.ts";
-import { isDeployment, isWebhook, plan } from "./plan.ts";
+import { isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { readClusterFacts } from "./present.ts";
-import { retired } from "./retired.ts";
 
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [
