@@ -23,7 +23,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const config = loadKubeConfig(options, host);
   const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");
   const context = config.getCurrentContext();
-  if (server === undefined) throw new Failed(noCluster(context));
+  if (server === undefined || context === MADE_UP) throw new Failed(noCluster(context));
   const heard = listening(kubeFetch(config), server);
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
@@ -65,9 +65,6 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(`the kubeconfig ${file} cannot be read: ${plain(what)}`, { cause });
   }
-  // Where client-node finds no kubeconfig it makes one up.
-  if (config.getCurrentContext() === "loaded-context" && kubeconfig === undefined)
-    throw new Failed("there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE");
   if (context === undefined) return config;
   const known = config.getContexts().map(({ name }) => name);
   if (!known.includes(context)) {
@@ -77,7 +74,11 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
   return config;
 }
 
+/** The context that client-node makes up where it finds no kubeconfig. */
+const MADE_UP = "loaded-context";
+
 function noCluster(context: string | undefined): string {
+  if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE";
   if (!context) return "the kubeconfig has no current context: choose one with --context";
   return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
 }

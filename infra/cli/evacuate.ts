@@ -1,14 +1,15 @@
-/** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM. */
-import * as z from "zod/mini";
+/** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
 import { parseAnswer } from "../../shared/cluster/read.ts";
 import { type Cancelling, cancelEvacuations, type Evacuating, evacuateVm, retryVm } from "../../shared/pass/api.ts";
-import { isEnd, isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, EvacuationStatus, NamespacedName } from "../../shared/policy/facts.ts";
+import { isEnd, isToBeReleased, isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
+import { type EvacuationFacts, type EvacuationStatus, type NamespacedName } from "../../shared/policy/facts.ts";
 import { UsageError } from "../tools/console/arguments.ts";
-import { type Add, EXIT, output } from "./command.ts";
-import type { Connection } from "./connection.ts";
+import { type Add, EXIT, output, type ExitCode } from "./command.ts";
+import { type Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
-import { follow } from "./follow.ts";
+import { type Host } from "./host.ts";
+import { plain } from "./print.ts";
+import * as z from "zod/mini";
 
 /** As a person names it. */
 const VM = "web, vm/web or vm web";
@@ -151,4 +152,63 @@ async function whoAmI(connection: Connection): Promise<string> {
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const { code, body } = await connection.send()({ method: "POST", path, body: kind, expect: [403, 404] });
   return code < 300 ? parseAnswer(Review, body, `POST ${path}`).status.userInfo.username : "";
+}
+
+export interface Following {
+  readonly connection: Connection;
+  readonly host: Host;
+  /** Whether what was asked for has come about, so far as the person wants to wait. */
+  readonly isReached: (status: EvacuationStatus) => boolean;
+}
+
+const LOOK_MS = 1000;
+/** Without a relay the tick of every minute takes it up. */
+const TAKEN_UP_SECONDS = 90;
+
+export async function follow(
+  evacuation: EvacuationFacts,
+  { connection, host, isReached }: Following,
+): Promise<ExitCode> {
+  const until = host.now().getTime() + TAKEN_UP_SECONDS * 1000;
+  const say = sayer(host);
+  while (!host.interrupted.aborted) {
+    const found = await find(evacuation, connection);
+    if (found === undefined) throw new Failed(`Evacuation ${evacuation.name} has been removed`);
+    say(found);
+    if (isReached(found.status)) return EXIT.done;
+    if (isOver(found)) return EXIT.failed;
+    if (!isTakenUp(found) && host.now().getTime() > until) {
+      const nothing = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`;
+      throw new Failed(`${nothing} The Evacuation stays: Lifeboat takes it up when it runs.`);
+    }
+    await host.wait(LOOK_MS);
+  }
+  return EXIT.interrupted;
+}
+
+/** What was cancelled is over once its mark and migration are taken back, too. */
+function isOver(found: EvacuationFacts): boolean {
+  return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
+}
+
+/** One that is withdrawn ends as soon as it is looked at. */
+function isTakenUp({ spec, status }: EvacuationFacts): boolean {
+  return status.phase !== undefined && spec.intent === "Evacuate";
+}
+
+async function find(evacuation: EvacuationFacts, connection: Connection): Promise<EvacuationFacts | undefined> {
+  const vmi: NamespacedName = { namespace: evacuation.namespace, name: evacuation.spec.vmiName };
+  return (await connection.cluster().listEvacuations(vmi)).find(({ uid }) => uid === evacuation.uid);
+}
+
+/** Says what has changed. */
+function sayer({ stderr }: Host): (evacuation: EvacuationFacts) => void {
+  let told: string | undefined;
+  return ({ status: { phase, reason, message } }) => {
+    const line = [phase, reason && reason !== phase && `(${reason})`, message && `– ${message}`]
+      .filter(Boolean)
+      .join(" ");
+    if (line !== "" && line !== told) stderr.write(`${plain(line)}\n`);
+    told = line;
+  };
 }

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { readAll } from "../../shared/cluster/read.ts";
 import { UsageError } from "../tools/console/arguments.ts";
-import { type Add, EXIT, output } from "./command.ts";
+import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import type { Host } from "./host.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
@@ -54,30 +54,43 @@ export const evacuations: Add = (program, { host, connect, ends }) => {
         if (!isTable) printAs(form, listed, host);
         else if (listed.length > 0) printRows(listed, view, host);
         else host.stderr.write(`No evacuations found${all ? "" : ` in namespace ${connection.namespace}`}.\n`);
-        let known = contentsOf(listed);
-        // A watch would tell no more, and the command would have to open it again when it breaks.
-        while (watch) {
-          await host.wait(LOOK_MS);
-          if (host.interrupted.aborted) return EXIT.interrupted;
-          const found = await list(connection, namespace);
-          const contents = contentsOf(found);
-          const changed = found.filter(({ metadata: { uid } }) => known.get(uid) !== contents.get(uid));
-          if (changed.length > 0) printRows(changed, view, host);
-          known = contents;
-        }
-        return EXIT.done;
+        return watch ? await follow(listed, () => list(connection, namespace), view, host) : EXIT.done;
       }),
     );
 };
+
+/** A watch would tell no more, and the command would have to open it again when it breaks. */
+async function follow(
+  listed: readonly Evacuation[],
+  again: () => Promise<readonly Evacuation[]>,
+  view: View,
+  host: Host,
+): Promise<ExitCode> {
+  let known = contentsOf(listed);
+  for (;;) {
+    await host.wait(LOOK_MS);
+    if (host.interrupted.aborted) return EXIT.interrupted;
+    const found = await again();
+    const contents = contentsOf(found);
+    const changed = found.filter(({ metadata: { uid } }) => known.get(uid) !== contents.get(uid));
+    if (changed.length > 0) printRows(changed, view, host);
+    known = contents;
+  }
+}
 
 function contentsOf(listed: readonly Evacuation[]): ReadonlyMap<string, string> {
   return new Map(listed.map(({ metadata, spec, status }) => [metadata.uid, JSON.stringify([spec, status])]));
 }
 
 function printAs(form: "json" | "yaml" | "name", listed: readonly Evacuation[], host: Host): void {
-  const items = listed.map(({ metadata: { managedFields: _, ...metadata }, ...rest }) => ({ ...rest, metadata }));
+  const items = listed.map(withoutManagers);
   if (form !== "name") return printData({ apiVersion: "v1", kind: "List", items }, form, host);
   for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
+}
+
+function withoutManagers(one: Evacuation) {
+  const { managedFields: _, ...metadata } = one.metadata;
+  return { ...one, metadata };
 }
 
 interface View {

@@ -182,7 +182,7 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
 // prettier-ignore
 test.each([
   ["install",                                            "expected either --in-cluster or --worker URL: Lifeboat is not installed"],
-  ["install --in-cluster",                               "--image: expected the image of infra/server"],
+  ["install --in-cluster",                               "--image: expected the image of the server"],
   ["install --worker https://a.example --cluster ../x",  '--cluster: expected letters, digits, ".", "_" and "-", got "../x"'],
 ])("%s: exit code 2, %s", async (line, message) => {
   const { code, err } = await stage.call(line);

@@ -1,6 +1,4 @@
-/** A check of `lifeboat doctor`: what it says of what it reads, and what fixes that. */
-import type { Reads } from "./reads.ts";
-
+/** What a check of `lifeboat doctor` finds. */
 /** `unread`: what it depends on could not be read, so it may have failed. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 
@@ -11,8 +9,6 @@ export interface Finding {
   readonly reasons?: readonly string[];
   readonly fix?: string;
 }
-
-export type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
 
 /** Its message says why something could not be read. */
 export class Unread extends Error {
@@ -46,3 +42,5 @@ export function warning(message: string, reason: string | readonly string[], fix
 export function failed(message: string, reason: string | readonly string[], fix?: string): Finding {
   return { ...warning(message, reason, fix), status: "failed" };
 }
+
+export const LOGS = "kubectl -n lifeboat-system logs deployment/lifeboat-server";

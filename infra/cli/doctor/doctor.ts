@@ -2,12 +2,14 @@
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
 import type { Host } from "../host.ts";
 import { type Paint, paintFor, plain, printData } from "../print.ts";
-import { type Check, type Finding, type Status, Unread } from "./check.ts";
+import { type Finding, type Status, Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
 import { evictionAnswered } from "./eviction.ts";
 import * as kubevirt from "./kubevirt.ts";
 import * as lifeboat from "./lifeboat.ts";
 import { type Reads, readsOf } from "./reads.ts";
+
+type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
 
 const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   Kubernetes: [kubevirt.apiServerAnswers, kubevirt.apiServerVersion],

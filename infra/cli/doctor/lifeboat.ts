@@ -6,10 +6,9 @@ import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts"
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
 import { normalizedBase } from "../../../shared/policy/webhooks/webhook-url.ts";
-import { failed, type Finding, ok, readable, warning } from "./check.ts";
+import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 
-export const LOGS = "kubectl -n lifeboat-system logs deployment/lifeboat-server";
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
 const CONFIGURATION =
   '{"apiVersion": "lifeboat.dev/v1alpha1", "kind": "LifeboatConfiguration", "metadata": {"name": "lifeboat"}}';

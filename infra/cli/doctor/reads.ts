@@ -2,25 +2,27 @@
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
 import { Conditions, Count, part, Text } from "../../../shared/cluster/kinds/fields.ts";
-import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
-import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
+import { ConfigMap, Pod, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
+import { KubeVirt, Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
 import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
-import { parseAnswer, readItems, readOne } from "../../../shared/cluster/read.ts";
+import { object } from "../../../shared/cluster/paths.ts";
+import { parseAnswer, readItems, readOne, readSome } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
 import { defaultConfiguration, parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
 import { mergeSettings } from "../../../shared/config/settings.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { partsOf } from "../../../shared/policy/webhooks/webhook-url.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
+import { quoted } from "../print.ts";
 import { ifThere, readObject } from "../install/apply.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
 import granted from "./permissions.json" with { type: "json" };
-import { tryEviction } from "./eviction.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };
@@ -164,4 +166,47 @@ async function readGranted(send: Send) {
     const answer = await send({ method: "POST", path: REVIEWS, body });
     return { ...one, allowed: parseAnswer(Review, answer.body, `POST ${REVIEWS}`).status.allowed };
   });
+}
+
+export type EvictionTrial =
+  | { readonly pod: undefined; readonly why: string }
+  | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
+
+/** The code of an eviction whose pod is gone. */
+export const GONE = 404;
+/** Enough VMIs that one of them can move. */
+const SAMPLE = "100";
+const Answer = z.object({ message: z._default(z.string(), "") });
+/** Every code with which an API server, a webhook or a budget may answer; 403 and 401 are the reader's. */
+const ANSWERS = [400, GONE, 409, 422, 429, 500, 503, 504];
+
+export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {
+  const found = await findPod(connection, clusterStrategy);
+  if (found === undefined)
+    return { pod: undefined, why: "there is no running VM that can migrate and is not about to" };
+  const metadata = { namespace: found.namespace, name: found.name };
+  const path = `${object("pods", metadata)}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
+  const request = { method: "POST", path, query: { dryRun: "All" }, body, expect: ANSWERS } as const;
+  const answer = await connection.send()(request);
+  const { message } = Answer.safeParse(answer.body).data ?? { message: "" };
+  const warnings = connection.warnings.get(`POST ${path}`) ?? "";
+  return { pod: `${found.namespace}/${found.name}`, code: answer.code, message: quoted(message), warnings };
+}
+
+async function findPod({ send }: Connection, clusterStrategy: string | undefined) {
+  const vmis = await readSome(send(), "virtualmachineinstances", Vmi, { limit: SAMPLE });
+  const vmi = vmis.find((one) => isFit(one, clusterStrategy));
+  if (vmi === undefined) return undefined;
+  const { namespace, uid, nodeName } = vmi;
+  const labelSelector = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT},${names.CREATED_BY_LABEL}=${uid}`;
+  const pods = await readSome(send(), "pods", Pod, { namespace, labelSelector });
+  return pods.find((pod) => pod.nodeName === nodeName && pod.phase === "Running" && !pod.deleting);
+}
+
+function isFit(vmi: VmiFacts, clusterStrategy: string | undefined): boolean {
+  const { phase, nodeName, evacuationNodeName, isMigrating, deleting, liveMigratable, evictionStrategy } = vmi;
+  const isQuiet = phase === "Running" && evacuationNodeName === undefined && !isMigrating && !deleting;
+  const strategy = evictionStrategy ?? clusterStrategy ?? "None";
+  return isQuiet && nodeName !== undefined && liveMigratable.migratable && strategy !== "None";
 }

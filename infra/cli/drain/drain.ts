@@ -10,7 +10,7 @@ import { UsageError } from "../../tools/console/arguments.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, EXIT_OF, FORCE, observeNode } from "../explain-node.ts";
+import { EMPTY_DIR, EXIT_OF, FORCE, observeNode } from "../explain.ts";
 import type { Host } from "../host.ts";
 import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
@@ -22,7 +22,7 @@ import { chooseStops, isYes, type Stops } from "./stops.ts";
 interface Options {
   readonly yes?: true | undefined;
   /** Seconds. */
-  readonly timeout?: number | undefined;
+  readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
   readonly stopBlocked?: true | undefined;
   readonly restart?: true | undefined;
@@ -55,7 +55,11 @@ read, and there is no terminal to ask on, 130 interrupted.`,
     .argument("<node>")
     .option("--dry-run", "end after the preflight")
     .option("-y, --yes", "ask nothing: also accept that VMs are shut down, and that what blocks stays")
-    .addOption(new Option("--timeout <time>", "how long to try (default: until it is done)").argParser(secondsOf))
+    .addOption(
+      new Option("--timeout <time>", "how long to try")
+        .argParser(secondsOf)
+        .default(Number.POSITIVE_INFINITY, "until it is done"),
+    )
     .option(
       "--wait-for-blocked",
       "go on until what blocks has been changed by those who can; without it the drain ends once all that can leave has left",

@@ -4,10 +4,10 @@ import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { type Add, EXIT, timeout } from "../command.ts";
+import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject } from "./apply.ts";
-import { type Manifest, nameOf } from "./manifests.ts";
-import { type Part, PARTS, partsNamed } from "./parts.ts";
+import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { createToken, isAccepted } from "./token.ts";
@@ -98,15 +98,14 @@ is deployed by itself, before.`,
     .action(
       ends(async (options) => {
         const connection = connect();
-        const { send, context, server: address } = connection;
-        const { worker, with: wanted = [], timeout: seconds, caBundle: file, dryRun = false } = options;
-        const cluster = worker === undefined ? "" : clusterNameOf(options.cluster, context);
-        const ca = file === undefined ? undefined : readFileSync(file, "utf8");
+        const { send } = connection;
+        const { worker, with: wanted = [], timeout: seconds, dryRun = false, forceConflicts = false } = options;
         const facts = await readClusterFacts(connection);
-        const home = worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, cluster, ca);
+        const entry = entryOf(options, connection);
+        const ca = options.caBundle && readFileSync(options.caBundle, "utf8");
+        const home =
+          worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
-        const entry = { file: options.entry ?? `lifeboat-${cluster}.json`, cluster, server: options.server ?? address };
-        const forceConflicts = options.forceConflicts === true;
         const all: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
         if (options.export) host.stdout.write(exported(all));
         else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
@@ -114,6 +113,19 @@ is deployed by itself, before.`,
       }),
     );
 };
+
+interface Entry {
+  readonly worker?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly server?: string | undefined;
+  readonly entry?: string | undefined;
+}
+
+/** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
+function entryOf({ worker, cluster: said, server, entry }: Entry, connection: Connection): Installing["entry"] {
+  const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
+  return { file: entry ?? `lifeboat-${cluster}.json`, cluster, server: server ?? connection.server };
+}
 
 function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
   const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };

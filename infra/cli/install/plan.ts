@@ -1,7 +1,6 @@
 /** What an installation consists of: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
-import { type Manifest, manifestsIn } from "./manifests.ts";
-import type { Part } from "./parts.ts";
+import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 
 export interface Site {
   readonly parts: readonly Pick<Part, "files" | "gates">[];

@@ -2,15 +2,14 @@
 import * as z from "zod/mini";
 import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
 import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
+import { type Send } from "../../../shared/cluster/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
 import { OLDEST } from "../../../shared/policy/versions.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
-import type { Connection } from "../connection.ts";
+import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { readObject } from "./apply.ts";
-import { type Manifest, manifestsIn } from "./manifests.ts";
-import { PARTS, type Part } from "./parts.ts";
+import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook } from "./plan.ts";
 
 /** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
@@ -101,7 +100,7 @@ export function imageBeside(present: string | undefined, ofRelease = RELEASE): s
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;
   if (image !== undefined) return image;
-  throw new UsageError("--image: expected the image of infra/server: this build of the command knows of none");
+  throw new UsageError("--image: expected the image of the server: this build of the command knows of none");
 }
 
 function repositoryOf(image: string): string {
