@@ -60,19 +60,13 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it is done"),
     )
-    .option(
-      "--wait-for-blocked",
-      "go on until what blocks has been changed by those who can; without it the drain ends once all that can leave has left",
-    )
+    .option("--wait-for-blocked", "go on until what blocks has been changed by those who can")
     .option("--stop-blocked", "stop VMs that cannot move: asks first, and names each")
     .option("--restart", "with --stop-blocked: start those again, on other nodes, once they have stopped")
     .option(...FORCE)
     .option(...EMPTY_DIR)
     .addOption(
-      new Option(
-        "--grace-period <seconds>",
-        "as with kubectl drain: how long pods may take to end (default: as each says)",
-      ).argParser(graceOf),
+      new Option("--grace-period <seconds>", "as with kubectl drain (default: as each pod says)").argParser(graceOf),
     )
     .option("--ignore-daemonsets", "always so")
     .action(

@@ -64,35 +64,17 @@ ask it. Again, it continues where it was, and changes what is not as it should b
 --worker it keeps what is installed: the form, its address and tokens, the parts, what the LifeboatConfiguration says. A Worker
 is deployed by itself, before.`,
     )
-    .addOption(
-      new Option(
-        "--in-cluster",
-        "Lifeboat runs in the cluster: two replicas, their certificate and tokens made by themselves",
-      ).conflicts("worker"),
-    )
-    .option(
-      "--image <image>",
-      `its image (default: ${RELEASE ?? "the one that is there"}; one of another registry is kept)`,
-    )
-    .option(
-      "--worker <url>",
-      "Lifeboat runs in a Worker: its address, https://lifeboat.example.workers.dev",
-      workerUrlOf,
-    )
+    .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
+    .option("--image <image>", `its image (default: ${RELEASE ?? "the one that is there"})`)
+    .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
-    .option(
-      "--entry <file>",
-      "the Worker's entry for this cluster, with its tokens; written if it is not there (default: lifeboat-NAME.json)",
-    )
+    .option("--entry <file>", "the Worker's entry, written if it is not there (default: lifeboat-NAME.json)")
     .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one")
     .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
     .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
     .option("--dry-run", "say what would change")
-    .option(
-      "--force-conflicts",
-      "overwrite fields that other managers have set to other values; without it, the command names them and stops",
-    )
+    .option("--force-conflicts", "overwrite fields to which other managers have given other values")
     .addOption(timeout("how long to wait for Lifeboat", "10m"))
     .addHelpText("after", `\nParts:\n${partLines}`)
     .action(
