@@ -1,9 +1,17 @@
 /** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
 import { parseAnswer } from "../../shared/cluster/read.ts";
-import { type Cancelling, cancelEvacuations, type Evacuating, evacuateVm, retryVm } from "../../shared/pass/api.ts";
+import {
+  type Asking,
+  type Cancelling,
+  cancelEvacuations,
+  type Evacuating,
+  evacuateVm,
+  retryVm,
+} from "../../shared/pass/api.ts";
 import { isEnd, isToBeReleased, isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, type EvacuationStatus, type NamespacedName } from "../../shared/policy/facts.ts";
 import { UsageError } from "../tools/console/arguments.ts";
+import { type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, output, type ExitCode } from "./command.ts";
 import { type Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
@@ -11,28 +19,28 @@ import { type Host } from "./host.ts";
 import { plain } from "./print.ts";
 import * as z from "zod/mini";
 
-/** As a person names it. */
-const VM = "web, vm/web or vm web";
+/** A command about one VM, which a person names as kubectl takes it. */
+function ofVm(program: CommandUnknownOpts, name: string, summary: string, description: string) {
+  const command = program.command(name).summary(summary).description(description);
+  return command.argument("<vm...>", "web, vm/web or vm web");
+}
 
 export const evacuate: Add = (program, { host, connect, ends }) => {
-  program
-    .command("evacuate")
-    .summary("have a VM migrate away from its node")
-    .description(
-      `Creates an Evacuation for the virtual machine, which Lifeboat then has migrated to another node, and says when
+  ofVm(
+    program,
+    "evacuate",
+    "have a VM migrate away from its node",
+    `Creates an Evacuation for the virtual machine, which Lifeboat then has migrated to another node, and says when
 Lifeboat has taken it up. One that is under way already is joined.
 
 Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM cannot migrate.`,
-    )
-    .argument("<vm...>", VM)
+  )
     .option("--wait", "until it has ended")
     .addOption(output(["name"], "print the Evacuation's name, and wait for nothing"))
     .action(
       ends(async (words, { wait, output: form }) => {
         const [connection, key] = vmOf(words, connect);
-        const requestedBy = await whoAmI(connection);
-        const evacuating = await evacuateVm(key, { requestedBy, cluster: connection.cluster(), now: host.now() });
-        const evacuation = goesOn(evacuating, key);
+        const evacuation = goesOn(await evacuateVm(key, await askingOf(connection, host)), key);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
         if (form === "name") return EXIT.done;
         const isReached = ({ phase }: EvacuationStatus) =>
@@ -43,37 +51,34 @@ Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM can
 };
 
 export const retry: Add = (program, { host, connect, ends }) => {
-  program
-    .command("retry")
-    .summary("try a failed evacuation of a VM again, now")
-    .description(
-      `For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. The
+  ofVm(
+    program,
+    "retry",
+    "try a failed evacuation of a VM again, now",
+    `For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. The
 next attempt then starts at once: Lifeboat creates the migration, or ends KubeVirt's own back-off for the one that KubeVirt
 has created. An abandoned evacuation begins anew, and counts its attempts from one.
 
 Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
-    )
-    .argument("<vm...>", VM)
-    .action(
-      ends(async (words) => {
-        const [connection, key] = vmOf(words, connect);
-        const requestedBy = await whoAmI(connection);
-        const retrying = await retryVm(key, { requestedBy, cluster: connection.cluster(), now: host.now() });
-        if (retrying.result === "NothingFailed")
-          throw new Failed(
-            `no evacuation of VM "${key.name}" in namespace "${key.namespace}" backs off or was abandoned`,
-          );
-        const evacuation = goesOn(retrying, key);
-        host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
-        return await follow(evacuation, { connection, host, isReached: isTried });
-      }),
-    );
+  ).action(
+    ends(async (words) => {
+      const [connection, key] = vmOf(words, connect);
+      const evacuation = goesOn(await retryVm(key, await askingOf(connection, host)), key);
+      host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
+      return await follow(evacuation, { connection, host, isReached: isTried });
+    }),
+  );
 };
 
-function goesOn(evacuating: Evacuating, { namespace, name }: NamespacedName): EvacuationFacts {
+function goesOn(
+  evacuating: Evacuating | { readonly result: "NothingFailed" },
+  { namespace, name }: NamespacedName,
+): EvacuationFacts {
   switch (evacuating.result) {
     case "NotRunning":
       throw new Failed(`VM "${name}" does not run in namespace "${namespace}"`);
+    case "NothingFailed":
+      throw new Failed(`no evacuation of VM "${name}" in namespace "${namespace}" backs off or was abandoned`);
     case "TryAgain":
       throw new Failed("another evacuation of this VM has ended meanwhile: try again");
     case "Begun":
@@ -87,29 +92,27 @@ function isTried({ phase }: EvacuationStatus): boolean {
 }
 
 export const cancel: Add = (program, { host, connect, ends }) => {
-  program
-    .command("cancel")
-    .summary("stop the evacuation of a VM")
-    .description(
-      `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
+  ofVm(
+    program,
+    "cancel",
+    "stop the evacuation of a VM",
+    `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
 the guest already is left to finish. A drain that goes on asks again: uncordon the node, or stop the drain, first.
 
 Exit code: 0 withdrawn, 1 not.`,
-    )
-    .argument("<vm...>", VM)
-    .action(
-      ends(async (words) => {
-        const [connection, key] = vmOf(words, connect);
-        const settings = await connection.settings();
-        const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
-        for (const evacuation of withdrawn(cancelling, key, settings.drainTaintKey)) {
-          const code = await follow(evacuation, { connection, host, isReached: isCancelled });
-          if (code !== EXIT.done) return code;
-          host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
-        }
-        return EXIT.done;
-      }),
-    );
+  ).action(
+    ends(async (words) => {
+      const [connection, key] = vmOf(words, connect);
+      const settings = await connection.settings();
+      const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
+      for (const evacuation of withdrawn(cancelling, key, settings.drainTaintKey)) {
+        const code = await follow(evacuation, { connection, host, isReached: isCancelled });
+        if (code !== EXIT.done) return code;
+        host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
+      }
+      return EXIT.done;
+    }),
+  );
 };
 
 function withdrawn(cancelling: Cancelling, { namespace, name }: NamespacedName, taint: string) {
@@ -146,6 +149,10 @@ function vmOf(words: readonly string[], connect: () => Connection): readonly [Co
 
 const Review = z.object({ status: z.object({ userInfo: z.object({ username: z.string() }) }) });
 
+async function askingOf(connection: Connection, host: Host): Promise<Asking> {
+  return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
+}
+
 /** Who the API server takes the caller for, named in what they ask for: every user may ask (system:basic-user). */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
@@ -154,7 +161,7 @@ async function whoAmI(connection: Connection): Promise<string> {
   return code < 300 ? parseAnswer(Review, body, `POST ${path}`).status.userInfo.username : "";
 }
 
-export interface Following {
+interface Following {
   readonly connection: Connection;
   readonly host: Host;
   /** Whether what was asked for has come about, so far as the person wants to wait. */
@@ -165,10 +172,7 @@ const LOOK_MS = 1000;
 /** Without a relay the tick of every minute takes it up. */
 const TAKEN_UP_SECONDS = 90;
 
-export async function follow(
-  evacuation: EvacuationFacts,
-  { connection, host, isReached }: Following,
-): Promise<ExitCode> {
+async function follow(evacuation: EvacuationFacts, { connection, host, isReached }: Following): Promise<ExitCode> {
   const until = host.now().getTime() + TAKEN_UP_SECONDS * 1000;
   const say = sayer(host);
   while (!host.interrupted.aborted) {

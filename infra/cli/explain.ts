@@ -2,16 +2,18 @@
 import { reviewEviction } from "../../shared/pass/eviction.ts";
 import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
+import { durationText } from "../../shared/policy/duration-text.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
 import { type DrainFlags, type PreflightFacts } from "../../shared/policy/preflight/facts.ts";
+import { isInTheWay } from "../../shared/policy/preflight/in-the-way.ts";
 import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import { type NodeVerdict } from "../../shared/policy/preflight/result.ts";
+import { type NodeVerdict, type PodVerdict, type Preflight } from "../../shared/policy/preflight/result.ts";
+import { subjectOf } from "../../shared/policy/progress/subjects.ts";
 import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import { type Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
-import { type Host } from "./host.ts";
-import { printPreflight } from "./print-preflight.ts";
-import { printData, paintFor, plain } from "./print.ts";
+import { type Host, type Stream } from "./host.ts";
+import { printData, paintFor, plain, type Paint, printTable } from "./print.ts";
 
 export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
 export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
@@ -100,4 +102,59 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   for (const line of [vm, OUTCOMES[decision.reason], ...words, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${plain(line)}\n`);
   }
+}
+
+const MARKS = {
+  Drains: ["√", "green"],
+  DrainsWithShutdowns: ["‼", "yellow"],
+  Unknown: ["‼", "yellow"],
+  NoRoom: ["×", "red"],
+  Blocks: ["×", "red"],
+} as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
+
+export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {
+  const paint = paintFor(stream, host);
+  const say = (line: string) => stream.write(`${line}\n`);
+  const [mark, style] = MARKS[result.verdict];
+  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${timeText(result.time)}`);
+  for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
+  const shown = wide ? result.pods : result.pods.filter(isWorthALine);
+  if (shown.length > 0) {
+    say("");
+    printTable(["NAMESPACE", "NAME", "OUTCOME", "TO", wide ? "MESSAGE" : "REASON"], shown.map(rowOf(wide)), stream);
+  }
+}
+
+/** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
+function isWorthALine(pod: PodVerdict): boolean {
+  return pod.vmi !== undefined || isInTheWay(pod);
+}
+
+/** What is the matter with a pod, and who can change it. */
+export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
+  const { outcome, message, remedy, room } = pod;
+  const isHomeless = outcome !== "Blocked" && room?.fits === false;
+  const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
+  const said = isHomeless ? (room.message ?? "") : message;
+  return [
+    "",
+    `${mark} ${subjectOf(pod)}: ${plain(said)}`,
+    ...(remedy === undefined ? [] : [`    ${paint(plain(remedy), "dim")}`]),
+  ];
+}
+
+function rowOf(wide: boolean) {
+  return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
+    const to = room === undefined ? "" : (room.node ?? "no room");
+    return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
+  };
+}
+
+function timeText({ moves, atOnce, waves, seconds, basis }: NonNullable<Preflight["time"]>): string {
+  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
+  const range = least === most ? least : `${least} to ${most}`;
+  const inWaves = waves === 1 ? "all at once" : `${atOnce} at a time, in ${waves} waves`;
+  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${plain(basis)})`;
 }

@@ -8,7 +8,7 @@ import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/prog
 import { inParallel } from "../../tools/in-parallel.ts";
 import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { troubleOf } from "../print-preflight.ts";
+import { troubleOf } from "../explain.ts";
 import { paintFor, plain, quoted } from "../print.ts";
 import { type Drain } from "./drain.ts";
 import { type Ending } from "./ending.ts";

@@ -6,12 +6,11 @@ import * as z from "zod/mini";
 import { type Add, EXIT, timeout } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { applyAll, type Applying, readObject, removeObject } from "./apply.ts";
+import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { createToken, isAccepted } from "./token.ts";
-import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
 import { clusterNameOf, giveEntry, readEntry, workerUrlOf, writeEntry } from "./worker-entry.ts";
 

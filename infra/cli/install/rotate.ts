@@ -2,7 +2,7 @@
 import { type Add, EXIT, timeout } from "../command.ts";
 import { Failed } from "../failed.ts";
 import { createToken, deleteToken, listTokens, readToken } from "./token.ts";
-import { until } from "./until.ts";
+import { until } from "./apply.ts";
 import { clusterNameOf, giveEntry, readEntry, replaceToken } from "./worker-entry.ts";
 
 /** So long may a Worker go on with an older entry. */

@@ -5,7 +5,7 @@ import { rootCertificates } from "node:tls";
 import * as z from "zod/mini";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { until } from "./until.ts";
+import { until } from "./apply.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 export interface Worker extends WorkerEntry {
