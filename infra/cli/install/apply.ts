@@ -19,6 +19,10 @@ export interface Applying {
 }
 
 const MANAGER = "lifeboat-install";
+/**
+ * The API server applies. Not by client-node's KubernetesObjectApi: that writes objects by its models, and loses the fields to which
+ * those give other names, such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
+ */
 const APPLY = "application/apply-patch+yaml";
 
 /** Says of each object what has become of it, as kubectl apply does. */
