@@ -50,11 +50,11 @@ export async function run(args: readonly string[], host: Host): Promise<ExitCode
     await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
     return code;
   } catch (error) {
-    return host.interrupted.aborted ? EXIT.interrupted : explain(error, connection, host);
+    return host.interrupted.aborted ? EXIT.interrupted : afterError(error, connection, host);
   }
 }
 
-function explain(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
+function afterError(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
   // It has said it already, or has printed the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const words = error instanceof UsageError ? error.message : wordsOf(error, connection);

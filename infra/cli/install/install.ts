@@ -40,7 +40,14 @@ interface Step {
 
 const STEPS: readonly Step[] = [
   { title: "KubeVirt has what the parts need", do: requireGate },
-  { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
+  {
+    title: "kinds, permissions and parts are there",
+    do: (all) =>
+      applyAll(
+        planned(all, (one) => !isWebhook(one)),
+        all,
+      ),
+  },
   { title: "nothing of an older version is left", do: removeRetired },
   { title: "every replica of Lifeboat is available", form: "Cluster", waits: true, do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
@@ -125,10 +132,6 @@ async function doSteps(installing: Installing, asked: Step["form"]): Promise<voi
 
 function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
   return plan({ parts, home }).filter(isWanted);
-}
-
-function isNoWebhook(manifest: Manifest): boolean {
-  return !isWebhook(manifest);
 }
 
 /** YAML for GitOps, without the token: the same input prints the same text. */
