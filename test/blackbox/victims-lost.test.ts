@@ -1,6 +1,7 @@
 /** Many deletions that do not ask, where not every VM moves: past the deadline, while Lifeboat is away, without an external controller. */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { events } from "../../infra/sandbox/actors/resources.ts";
 import { isFinal } from "../../infra/sandbox/kubevirt/resources.ts";
 import { IS_REAL } from "../../infra/tools/control-plane.ts";
 import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
@@ -28,6 +29,8 @@ import {
   untilPreempted,
 } from "./victims.ts";
 
+const TIMEOUT = { timeout: TIMEOUT_MS };
+
 const ended = (scene: Scene) => namesOf(scene, ({ status }) => isFinal(status));
 const settled = async (scene: Scene) => [...(await moved(scene)), ...(await ended(scene))].toSorted();
 
@@ -37,38 +40,33 @@ async function untilOver(scene: Scene): Promise<void> {
   await eventually(scene, () => evacuationsBut(scene, END_PHASES)).toEqual([]);
 }
 
-/** The pods of these VMs. */
-function reviewsOf({ reviews }: Scene, names: readonly string[]) {
-  return reviews.filter(({ pod }) => names.some((name) => pod.startsWith(`${NAMESPACE}/virt-launcher-${name}-`)));
-}
-
-test(
-  "forty VMs of one tainted node beyond the deadline: who has not moved may go",
-  { timeout: TIMEOUT_MS },
-  async (context) => {
-    const scene = await start(context, { guard: { deadlineSeconds: { NoExecuteTaint: IS_REAL ? 30 : 15 } } });
-    const names = await createVms(scene, 40);
-    migrate(scene, 5, 1);
-    await taint(scene, MAINTENANCE);
-    await eventually(scene, () => settled(scene)).toEqual(names);
-    const gone = await ended(scene);
-    expect([gone.length > 0, gone.length < names.length]).toEqual([true, true]);
-    const allowed = reviewsOf(scene, gone).filter(({ reason }) => reason === "DeadlinePassed");
-    expect(new Set(allowed.map(({ pod }) => pod)).size).toBe(gone.length);
-    await untilOver(scene);
-    expectFewRequests(scene);
-  },
-);
+test("forty VMs of one tainted node: past the deadline those go that have not moved", TIMEOUT, async (context) => {
+  const scene = await start(context, { guard: { deadlineSeconds: { NoExecuteTaint: 30 } } });
+  const names = await createVms(scene, 40, { external: 20 });
+  migrate(scene, 5, 0.2);
+  await taint(scene, MAINTENANCE);
+  await eventually(scene, () => settled(scene)).toEqual(names);
+  const told = async () => {
+    const { items } = await scene.stage.client.list(events, NAMESPACE);
+    // By the guard, or by Lifeboat itself where the taint manager has not come back yet.
+    const allowed = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
+    return [...new Set(allowed.flatMap(({ involvedObject }) => involvedObject.name ?? []))].toSorted();
+  };
+  await eventually(scene, told).toEqual(await ended(scene));
+  expect((await ended(scene)).length).toBeGreaterThanOrEqual(20);
+  await untilOver(scene);
+  expectFewRequests(scene);
+});
 
 // prettier-ignore
 const ABSENCES = [
-  ["between two requests: none is lost",                   3,  0],
-  ["for 20 s: those that are asked about meanwhile may go", 20, 10],
+  ["between two requests: none is lost",                   1,  0],
+  ["for 20 s: those that are asked about meanwhile may go", 20, 12],
 ] as const;
 
 describe(
   "twelve victims of one preemption, and Lifeboat goes in the middle",
-  { concurrent: !IS_REAL, timeout: TIMEOUT_MS },
+  { concurrent: !IS_REAL, ...TIMEOUT },
   () => {
     test.for(ABSENCES)("%s", async ([, seconds, most], context) => {
       const scene = await start(context);
