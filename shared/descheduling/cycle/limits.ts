@@ -1,50 +1,46 @@
-/**
- * The limits of a descheduling cycle: how many more pods may be requested. Upstream: pkg/descheduler/evictions; evacuations in progress
- * count from the start of a cycle.
- */
-import type { DeschedulerPod } from "../plugins/facts.ts";
+/** How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle. */
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isEvacuated } from "./in-progress.ts";
 import type { DeschedulingLimits } from "./policy.ts";
 
+export type LimitName = keyof DeschedulingLimits;
+
+interface Limit {
+  /** Which pods are counted together. */
+  readonly scope: (pod: ScheduledPod) => string;
+  /** Of evacuations only: other evictions neither count nor are limited. */
+  readonly ofEvacuations?: boolean;
+  /** What a plugin is told. A limit that leaves room for other pods of the node skips this pod only. */
+  readonly verdict: Verdict;
+}
+
+const all: Limit["scope"] = () => "";
+const node: Limit["scope"] = ({ nodeName }) => `node ${nodeName}`;
+const namespace: Limit["scope"] = (pod) => `namespace ${pod.namespace}`;
+
 /** In the order in which they are looked at: upstream's. */
-export const LIMITS = [
+export const LIMITS = {
+  evictionsTotal: { scope: all, verdict: "TotalLimit" },
+  evictionsPerNode: { scope: node, verdict: "NodeLimit" },
+  evictionsPerNamespace: { scope: namespace, verdict: "Skipped" },
+  evacuationsPerNode: { scope: node, ofEvacuations: true, verdict: "Skipped" },
+  evacuationsPerNamespace: { scope: namespace, ofEvacuations: true, verdict: "Skipped" },
+} as const satisfies Record<LimitName, Limit>;
+
+const NAMES = [
   "evictionsTotal",
   "evictionsPerNode",
   "evictionsPerNamespace",
   "evacuationsPerNode",
   "evacuationsPerNamespace",
-] as const satisfies readonly (keyof DeschedulingLimits)[];
-
-export type LimitName = (typeof LIMITS)[number];
-
-/** What a plugin is told at a limit. A limit that leaves room for other pods of the node skips this pod only. */
-export const VERDICT_AT_LIMIT = {
-  evictionsTotal: "TotalLimit",
-  evictionsPerNode: "NodeLimit",
-  evictionsPerNamespace: "Skipped",
-  evacuationsPerNode: "Skipped",
-  evacuationsPerNamespace: "Skipped",
-} as const satisfies Record<LimitName, Verdict>;
-
-type Scope = (pod: DeschedulerPod) => string;
-const all: Scope = () => "";
-const node: Scope = ({ nodeName }) => `node ${nodeName}`;
-const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
-
-const SCOPE = {
-  evictionsTotal: all,
-  evictionsPerNode: node,
-  evictionsPerNamespace: namespace,
-  evacuationsPerNode: node,
-  evacuationsPerNamespace: namespace,
-} as const satisfies Record<LimitName, Scope>;
+] as const satisfies readonly LimitName[];
 
 /** Pods, counted in every scope. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
-  add(pod: DeschedulerPod): void {
+  add(pod: ScheduledPod): void {
     for (const scope of [all, node, namespace]) this.#counts.set(scope(pod), this.of(scope(pod)) + 1);
   }
 
@@ -59,7 +55,7 @@ export class Counters {
   readonly #evicted = new Tally();
   readonly #inProgress = new Tally();
 
-  constructor(limits: DeschedulingLimits, inProgress: readonly DeschedulerPod[]) {
+  constructor(limits: DeschedulingLimits, inProgress: readonly ScheduledPod[]) {
     this.#limits = limits;
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
@@ -69,21 +65,20 @@ export class Counters {
     return this.#inProgress.of("");
   }
 
-  evicted(pod: DeschedulerPod): void {
+  evicted(pod: ScheduledPod): void {
     this.#evicted.add(pod);
   }
 
-  requested(pod: DeschedulerPod): void {
+  requested(pod: ScheduledPod): void {
     this.#inProgress.add(pod);
   }
 
   /** The first limit that one more pod would exceed. */
-  limitReached(pod: DeschedulerPod): LimitName | undefined {
-    return LIMITS.find((name) => {
-      const ofEvacuations = name === "evacuationsPerNode" || name === "evacuationsPerNamespace";
+  limitReached(pod: ScheduledPod): LimitName | undefined {
+    return NAMES.find((name) => {
+      const { scope, ofEvacuations = false }: Limit = LIMITS[name];
       if (ofEvacuations && !isEvacuated(pod)) return false;
-      const key = SCOPE[name](pod);
-      const count = this.#inProgress.of(key) + (ofEvacuations ? 0 : this.#evicted.of(key));
+      const count = this.#inProgress.of(scope(pod)) + (ofEvacuations ? 0 : this.#evicted.of(scope(pod)));
       return count >= (this.#limits[name] ?? Infinity);
     });
   }

@@ -1,6 +1,6 @@
 /** LowNodeUtilization on any cluster, with books of our own: who is asked to leave, and whether there is room. */
 import { expect, test } from "vitest";
-import type { DeschedulerNode, DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { always, run, seenOf } from "../any-cluster.ts";
 import { utilizationArguments } from "../fixtures.ts";
@@ -15,19 +15,19 @@ const ARGUMENTS = utilizationArguments({
 /** Pods have no threshold: all of the node is room. */
 const TARGET: Readonly<Record<Resource, number>> = { cpu: 50, memory: 60, pods: 100 };
 
-function asked({ requests }: DeschedulerPod, resource: Resource): number {
+function asked({ requests }: ScheduledPod, resource: Resource): number {
   return resource === "pods" ? 1 : (requests[resource] ?? 0);
 }
 
-function used(pods: Iterable<DeschedulerPod>, resource: Resource): number {
+function used(pods: Iterable<ScheduledPod>, resource: Resource): number {
   return [...pods].reduce((sum, pod) => sum + asked(pod, resource), 0);
 }
 
-function capacity({ allocatable }: DeschedulerNode, resource: Resource): number {
+function capacity({ allocatable }: ScheduledNode, resource: Resource): number {
   return allocatable[resource] ?? 0;
 }
 
-function target(node: DeschedulerNode, resource: Resource): number {
+function target(node: ScheduledNode, resource: Resource): number {
   return Math.floor((TARGET[resource] * capacity(node, resource)) / 100);
 }
 
@@ -35,12 +35,12 @@ test("pods leave only over-utilised nodes, and only while the under-utilised one
   let count = 0;
   always((cluster) => {
     const stay = new Set(cluster.pods.filter(({ phase }) => phase === "Running"));
-    const on = (node: DeschedulerNode) => [...stay].filter(({ nodeName }) => nodeName === node.name);
-    const isBelow = (node: DeschedulerNode, r: Resource) => used(on(node), r) <= 0.4 * capacity(node, r);
+    const on = (node: ScheduledNode) => [...stay].filter(({ nodeName }) => nodeName === node.name);
+    const isBelow = (node: ScheduledNode, r: Resource) => used(on(node), r) <= 0.4 * capacity(node, r);
     const under = cluster.nodes.filter((n) => !n.unschedulable && isBelow(n, "cpu") && isBelow(n, "memory"));
     const room = (r: Resource) => under.reduce((sum, n) => sum + target(n, r) - used(on(n), r), 0);
     const atFirst = RESOURCES.map(room);
-    const gone: DeschedulerPod[] = [];
+    const gone: ScheduledPod[] = [];
 
     run(lowNodeUtilization.nominate(ARGUMENTS, seenOf(cluster)), cluster.verdicts, ({ nomination, verdict }) => {
       const source = cluster.nodes.find(({ name }) => name === nomination.pod.nodeName);

@@ -1,7 +1,7 @@
 /** A policy file whose parts do not fit together, and texts that are no policy: what is said about each. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 import { configured, HEAD, parse, withPlugins } from "./policy-files.ts";
 
 const plugins = (point: string, ...enabled: readonly unknown[]) => withPlugins({ [point]: { enabled } });

@@ -1,8 +1,8 @@
 /** What a descheduling cycle reads: pages, paths, nodes, and what policies depend on. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Cluster } from "../../../shared/cluster/cluster.ts";
-import { type Behaviour, json, startStubServer, status, type StubServer } from "../../functions/support/stub-server.ts";
-import { connectTo } from "../../cluster/connected.ts";
+import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
+import { type Behaviour, json, startStubServer, status, type StubServer } from "../functions/support/stub-server.ts";
+import { connectTo, deschedulingAt } from "../cluster/connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];
@@ -14,10 +14,17 @@ afterEach(async () => {
 const requests = () => servers.flatMap((server) => server.requests);
 
 /** A cluster in which everything that is asked is answered like this. */
-async function clusterWith(answer: Behaviour): Promise<Cluster> {
+async function serverWith(answer: Behaviour): Promise<string> {
   const server = await startStubServer(() => answer);
   servers.push(server);
-  return connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  return server.url;
+}
+
+async function clusterWith(answer: Behaviour): Promise<DeschedulingClient> {
+  return deschedulingAt(
+    { server: await serverWith(answer) },
+    (resource, issue) => void odd.push(`${resource}: ${issue}`),
+  );
 }
 
 const list = (...items: readonly unknown[]) => json({ kind: "List", items });
@@ -37,7 +44,7 @@ describe("pods", () => {
     (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
 
   test("that are bound are read page by page", async () => {
-    const pods = await (await clusterWith(paged)).listDeschedulerPods();
+    const pods = await (await clusterWith(paged)).listPods();
     expect(pods.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(requests().map(({ path, query }) => [path, Object.fromEntries(query)])).toEqual([
       ["/api/v1/pods", { limit: "250", fieldSelector: "spec.nodeName!=" }],
@@ -46,7 +53,7 @@ describe("pods", () => {
   });
 
   test("what they have in common is one object, across pages", async () => {
-    const [a, , c] = await (await clusterWith(paged)).listDeschedulerPods();
+    const [a, , c] = await (await clusterWith(paged)).listPods();
     expect(a?.requests).toEqual({ cpu: 100 });
     expect(a?.requests).toBe(c?.requests);
   });
@@ -56,7 +63,7 @@ describe("pods", () => {
     const cluster = await clusterWith(
       list(pod("a"), labels, 7, pod("c", { nodeName: "" }), pod("d", { tolerations: [{ key: 1 }] }), pod("e")),
     );
-    expect((await cluster.listDeschedulerPods()).map(({ name }) => name)).toEqual(["a", "e"]);
+    expect((await cluster.listPods()).map(({ name }) => name)).toEqual(["a", "e"]);
     expect(odd.map((text) => text.split(": ").slice(0, 2).join(" "))).toEqual([
       "pods metadata.labels.a",
       "pods (root)",
@@ -68,7 +75,7 @@ describe("pods", () => {
   test("what is odd in one is odd in the next one like it, too", async () => {
     const tolerations = [{ key: 1 }];
     const cluster = await clusterWith(list(pod("a", { tolerations }), pod("b", { tolerations }), pod("c")));
-    expect((await cluster.listDeschedulerPods()).map(({ name }) => name)).toEqual(["c"]);
+    expect((await cluster.listPods()).map(({ name }) => name)).toEqual(["c"]);
     expect(odd).toHaveLength(2);
   });
 });
@@ -105,7 +112,7 @@ describe("nodes", () => {
     ["has reserved some",    node({ allocatable: { cpu: "1" }, capacity: { cpu: "2", pods: "110" } }),     { allocatable: { cpu: 1000 } }],
     ["says no more",         node({ allocatable: {}, capacity: { cpu: "2" } }),                            { allocatable: { cpu: 2000 } }],
   ])("one that %s", async (_, object, expected) => {
-    expect(await (await clusterWith(list(object))).listDeschedulerNodes()).toEqual([{ ...FACTS, ...expected }]);
+    expect(await connectTo({ server: await serverWith(list(object)) }).listNodesWithRoom()).toEqual([{ ...FACTS, ...expected }]);
     expect(requests().map(({ path }) => path)).toEqual(["/api/v1/nodes"]);
   });
 });
@@ -169,12 +176,10 @@ describe("the value of a PriorityClass", () => {
   });
 });
 
-test.each([
-  "listDeschedulerNodes",
-  "listDeschedulerPods",
-  "listNamespaceLabels",
-  "listStorageClassesOfClaims",
-] as const)("%s: what is no list is no answer", async (read) => {
-  const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
-  await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
-});
+test.each(["listPods", "listNamespaceLabels", "listStorageClassesOfClaims"] as const)(
+  "%s: what is no list is no answer",
+  async (read) => {
+    const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
+    await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
+  },
+);

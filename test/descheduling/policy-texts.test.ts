@@ -1,7 +1,9 @@
 /** What a policy file writes as one text: label selectors and durations. */
 import { describe, expect, test } from "vitest";
-import { secondsOf } from "../../../shared/descheduling/policy-file/duration.ts";
-import { selectorOf } from "../../../shared/descheduling/policy-file/selector-text.ts";
+import { Duration } from "../../shared/descheduling/plugins/fields.ts";
+import { selectorOf } from "../../shared/descheduling/plugins/selector-text.ts";
+
+const secondsOf = (text: string) => Duration.safeParse(text).data;
 
 const requires = (key: string, operator: string, ...values: readonly string[]) => ({ key, operator, values });
 
