@@ -83,13 +83,12 @@ async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps)
 }
 
 async function priorityClassesOf({ priorityClasses }: PolicyNeeds, client: DeschedulingClient) {
-  const values = await Promise.all(priorityClasses.map((name) => client.getPriorityClassValue(name)));
-  return new Map(
-    priorityClasses.flatMap((name, i) => {
-      const value = values[i];
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
+  const found = new Map<string, number>();
+  for (const name of priorityClasses) {
+    const value = await client.getPriorityClassValue(name);
+    if (value !== undefined) found.set(name, value);
+  }
+  return found;
 }
 
 /** In a dry run nothing is written, but evictions are asked for: webhooks and budgets say what would become of them. */

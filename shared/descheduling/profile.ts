@@ -36,16 +36,6 @@ const PLUGINS: readonly RegisteredPlugin[] = [
 const DEFAULT_EVICTOR = "DefaultEvictor";
 const SUPPORTED = [...PLUGINS.map(({ name }) => name), DEFAULT_EVICTOR];
 
-/** Of the descheduler, but of little use for VMs. */
-const UNSUPPORTED: ReadonlySet<string> = new Set([
-  "HighNodeUtilization",
-  "RemoveDuplicates",
-  "RemoveFailedPods",
-  "RemovePodsHavingTooManyRestarts",
-  "RemovePodsViolatingInterPodAntiAffinity",
-  "RemovePodsViolatingTopologySpreadConstraint",
-]);
-
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
 
@@ -90,8 +80,8 @@ function configuredPlugins({ pluginConfig }: ProfileFile, field: string): Parsed
   const parts = pluginConfig.flatMap(({ name, args }, i): readonly Parsed<EnabledPlugin>[] => {
     const message = problemOfName(name);
     if (message !== undefined) return [{ ok: false, problems: [{ field: `${field}.${i}.name`, message }] }];
-    return PLUGINS.filter((plugin) => plugin.name === name).map(({ configure }) =>
-      configure(args, `${field}.${i}.args`),
+    return PLUGINS.filter((plugin) => plugin.name === name).map((plugin) =>
+      plugin.configure(args, `${field}.${i}.args`),
     );
   });
   return collect(parts);
@@ -123,6 +113,5 @@ function problemOfEnabled(name: string, point: Point, { pluginConfig }: ProfileF
 }
 
 function problemOfName(name: string): string | undefined {
-  if (UNSUPPORTED.has(name)) return `${name} is not supported by Lifeboat, which has: ${SUPPORTED.join(", ")}`;
-  return SUPPORTED.includes(name) ? undefined : `unknown plugin, expected one of ${SUPPORTED.join(", ")}`;
+  return SUPPORTED.includes(name) ? undefined : `not a plugin of Lifeboat's, expected one of ${SUPPORTED.join(", ")}`;
 }

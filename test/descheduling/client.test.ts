@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
 import { type Behaviour, json, startStubServer, status, type StubServer } from "../functions/support/stub-server.ts";
-import { connectTo, deschedulingAt } from "../cluster/connected.ts";
+import { deschedulingAt } from "../cluster/connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];
@@ -14,12 +14,6 @@ afterEach(async () => {
 const requests = () => servers.flatMap((server) => server.requests);
 
 /** A cluster in which everything that is asked is answered like this. */
-async function serverWith(answer: Behaviour): Promise<string> {
-  const server = await startStubServer(() => answer);
-  servers.push(server);
-  return server.url;
-}
-
 async function clusterWith(answer: Behaviour): Promise<DeschedulingClient> {
   return deschedulingAt(
     { server: await serverWith(answer) },
@@ -77,43 +71,6 @@ describe("pods", () => {
     const cluster = await clusterWith(list(pod("a", { tolerations }), pod("b", { tolerations }), pod("c")));
     expect((await cluster.listPods()).map(({ name }) => name)).toEqual(["c"]);
     expect(odd).toHaveLength(2);
-  });
-});
-
-const node = (status: object, spec: object = {}, labels?: object) => ({
-  metadata: { name: "node01", uid: "u", resourceVersion: "1", ...(labels && { labels }) },
-  spec,
-  status,
-});
-
-describe("nodes", () => {
-  const FACTS = {
-    name: "node01",
-    ready: false,
-    unschedulable: false,
-    taints: [],
-    pressures: [],
-    allocatableMemory: 0,
-    labels: {},
-    allocatable: {},
-  };
-  const taint = { key: "a", effect: "NoSchedule" };
-  const READY = [{ type: "Ready", status: "True" }];
-
-  // prettier-ignore
-  test.each<[string, unknown, object]>([
-    ["nothing is known of",  node({}),                                                                     {}],
-    ["is ready",             node({ conditions: READY }),                                                  { ready: true }],
-    ["is not",               node({ conditions: [{ type: "Ready", status: "Unknown" }] }),                 {}],
-    ["is cordoned",          node({}, { unschedulable: true, taints: [taint] }),                           { unschedulable: true, taints: [taint] }],
-    ["has labels",           node({}, {}, { zone: "a" }),                                                  { labels: { zone: "a" } }],
-    ["has resources",        node({ allocatable: { cpu: "3920m", memory: "7911Mi", pods: "110", "ephemeral-storage": "1.5" } }), { allocatable: { cpu: 3920, memory: 7911 * 2 ** 20, pods: 110, "ephemeral-storage": 2 }, allocatableMemory: 7911 * 2 ** 20 }],
-    ["… written as numbers", node({ allocatable: { cpu: 3.92, memory: 8295284736, pods: 110 } }), { allocatable: { cpu: 3920, memory: 7911 * 2 ** 20, pods: 110 }, allocatableMemory: 7911 * 2 ** 20 }],
-    ["has reserved some",    node({ allocatable: { cpu: "1" }, capacity: { cpu: "2", pods: "110" } }),     { allocatable: { cpu: 1000 } }],
-    ["says no more",         node({ allocatable: {}, capacity: { cpu: "2" } }),                            { allocatable: { cpu: 2000 } }],
-  ])("one that %s", async (_, object, expected) => {
-    expect(await connectTo({ server: await serverWith(list(object)) }).listNodesWithRoom()).toEqual([{ ...FACTS, ...expected }]);
-    expect(requests().map(({ path }) => path)).toEqual(["/api/v1/nodes"]);
   });
 });
 

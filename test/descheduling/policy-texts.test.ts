@@ -77,23 +77,9 @@ describe("a duration", () => {
     expect(secondsOf(text)).toBeCloseTo(seconds, 12);
   });
 
+  // prettier-ignore
   test.each([
-    "",
-    "10",
-    "m",
-    "1d",
-    "1 m",
-    " 1m",
-    "1m ",
-    "-1m",
-    "+1m",
-    "1.m.",
-    "1..5s",
-    ".s",
-    "1e3s",
-    "1h30",
-    "2562048h",
-    "1M",
+    "", "10", "m", "1d", "1 m", " 1m", "1m ", "-1m", "+1m", "1.m.", "1..5s", ".s", "1e3s", "1h30", "2562048h", "1M",
   ])("%j is none", (text) => {
     expect(secondsOf(text)).toBeUndefined();
   });

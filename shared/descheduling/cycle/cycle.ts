@@ -6,7 +6,7 @@ import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { Settings } from "../../policy/settings.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
-import { Counters, type LimitName, LIMITS } from "./limits.ts";
+import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import {
@@ -131,15 +131,11 @@ function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
 }
 
 function noted({ uid }: ScheduledPod, result: NominationResult, { requested, refused }: Cycle): Verdict {
-  if (isLimit(result)) return LIMITS[result].verdict;
+  if (isLimit(result)) return verdictAt(result);
   const verdict = VERDICT[result];
   if (verdict === "Accepted") requested.add(uid);
   else refused.set(uid, result);
   return verdict;
-}
-
-function isLimit(result: NominationResult): result is LimitName {
-  return result in LIMITS;
 }
 
 function isEnd(result: NominationResult | CycleEnd): result is CycleEnd {

@@ -6,35 +6,30 @@ import type { DeschedulingLimits } from "./policy.ts";
 
 export type LimitName = keyof DeschedulingLimits;
 
-interface Limit {
-  /** Which pods are counted together. */
-  readonly scope: (pod: ScheduledPod) => string;
-  /** Of evacuations only: other evictions neither count nor are limited. */
-  readonly ofEvacuations?: boolean;
-  /** What a plugin is told. A limit that leaves room for other pods of the node skips this pod only. */
-  readonly verdict: Verdict;
+type Scope = (pod: ScheduledPod) => string;
+const all: Scope = () => "";
+const node: Scope = ({ nodeName }) => `node ${nodeName}`;
+const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
+
+/**
+ * In the order in which they are looked at: upstream's. `only`: other evictions neither count nor are limited. The verdict is what a plugin is
+ * told: a limit that leaves room for other pods of the node skips this pod only.
+ */
+const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
+  { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },
+  { name: "evictionsPerNode", scope: node, verdict: "NodeLimit" },
+  { name: "evictionsPerNamespace", scope: namespace, verdict: "Skipped" },
+  { name: "evacuationsPerNode", scope: node, only: "evacuations", verdict: "Skipped" },
+  { name: "evacuationsPerNamespace", scope: namespace, only: "evacuations", verdict: "Skipped" },
+];
+
+export function isLimit(result: string): result is LimitName {
+  return LIMITS.some(({ name }) => name === result);
 }
 
-const all: Limit["scope"] = () => "";
-const node: Limit["scope"] = ({ nodeName }) => `node ${nodeName}`;
-const namespace: Limit["scope"] = (pod) => `namespace ${pod.namespace}`;
-
-/** In the order in which they are looked at: upstream's. */
-export const LIMITS = {
-  evictionsTotal: { scope: all, verdict: "TotalLimit" },
-  evictionsPerNode: { scope: node, verdict: "NodeLimit" },
-  evictionsPerNamespace: { scope: namespace, verdict: "Skipped" },
-  evacuationsPerNode: { scope: node, ofEvacuations: true, verdict: "Skipped" },
-  evacuationsPerNamespace: { scope: namespace, ofEvacuations: true, verdict: "Skipped" },
-} as const satisfies Record<LimitName, Limit>;
-
-const NAMES = [
-  "evictionsTotal",
-  "evictionsPerNode",
-  "evictionsPerNamespace",
-  "evacuationsPerNode",
-  "evacuationsPerNamespace",
-] as const satisfies readonly LimitName[];
+export function verdictAt(limit: LimitName): Verdict {
+  return LIMITS.find(({ name }) => name === limit)?.verdict ?? "Skipped";
+}
 
 /** Pods, counted in every scope. */
 class Tally {
@@ -75,11 +70,11 @@ export class Counters {
 
   /** The first limit that one more pod would exceed. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
-    return NAMES.find((name) => {
-      const { scope, ofEvacuations = false }: Limit = LIMITS[name];
-      if (ofEvacuations && !isEvacuated(pod)) return false;
-      const count = this.#inProgress.of(scope(pod)) + (ofEvacuations ? 0 : this.#evicted.of(scope(pod)));
-      return count >= (this.#limits[name] ?? Infinity);
+    const reached = LIMITS.find(({ name, scope, only }) => {
+      if (only === "evacuations" && !isEvacuated(pod)) return false;
+      const evicted = only === "evacuations" ? 0 : this.#evicted.of(scope(pod));
+      return this.#inProgress.of(scope(pod)) + evicted >= (this.#limits[name] ?? Infinity);
     });
+    return reached?.name;
   }
 }

@@ -5,7 +5,7 @@ import { isWanted, weightOf } from "../../policy/kube/node-selector.ts";
 import type { Placement } from "../../policy/kube/placement.ts";
 import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
-import { type NodeFit, nodeFit } from "./node-fit.ts";
+import { nodeFit } from "./node-fit.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, oncePer, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 
@@ -32,32 +32,26 @@ export const nodeAffinity: Plugin<Arguments> = {
   nominate: (args, world) => nominateInGroups(groups(args, world)),
 };
 
-interface Run {
-  readonly args: Arguments;
-  readonly world: PluginWorld;
-  readonly fit: NodeFit;
-  /** UIDs: a pod that one type has nominated is not nominated by the next. */
-  readonly nominated: Set<string>;
-}
-
 /** Type by type in the order given, node by node. */
 function* groups(args: Arguments, world: PluginWorld): Iterable<Iterable<Nomination>> {
   const nodes = world.nodes.toSorted(byNodeName);
-  const run: Run = { args, world, fit: nodeFit(nodes, world), nominated: new Set() };
+  const fit = nodeFit(nodes, world);
+  // A pod that one type has nominated is not nominated by the next.
+  const nominated = new Set<ScheduledPod>();
+  const fitting = function* (violators: Iterable<Nomination>) {
+    for (const nomination of violators) {
+      if (nominated.has(nomination.pod) || !fit.fitsAny(nomination.pod)) continue;
+      nominated.add(nomination.pod);
+      yield nomination;
+    }
+  };
   for (const type of args.nodeAffinityType) {
     const violation = VIOLATIONS[type](nodes);
-    for (const node of nodes) yield violators(node, violation, run);
-  }
-}
-
-function* violators(node: ScheduledNode, violation: Violation, run: Run): Iterable<Nomination> {
-  const { args, world, fit, nominated } = run;
-  const nominationOf = (pod: ScheduledPod) =>
-    !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
-  for (const nomination of nominationsAmong(world.podsOn(node.name), { args, world, nominationOf })) {
-    if (nominated.has(nomination.pod.uid) || !fit.fitsAny(nomination.pod)) continue;
-    nominated.add(nomination.pod.uid);
-    yield nomination;
+    for (const node of nodes) {
+      const nominationOf = (pod: ScheduledPod) =>
+        !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
+      yield fitting(nominationsAmong(world.podsOn(node.name), { args, world, nominationOf }));
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** PodLifeTime: pods that are too old, or are in a state that the policy names. */
 import * as z from "zod/mini";
-import type { PodCondition, PodState, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { Count, flag, Int32, listOf, mapping, oneOfLists, text } from "./fields.ts";
 import { by, nominationsAmong, type Order, selection } from "./nominate.ts";
 import type { ArgumentsOf, Plugin } from "./plugin.ts";
@@ -72,12 +72,13 @@ const OLDEST_FIRST: Order<ScheduledPod> = by((pod) => pod.createdAt);
 
 /** Every argument that is given must hold; of a list, one entry. */
 function isChosen(pod: ScheduledPod, args: Arguments, now: Date): boolean {
+  const { maxPodLifeTimeSeconds: longest, states, conditions, exitCodes } = args;
   return (
-    isOld(pod, args, now) &&
-    isInState(pod, args) &&
-    isOwned(pod, args) &&
-    hasCondition(pod, args, now) &&
-    hasExited(pod, args)
+    (longest === undefined || secondsSince(pod.createdAt, now) > longest) &&
+    (states.length === 0 || isInState(pod, args)) &&
+    (conditions.length === 0 || conditions.some((wanted) => hasCondition(pod, wanted, now))) &&
+    (exitCodes.length === 0 || hasExited(pod, args)) &&
+    isOwned(pod, args)
   );
 }
 
@@ -85,33 +86,21 @@ function secondsSince(time: number, now: Date): number {
   return Math.floor((now.getTime() - time) / 1000);
 }
 
-function isOld(pod: ScheduledPod, { maxPodLifeTimeSeconds }: Arguments, now: Date): boolean {
-  return maxPodLifeTimeSeconds === undefined || secondsSince(pod.createdAt, now) > maxPodLifeTimeSeconds;
-}
-
 function isInState(pod: ScheduledPod, args: Arguments): boolean {
   const isNamed = (text: string | undefined) => args.states.some((state) => state === text);
-  if (args.states.length === 0 || isNamed(pod.phase)) return true;
-  return pod.states.some(({ of, reason }) => STATE_COUNTS[of](args) && isNamed(reason));
+  const isIncluded = {
+    InitContainer: args.includingInitContainers,
+    EphemeralContainer: args.includingEphemeralContainers,
+  };
+  const counts = { Pod: true, Container: true, ...isIncluded };
+  return isNamed(pod.phase) || pod.states.some(({ of, reason }) => counts[of] && isNamed(reason));
 }
 
-const STATE_COUNTS = {
-  Pod: () => true,
-  Container: () => true,
-  InitContainer: (args) => args.includingInitContainers,
-  EphemeralContainer: (args) => args.includingEphemeralContainers,
-} as const satisfies Record<PodState["of"], (args: Arguments) => boolean>;
-
 /** The exit code of ephemeral containers is not asked for, whatever the arguments say: as upstream. */
-const EXIT_CODE_COUNTS = {
-  ...STATE_COUNTS,
-  EphemeralContainer: () => false,
-} as const satisfies typeof STATE_COUNTS;
-
 function hasExited(pod: ScheduledPod, args: Arguments): boolean {
-  if (args.exitCodes.length === 0) return true;
   return pod.states.some(({ of, exitCode }) => {
-    return exitCode !== undefined && EXIT_CODE_COUNTS[of](args) && args.exitCodes.includes(exitCode);
+    if (exitCode === undefined || of === "EphemeralContainer") return false;
+    return (of !== "InitContainer" || args.includingInitContainers) && args.exitCodes.includes(exitCode);
   });
 }
 
@@ -121,15 +110,13 @@ function isOwned({ owners }: ScheduledPod, { ownerKinds }: Arguments): boolean {
   return isIncluded && !owners.some(({ kind }) => exclude.includes(kind));
 }
 
-function hasCondition(pod: ScheduledPod, args: Arguments, now: Date): boolean {
-  if (args.conditions.length === 0) return true;
-  return args.conditions.some((wanted) => pod.conditions.some((condition) => isThat(condition, wanted, now)));
-}
-
-function isThat(condition: PodCondition, wanted: ArgumentsOf<typeof Condition>, now: Date): boolean {
-  const { type = condition.type, status = condition.status, reason = condition.reason } = wanted;
-  if (type !== condition.type || status !== condition.status || reason !== condition.reason) return false;
-  const seconds = wanted.minTimeSinceLastTransitionSeconds;
-  if (seconds === undefined) return true;
-  return condition.since !== undefined && secondsSince(condition.since, now) >= seconds;
+function hasCondition({ conditions }: ScheduledPod, wanted: ArgumentsOf<typeof Condition>, now: Date): boolean {
+  const { minTimeSinceLastTransitionSeconds: seconds = -Infinity } = wanted;
+  return conditions.some((condition) => {
+    const { since = Infinity } = condition;
+    const isThat = (["type", "status", "reason"] as const).every(
+      (key) => (wanted[key] ?? condition[key]) === condition[key],
+    );
+    return isThat && secondsSince(since, now) >= seconds;
+  });
 }
