@@ -15,10 +15,9 @@ const requests = () => servers.flatMap((server) => server.requests);
 
 /** A cluster in which everything that is asked is answered like this. */
 async function clusterWith(answer: Behaviour): Promise<DeschedulingClient> {
-  return deschedulingAt(
-    { server: await serverWith(answer) },
-    (resource, issue) => void odd.push(`${resource}: ${issue}`),
-  );
+  const server = await startStubServer(() => answer);
+  servers.push(server);
+  return deschedulingAt({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
 }
 
 const list = (...items: readonly unknown[]) => json({ kind: "List", items });

@@ -16,7 +16,7 @@ const DEFAULTS = {
   DefaultEvictor: {
     nodeFit: false,
     minReplicas: 0,
-    noEvictionPolicy: "Preferred",
+    obeysPreference: false,
     protections: PROTECTIONS,
     protectedStorageClasses: [],
   },
@@ -55,13 +55,13 @@ const BECOMES: readonly Row[] = [
   ["DefaultEvictor",                threshold({ value: 0 })],
   ["DefaultEvictor",                threshold({ value: -5 })],
   ["DefaultEvictor",                threshold({ value: 2_000_000_000 })],
-  ["DefaultEvictor",                threshold({ value: 7, name: "" }),                           threshold({ value: 7 })],
+  ["DefaultEvictor",                threshold({ value: 7, name: "" })],
   ["DefaultEvictor",                threshold({ name: "high" })],
-  ["DefaultEvictor",                threshold({}),                                               {}],
+  ["DefaultEvictor",                threshold({})],
   ["DefaultEvictor",                { nodeFit: true, minReplicas: 2 }],
   ["DefaultEvictor",                { minPodAge: "1.5s" },                                       { minPodAgeSeconds: 1.5 }],
   ["DefaultEvictor",                { noEvictionPolicy: "" },                                    {}],
-  ["DefaultEvictor",                { noEvictionPolicy: "Mandatory" }],
+  ["DefaultEvictor",                { noEvictionPolicy: "Mandatory" },                               { obeysPreference: true }],
 ];
 
 const becomes = BECOMES.map(([name, tweak, expected = tweak]) => [name, tweak, expected] as const);
