@@ -95,6 +95,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
+    retry: (evacuation, now) => when("Retry", () => fake.retry(evacuation, now)),
     act: (action) => when(action.verb, () => fake.act(action)),
   };
 }
