@@ -37,3 +37,10 @@ test("the compiler has no platform types here", () => {
   const tsconfig = readFileSync(new URL("policy/tsconfig.json", SHARED), "utf8");
   expect(tsconfig).toContain('"lib": ["ES2024"], "types": []');
 });
+
+test("descheduling is a leaf: nothing else in shared imports it", () => {
+  const others = readdirSync(SHARED, { recursive: true, encoding: "utf8" }).filter((file) => {
+    return file.endsWith(".ts") && !file.startsWith("descheduling/");
+  });
+  expect(others.filter((file) => readFileSync(new URL(file, SHARED), "utf8").includes("/descheduling/"))).toEqual([]);
+});

@@ -1,7 +1,4 @@
-/**
- * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another. Upstream: pkg/descheduler
- * `runProfiles`.
- */
+/** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
 import { isCompleted, keyOf } from "../../policy/facts.ts";
 import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
@@ -16,12 +13,7 @@ export interface Nominated extends Nomination {
   readonly plugin: string;
 }
 
-type Known = Pick<
-  EvictorWorld,
-  "namespaces" | "priorityClasses" | "budgets" | "storageClasses" | "isInProgress" | "now"
->;
-
-export interface NominationWorld extends Known {
+export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
   /** By `namespace/name`; at least those of all launcher pods. */

@@ -1,7 +1,4 @@
-/**
- * DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so
- * their order only saves work here.
- */
+/** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
 import { matches } from "../../policy/kube/selector.ts";
 import {
   CONFIG_SOURCE_ANNOTATION,

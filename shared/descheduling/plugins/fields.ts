@@ -1,8 +1,4 @@
-/**
- * The kinds of values in a policy file, each saying what is expected of it.
- *
- * Go takes null for absent, and generated policy files contain it: a known key may be null anywhere.
- */
+/** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../policy/facts.ts";
 import { isLabelKey, isLabelValue, selectorOf } from "./selector-text.ts";

@@ -1,8 +1,4 @@
-/**
- * Whether a pod could run on another node: the descheduler's part of what the scheduler asks.
- 
- * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
- */
+/** Whether a pod could run on another node. Upstream: `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler. */
 import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import { type Room, roomOn } from "../../policy/kube/room.ts";

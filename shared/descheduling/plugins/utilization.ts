@@ -1,7 +1,4 @@
-/**
- * How much of each node its pods ask for, and which nodes are under- or over-utilised. Upstream: nodeutilization of the descheduler;
- * percentages are floating point there too, and the order of operations counts.
- */
+/** Which nodes are under- or over-utilised, by what their pods ask for. Floating point, in the order of upstream's nodeutilization. */
 import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
