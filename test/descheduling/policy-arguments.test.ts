@@ -46,7 +46,7 @@ const BECOMES: readonly Row[] = [
   ["PodLifeTime",                   { conditions: [...FULL.PodLifeTime.conditions, { status: "True" }] }],
   ["PodLifeTime",                   { exitCodes: [0, 1, -1, 255] }],
   ["PodLifeTime",                   { ownerKinds: { exclude: ["Job"] } }],
-  ["PodLifeTime",                   { ownerKinds: { include: ["Job"], exclude: [] } },           { ownerKinds: { include: ["Job"] } }],
+  ["PodLifeTime",                   { ownerKinds: { include: ["Job"], exclude: [] } }],
   ["PodLifeTime",                   { includingInitContainers: true, includingEphemeralContainers: true }],
   ["DefaultEvictor",                {}],
   ["DefaultEvictor",                { nodeSelector: "zone=a" },                                  { nodeSelector: one({ key: "zone", operator: "In", values: ["a"] }) }],
@@ -75,7 +75,7 @@ test.each(becomes)("%s %j", (name, tweak, expected) => {
 describe.each(SELECTING)("%s selects pods", (name) => {
   test.each([
     [{ namespaces: { include: ["a", "b"] } },                       { namespaces: { include: ["a", "b"] } }],
-    [{ namespaces: { include: [], exclude: ["a"] } },               { namespaces: { exclude: ["a"] } }],
+    [{ namespaces: { include: [], exclude: ["a"] } },               { namespaces: { include: [], exclude: ["a"] } }],
     [{ namespaces: {} },                                            { namespaces: {} }],
     [{ labelSelector: FULL.PodLifeTime.labelSelector },             { labelSelector: FULL.PodLifeTime.labelSelector }],
     [{ labelSelector: {} },                                         { labelSelector: { matchLabels: {}, matchExpressions: [] } }],

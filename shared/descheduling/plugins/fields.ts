@@ -104,16 +104,11 @@ export const Selector: z.ZodMiniType<LabelSelector> = z.lazy(() =>
 
 /** `{include, exclude}`: only one may be used; an empty list counts as absent. */
 export function oneOfLists(of: string) {
-  return z.pipe(
-    mapping({ include: listOf(text(`expected the ${of}`)), exclude: listOf(text(`expected the ${of}`)) }).check(
-      z.refine(
-        ({ include, exclude }) => include.length === 0 || exclude.length === 0,
-        "expected include or exclude, not both",
-      ),
+  const names = z.exactOptional(z.array(text(`expected the ${of}`), "expected a list"));
+  return mapping({ include: names, exclude: names }).check(
+    z.refine(
+      ({ include = [], exclude = [] }) => include.length === 0 || exclude.length === 0,
+      "expected include or exclude, not both",
     ),
-    z.transform(({ include, exclude }) => ({
-      ...(include.length === 0 ? {} : { include }),
-      ...(exclude.length === 0 ? {} : { exclude }),
-    })),
   );
 }
