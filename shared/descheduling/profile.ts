@@ -113,5 +113,5 @@ function problemOfEnabled(name: string, point: Point, { pluginConfig }: ProfileF
 }
 
 function problemOfName(name: string): string | undefined {
-  return SUPPORTED.includes(name) ? undefined : `not a plugin of Lifeboat's, expected one of ${SUPPORTED.join(", ")}`;
+  return SUPPORTED.includes(name) ? undefined : `not supported by Lifeboat: expected one of ${SUPPORTED.join(", ")}`;
 }

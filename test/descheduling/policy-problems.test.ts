@@ -8,7 +8,7 @@ const config = (...pluginConfig: readonly unknown[]) => withPlugins({}, pluginCo
 
 const HAS =
   "LowNodeUtilization, RemovePodsViolatingNodeTaints, RemovePodsViolatingNodeAffinity, PodLifeTime, DefaultEvictor";
-const UNKNOWN = `not a plugin of Lifeboat's, expected one of ${HAS}`;
+const UNKNOWN = `not supported by Lifeboat: expected one of ${HAS}`;
 const CRITERION = "expected maxPodLifeTimeSeconds, states, conditions or exitCodes";
 
 // prettier-ignore

@@ -21,7 +21,7 @@ export interface PodResources {
   /** What the sandbox itself needs. */
   readonly overhead: Texts;
   /** Of the pod as a whole, instead of its containers'. */
-  readonly pod?: ResourceRequirements;
+  readonly pod?: ResourceRequirements | undefined;
 }
 
 type Amounts = ReadonlyMap<string, number>;
@@ -112,54 +112,46 @@ const Requirements = z.lazy(() =>
   ),
 );
 
-function isAnything({ requests, limits }: ResourceRequirements): boolean {
-  return Object.keys(requests).length + Object.keys(limits).length > 0;
-}
+const InitContainer = z.lazy(() =>
+  z.pipe(
+    z.object({ restartPolicy: Text, resources: Requirements }),
+    z.transform(({ restartPolicy, resources }) => ({ ...resources, sidecar: restartPolicy === "Always" })),
+  ),
+);
+
+const OfPod = z.lazy(() =>
+  z.pipe(
+    Requirements,
+    z.transform((all) => (Object.keys({ ...all.requests, ...all.limits }).length > 0 ? all : undefined)),
+  ),
+);
 
 /** The part of a pod's spec that gives its requests and its QoS class. */
 export const Computed = z.lazy(() =>
   z.pipe(
     z.object({
       containers: z.array(Requirements),
-      initContainers: z.array(z.object({ restartPolicy: Text, resources: Requirements })),
+      initContainers: z.array(InitContainer),
       overhead: Quantities,
-      pod: Requirements,
+      pod: OfPod,
     }),
-    z.transform((spec) => {
-      const all = partsOf(spec);
-      return { requests: requestsOf(all), qosClass: qosClassOf(all) };
-    }),
+    z.transform((all) => ({ requests: requestsOf(all), qosClass: qosClassOf(all) })),
   ),
 );
 
-interface Parts extends Omit<PodResources, "initContainers" | "pod"> {
-  readonly initContainers: readonly {
-    readonly restartPolicy?: string | undefined;
-    readonly resources: ResourceRequirements;
-  }[];
-  readonly pod: ResourceRequirements;
-}
-
-function partsOf({ containers, initContainers, overhead, pod }: Parts): PodResources {
-  const inits = initContainers.map(({ restartPolicy, resources }) => {
-    return { ...resources, sidecar: restartPolicy === "Always" };
-  });
-  return { containers, initContainers: inits, overhead, ...(isAnything(pod) ? { pod } : {}) };
-}
-
-/** The limits of a whole pod. No plugin reads them, but a preflight does. */
+/** The limits of a whole pod. */
 export const Limits = z.lazy(() =>
   z.pipe(
     z.object({
       spec: z.object({
         containers: listOf(z.object({ resources: Requirements })),
-        initContainers: listOf(z.object({ restartPolicy: Text, resources: Requirements })),
+        initContainers: listOf(InitContainer),
         overhead: Quantities,
-        resources: Requirements,
+        resources: OfPod,
       }),
     }),
     z.transform(({ spec: { containers, resources: pod, ...rest } }) =>
-      limitsOf(partsOf({ containers: containers.map((container) => container.resources), pod, ...rest })),
+      limitsOf({ ...rest, containers: containers.map(({ resources }) => resources), pod }),
     ),
   ),
 );
