@@ -68,12 +68,12 @@ export function put(fake: FakeCluster, pod: ScheduledPod): void {
   if (isLauncher(pod)) fake.vmis.put(vmiOf(pod));
 }
 
-function isDeschedulerPod(pod: object): pod is ScheduledPod {
+function isScheduledPod(pod: object): pod is ScheduledPod {
   return "placement" in pod;
 }
 
 export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
-  return fake.pods.list().filter(isDeschedulerPod);
+  return fake.pods.list().filter(isScheduledPod);
 }
 
 export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {
