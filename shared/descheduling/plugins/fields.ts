@@ -1,10 +1,6 @@
-/**
- * The kinds of values in a policy file, each saying what is expected of it.
- *
- * Go takes null for absent, and generated policy files contain it: a known key may be null anywhere.
- */
+/** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
 import * as z from "zod/mini";
-import { secondsOf } from "./duration.ts";
+import type { LabelSelector } from "../../policy/facts.ts";
 import { isLabelKey, isLabelValue, selectorOf } from "./selector-text.ts";
 
 /** A mapping of exactly these keys. */
@@ -36,6 +32,33 @@ export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
 
 const INT32 = "expected a whole number of 32 bits";
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
+
+/** Durations are as Go writes them: `1h30m`, `0.5s`. */
+const SECONDS: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-9],
+  ["us", 1e-6],
+  ["µs", 1e-6],
+  ["μs", 1e-6],
+  ["ms", 1e-3],
+  ["s", 1],
+  ["m", 60],
+  ["h", 3600],
+]);
+
+/** Sticky: it does not look for a part further on, so that the time grows with the length of the text only. */
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
+
+/** Go counts nanoseconds in 64 bits. */
+const LONGEST_SECONDS = 2 ** 63 / 1e9;
+
+/** Undefined for what is none, and for a negative one. */
+function secondsOf(text: string): number | undefined {
+  if (text === "0") return 0;
+  const parts = [...text.matchAll(PART)];
+  if (text === "" || parts.map(([part]) => part).join("") !== text) return undefined;
+  const seconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (SECONDS.get(unit) ?? 0), 0);
+  return seconds < LONGEST_SECONDS ? seconds : undefined;
+}
 
 const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
 export const Duration = z.lazy(() =>
@@ -72,7 +95,7 @@ const Requirement = z.lazy(() =>
   ),
 );
 
-export const Selector = z.lazy(() =>
+export const Selector: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   mapping({
     matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
     matchExpressions: listOf(Requirement),
@@ -81,16 +104,11 @@ export const Selector = z.lazy(() =>
 
 /** `{include, exclude}`: only one may be used; an empty list counts as absent. */
 export function oneOfLists(of: string) {
-  return z.pipe(
-    mapping({ include: listOf(text(`expected the ${of}`)), exclude: listOf(text(`expected the ${of}`)) }).check(
-      z.refine(
-        ({ include, exclude }) => include.length === 0 || exclude.length === 0,
-        "expected include or exclude, not both",
-      ),
+  const names = z.exactOptional(z.array(text(`expected the ${of}`), "expected a list"));
+  return mapping({ include: names, exclude: names }).check(
+    z.refine(
+      ({ include = [], exclude = [] }) => include.length === 0 || exclude.length === 0,
+      "expected include or exclude, not both",
     ),
-    z.transform(({ include, exclude }) => ({
-      ...(include.length === 0 ? {} : { include }),
-      ...(exclude.length === 0 ? {} : { exclude }),
-    })),
   );
 }

@@ -1,7 +1,9 @@
 /** What a policy file writes as one text: label selectors and durations. */
 import { describe, expect, test } from "vitest";
-import { secondsOf } from "../../../shared/descheduling/policy-file/duration.ts";
-import { selectorOf } from "../../../shared/descheduling/policy-file/selector-text.ts";
+import { Duration } from "../../shared/descheduling/plugins/fields.ts";
+import { selectorOf } from "../../shared/descheduling/plugins/selector-text.ts";
+
+const secondsOf = (text: string) => Duration.safeParse(text).data;
 
 const requires = (key: string, operator: string, ...values: readonly string[]) => ({ key, operator, values });
 
@@ -75,23 +77,9 @@ describe("a duration", () => {
     expect(secondsOf(text)).toBeCloseTo(seconds, 12);
   });
 
+  // prettier-ignore
   test.each([
-    "",
-    "10",
-    "m",
-    "1d",
-    "1 m",
-    " 1m",
-    "1m ",
-    "-1m",
-    "+1m",
-    "1.m.",
-    "1..5s",
-    ".s",
-    "1e3s",
-    "1h30",
-    "2562048h",
-    "1M",
+    "", "10", "m", "1d", "1 m", " 1m", "1m ", "-1m", "+1m", "1.m.", "1..5s", ".s", "1e3s", "1h30", "2562048h", "1M",
   ])("%j is none", (text) => {
     expect(secondsOf(text)).toBeUndefined();
   });

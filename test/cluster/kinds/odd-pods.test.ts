@@ -1,6 +1,6 @@
 /** Pods that are not what an API server sends: left out, with the field that is to blame. */
 import { expect, test } from "vitest";
-import { deschedulerPodSchema } from "../../../shared/descheduling/reads/projections.ts";
+import { scheduledPodSchema } from "../../../shared/cluster/kinds/scheduled-pod.ts";
 import { apart, raw, required, type Tweak } from "./raw-pods.ts";
 
 const spec = (tweak: object): Tweak => ({ spec: tweak });
@@ -45,6 +45,6 @@ test.each<[string, Tweak]>([
   ["spec.containers.0.requests.cpu",    spec({ containers: [{ resources: { requests: { cpu: true } } }] })],
   ["spec.overhead",                     spec({ overhead: [] })],
 ])("an odd pod is none, and it is said what is odd: %s", (path, tweak) => {
-  const parsed = deschedulerPodSchema().safeParse(raw(tweak));
+  const parsed = scheduledPodSchema().safeParse(raw(tweak));
   expect(parsed.error?.issues.map((issue) => issue.path.join("."))).toEqual([path]);
 });

@@ -1,10 +1,10 @@
 /** Pods as descheduling sees them: each field, and what pods have in common. */
 import { describe, expect, test } from "vitest";
-import { deschedulerPodSchema } from "../../../shared/descheduling/reads/projections.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import { scheduledPodSchema } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { apart, EXISTS, IN, preferred, raw, required, type Tweak } from "./raw-pods.ts";
 
-const FACTS: DeschedulerPod = {
+const FACTS: ScheduledPod = {
   namespace: "apps",
   name: "web",
   uid: "u-1",
@@ -30,8 +30,8 @@ const FACTS: DeschedulerPod = {
   conditions: [],
 };
 
-function read(...tweaks: readonly Tweak[]): readonly DeschedulerPod[] {
-  const schema = deschedulerPodSchema();
+function read(...tweaks: readonly Tweak[]): readonly ScheduledPod[] {
+  const schema = scheduledPodSchema();
   return tweaks.map((tweak) => schema.parse(raw(tweak)));
 }
 
@@ -59,7 +59,7 @@ const T1 = "2026-01-01T00:00:10Z";
 
 describe("a field", () => {
   // prettier-ignore
-  test.each<[string, Tweak, Partial<DeschedulerPod>]>([
+  test.each<[string, Tweak, Partial<ScheduledPod>]>([
     ["deletion",               { metadata: { deletionTimestamp: T1 } },                 { deleting: true }],
     ["labels",                 { metadata: { labels: { app: "web", constructor: "x" } } }, { labels: { app: "web", constructor: "x" } }],
     ["annotations of others",  { metadata: { annotations: { note: "x", "checksum/config": "y" } } }, { annotations: {}, hasAnnotations: true }],
@@ -104,7 +104,7 @@ describe("states", () => {
   const running = { state: { running: { startedAt: T1 } } };
 
   // prettier-ignore
-  test.each<[string, object, DeschedulerPod["states"]]>([
+  test.each<[string, object, ScheduledPod["states"]]>([
     ["the pod's reason",               { reason: "Evicted" },                                                  [{ of: "Pod", reason: "Evicted" }]],
     ["no reason",                      { reason: "" },                                                         []],
     ["running",                        { containerStatuses: [running] },                                       []],

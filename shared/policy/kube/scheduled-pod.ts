@@ -1,21 +1,12 @@
 /**
- * What descheduling decides on: every node and every pod of a cluster, as small as the plugins allow.
+ * A pod that is bound to a node, with all that it asks of nodes: what preflights and descheduling decide on.
  *
- * A Worker holds fifty thousand pods at a time, so there is nothing in here that no plugin reads, and what many pods have in common
+ * A Worker holds fifty thousand of them, so there is nothing in here that no decision reads, and what many pods have in common
  * (tolerations, selectors, empty lists) is one object for all of them.
  */
-import type { LabelSelector, NodeFacts, PodFacts } from "../../policy/facts.ts";
-import type { AnnotatedPod } from "../../policy/annotations/launcher-facts.ts";
-import type { Labels, Placement, Resources } from "../../policy/kube/placement.ts";
-
-export type {
-  Labels,
-  NodeRequirement,
-  NodeSelectorTerm,
-  Placement,
-  PreferredTerm,
-  Resources,
-} from "../../policy/kube/placement.ts";
+import type { AnnotatedPod } from "../annotations/launcher-facts.ts";
+import type { LabelSelector, NodeFacts, PodFacts } from "../facts.ts";
+import type { Labels, Placement, Resources } from "./placement.ts";
 
 /** A required anti-affinity term: no pod it selects may be in the same topology domain. */
 export interface AntiAffinityTerm {
@@ -27,14 +18,14 @@ export interface AntiAffinityTerm {
 
 export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
 
-export interface DeschedulerNode extends NodeFacts {
+export interface ScheduledNode extends NodeFacts {
   readonly labels: Labels;
   /** `status.allocatable`, else `status.capacity`. */
   readonly allocatable: Resources;
 }
 
-/** A pod that is bound to a node. `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
-export interface DeschedulerPod extends PodFacts, AnnotatedPod {
+/** `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
+export interface ScheduledPod extends PodFacts, AnnotatedPod {
   readonly nodeName: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -50,12 +41,12 @@ export interface DeschedulerPod extends PodFacts, AnnotatedPod {
   /** Names of its PersistentVolumeClaims. */
   readonly claims: readonly string[];
   readonly hasResourceClaims: boolean;
-  /** `status.reason`, and what its containers wait for or ended with: what PodLifeTime calls states. */
+  /** `status.reason`, and what its containers wait for or ended with. */
   readonly states: readonly PodState[];
   readonly conditions: readonly PodCondition[];
 }
 
-/** A state that PodLifeTime can select by; `of` says which kind of container it is about, `Pod` the pod itself. */
+/** `of` says which kind of container it is about, `Pod` the pod itself. */
 export interface PodState {
   readonly of: "Pod" | "Container" | "InitContainer" | "EphemeralContainer";
   readonly reason?: string;

@@ -1,6 +1,6 @@
 /** The arguments of plugins in a policy file: their defaults, and what each becomes. */
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../../../shared/config/problem.ts";
+import { parseConfig } from "../../shared/config/problem.ts";
 import { FULL, LEAST, type PluginName, SCHEMA } from "./policy-files.ts";
 
 const parsed = (name: PluginName, tweak: object) => parseConfig(SCHEMA[name], { ...LEAST[name], ...tweak }, "args");
@@ -16,7 +16,7 @@ const DEFAULTS = {
   DefaultEvictor: {
     nodeFit: false,
     minReplicas: 0,
-    noEvictionPolicy: "Preferred",
+    obeysPreference: false,
     protections: PROTECTIONS,
     protectedStorageClasses: [],
   },
@@ -46,7 +46,7 @@ const BECOMES: readonly Row[] = [
   ["PodLifeTime",                   { conditions: [...FULL.PodLifeTime.conditions, { status: "True" }] }],
   ["PodLifeTime",                   { exitCodes: [0, 1, -1, 255] }],
   ["PodLifeTime",                   { ownerKinds: { exclude: ["Job"] } }],
-  ["PodLifeTime",                   { ownerKinds: { include: ["Job"], exclude: [] } },           { ownerKinds: { include: ["Job"] } }],
+  ["PodLifeTime",                   { ownerKinds: { include: ["Job"], exclude: [] } }],
   ["PodLifeTime",                   { includingInitContainers: true, includingEphemeralContainers: true }],
   ["DefaultEvictor",                {}],
   ["DefaultEvictor",                { nodeSelector: "zone=a" },                                  { nodeSelector: one({ key: "zone", operator: "In", values: ["a"] }) }],
@@ -55,13 +55,13 @@ const BECOMES: readonly Row[] = [
   ["DefaultEvictor",                threshold({ value: 0 })],
   ["DefaultEvictor",                threshold({ value: -5 })],
   ["DefaultEvictor",                threshold({ value: 2_000_000_000 })],
-  ["DefaultEvictor",                threshold({ value: 7, name: "" }),                           threshold({ value: 7 })],
+  ["DefaultEvictor",                threshold({ value: 7, name: "" })],
   ["DefaultEvictor",                threshold({ name: "high" })],
-  ["DefaultEvictor",                threshold({}),                                               {}],
+  ["DefaultEvictor",                threshold({})],
   ["DefaultEvictor",                { nodeFit: true, minReplicas: 2 }],
   ["DefaultEvictor",                { minPodAge: "1.5s" },                                       { minPodAgeSeconds: 1.5 }],
   ["DefaultEvictor",                { noEvictionPolicy: "" },                                    {}],
-  ["DefaultEvictor",                { noEvictionPolicy: "Mandatory" }],
+  ["DefaultEvictor",                { noEvictionPolicy: "Mandatory" },                               { obeysPreference: true }],
 ];
 
 const becomes = BECOMES.map(([name, tweak, expected = tweak]) => [name, tweak, expected] as const);
@@ -75,7 +75,7 @@ test.each(becomes)("%s %j", (name, tweak, expected) => {
 describe.each(SELECTING)("%s selects pods", (name) => {
   test.each([
     [{ namespaces: { include: ["a", "b"] } },                       { namespaces: { include: ["a", "b"] } }],
-    [{ namespaces: { include: [], exclude: ["a"] } },               { namespaces: { exclude: ["a"] } }],
+    [{ namespaces: { include: [], exclude: ["a"] } },               { namespaces: { include: [], exclude: ["a"] } }],
     [{ namespaces: {} },                                            { namespaces: {} }],
     [{ labelSelector: FULL.PodLifeTime.labelSelector },             { labelSelector: FULL.PodLifeTime.labelSelector }],
     [{ labelSelector: {} },                                         { labelSelector: { matchLabels: {}, matchExpressions: [] } }],

@@ -1,8 +1,8 @@
 /** What a descheduling cycle reads: pages, paths, nodes, and what policies depend on. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Cluster } from "../../../shared/cluster/cluster.ts";
-import { type Behaviour, json, startStubServer, status, type StubServer } from "../../functions/support/stub-server.ts";
-import { connectTo } from "../../cluster/connected.ts";
+import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
+import { type Behaviour, json, startStubServer, status, type StubServer } from "../functions/support/stub-server.ts";
+import { deschedulingAt } from "../cluster/connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];
@@ -14,10 +14,10 @@ afterEach(async () => {
 const requests = () => servers.flatMap((server) => server.requests);
 
 /** A cluster in which everything that is asked is answered like this. */
-async function clusterWith(answer: Behaviour): Promise<Cluster> {
+async function clusterWith(answer: Behaviour): Promise<DeschedulingClient> {
   const server = await startStubServer(() => answer);
   servers.push(server);
-  return connectTo({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  return deschedulingAt({ server: server.url }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
 }
 
 const list = (...items: readonly unknown[]) => json({ kind: "List", items });
@@ -37,7 +37,7 @@ describe("pods", () => {
     (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
 
   test("that are bound are read page by page", async () => {
-    const pods = await (await clusterWith(paged)).listDeschedulerPods();
+    const pods = await (await clusterWith(paged)).listPods();
     expect(pods.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(requests().map(({ path, query }) => [path, Object.fromEntries(query)])).toEqual([
       ["/api/v1/pods", { limit: "250", fieldSelector: "spec.nodeName!=" }],
@@ -46,7 +46,7 @@ describe("pods", () => {
   });
 
   test("what they have in common is one object, across pages", async () => {
-    const [a, , c] = await (await clusterWith(paged)).listDeschedulerPods();
+    const [a, , c] = await (await clusterWith(paged)).listPods();
     expect(a?.requests).toEqual({ cpu: 100 });
     expect(a?.requests).toBe(c?.requests);
   });
@@ -56,7 +56,7 @@ describe("pods", () => {
     const cluster = await clusterWith(
       list(pod("a"), labels, 7, pod("c", { nodeName: "" }), pod("d", { tolerations: [{ key: 1 }] }), pod("e")),
     );
-    expect((await cluster.listDeschedulerPods()).map(({ name }) => name)).toEqual(["a", "e"]);
+    expect((await cluster.listPods()).map(({ name }) => name)).toEqual(["a", "e"]);
     expect(odd.map((text) => text.split(": ").slice(0, 2).join(" "))).toEqual([
       "pods metadata.labels.a",
       "pods (root)",
@@ -68,45 +68,8 @@ describe("pods", () => {
   test("what is odd in one is odd in the next one like it, too", async () => {
     const tolerations = [{ key: 1 }];
     const cluster = await clusterWith(list(pod("a", { tolerations }), pod("b", { tolerations }), pod("c")));
-    expect((await cluster.listDeschedulerPods()).map(({ name }) => name)).toEqual(["c"]);
+    expect((await cluster.listPods()).map(({ name }) => name)).toEqual(["c"]);
     expect(odd).toHaveLength(2);
-  });
-});
-
-const node = (status: object, spec: object = {}, labels?: object) => ({
-  metadata: { name: "node01", uid: "u", resourceVersion: "1", ...(labels && { labels }) },
-  spec,
-  status,
-});
-
-describe("nodes", () => {
-  const FACTS = {
-    name: "node01",
-    ready: false,
-    unschedulable: false,
-    taints: [],
-    pressures: [],
-    allocatableMemory: 0,
-    labels: {},
-    allocatable: {},
-  };
-  const taint = { key: "a", effect: "NoSchedule" };
-  const READY = [{ type: "Ready", status: "True" }];
-
-  // prettier-ignore
-  test.each<[string, unknown, object]>([
-    ["nothing is known of",  node({}),                                                                     {}],
-    ["is ready",             node({ conditions: READY }),                                                  { ready: true }],
-    ["is not",               node({ conditions: [{ type: "Ready", status: "Unknown" }] }),                 {}],
-    ["is cordoned",          node({}, { unschedulable: true, taints: [taint] }),                           { unschedulable: true, taints: [taint] }],
-    ["has labels",           node({}, {}, { zone: "a" }),                                                  { labels: { zone: "a" } }],
-    ["has resources",        node({ allocatable: { cpu: "3920m", memory: "7911Mi", pods: "110", "ephemeral-storage": "1.5" } }), { allocatable: { cpu: 3920, memory: 7911 * 2 ** 20, pods: 110, "ephemeral-storage": 2 }, allocatableMemory: 7911 * 2 ** 20 }],
-    ["… written as numbers", node({ allocatable: { cpu: 3.92, memory: 8295284736, pods: 110 } }), { allocatable: { cpu: 3920, memory: 7911 * 2 ** 20, pods: 110 }, allocatableMemory: 7911 * 2 ** 20 }],
-    ["has reserved some",    node({ allocatable: { cpu: "1" }, capacity: { cpu: "2", pods: "110" } }),     { allocatable: { cpu: 1000 } }],
-    ["says no more",         node({ allocatable: {}, capacity: { cpu: "2" } }),                            { allocatable: { cpu: 2000 } }],
-  ])("one that %s", async (_, object, expected) => {
-    expect(await (await clusterWith(list(object))).listDeschedulerNodes()).toEqual([{ ...FACTS, ...expected }]);
-    expect(requests().map(({ path }) => path)).toEqual(["/api/v1/nodes"]);
   });
 });
 
@@ -169,12 +132,10 @@ describe("the value of a PriorityClass", () => {
   });
 });
 
-test.each([
-  "listDeschedulerNodes",
-  "listDeschedulerPods",
-  "listNamespaceLabels",
-  "listStorageClassesOfClaims",
-] as const)("%s: what is no list is no answer", async (read) => {
-  const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
-  await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
-});
+test.each(["listPods", "listNamespaceLabels", "listStorageClassesOfClaims"] as const)(
+  "%s: what is no list is no answer",
+  async (read) => {
+    const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
+    await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
+  },
+);

@@ -1,10 +1,12 @@
 /** Policy files, made from their parts. */
 import { dump } from "js-yaml";
 import type * as z from "zod/mini";
-import { EvictorArguments } from "../../../shared/descheduling/policy-file/evictor-arguments.ts";
-import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
-import * as schemas from "../../../shared/descheduling/policy-file/plugin-arguments.ts";
-import { PolicyFile } from "../../../shared/descheduling/policy-file/policy-file.ts";
+import { EvictorArguments } from "../../shared/descheduling/plugins/default-evictor-arguments.ts";
+import { lowNodeUtilization } from "../../shared/descheduling/plugins/low-node-utilization.ts";
+import { nodeAffinity } from "../../shared/descheduling/plugins/node-affinity.ts";
+import { nodeTaints } from "../../shared/descheduling/plugins/node-taints.ts";
+import { podLifeTime } from "../../shared/descheduling/plugins/pod-life-time.ts";
+import { parseDeschedulerPolicy, PolicyFile } from "../../shared/descheduling/policy-file.ts";
 
 export const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 export const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -124,9 +126,9 @@ export type DocumentName = keyof typeof FULL;
 
 export const SCHEMA: Readonly<Record<DocumentName, z.ZodMiniType>> = {
   file: PolicyFile,
-  LowNodeUtilization: schemas.LowNodeUtilization,
-  RemovePodsViolatingNodeTaints: schemas.NodeTaints,
-  RemovePodsViolatingNodeAffinity: schemas.NodeAffinity,
-  PodLifeTime: schemas.PodLifeTime,
+  LowNodeUtilization: lowNodeUtilization.arguments,
+  RemovePodsViolatingNodeTaints: nodeTaints.arguments,
+  RemovePodsViolatingNodeAffinity: nodeAffinity.arguments,
+  PodLifeTime: podLifeTime.arguments,
   DefaultEvictor: EvictorArguments,
 };

@@ -2,14 +2,16 @@
  * What a pod asks for, in all, and the QoS class that follows from it. Upstream: component-helpers `PodRequests`, kubectl's
  * `ComputePodQOS`. In thousandths until the end, as there each container's own request is not rounded.
  */
-import type { QosClass, Resources } from "../plugins/facts.ts";
-import { milliQuantity } from "../../cluster/kinds/fields.ts";
+import * as z from "zod/mini";
+import type { Resources } from "../../policy/kube/placement.ts";
+import type { QosClass } from "../../policy/kube/scheduled-pod.ts";
+import { listOf, milliQuantity, Quantities, Text } from "./fields.ts";
 
-type Quantities = Readonly<Record<string, string>>;
+type Texts = Readonly<Record<string, string>>;
 
 export interface ResourceRequirements {
-  readonly requests: Quantities;
-  readonly limits: Quantities;
+  readonly requests: Texts;
+  readonly limits: Texts;
 }
 
 export interface PodResources {
@@ -17,14 +19,14 @@ export interface PodResources {
   /** `sidecar`: goes on running beside the containers (`restartPolicy: Always`). */
   readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
   /** What the sandbox itself needs. */
-  readonly overhead: Quantities;
+  readonly overhead: Texts;
   /** Of the pod as a whole, instead of its containers'. */
-  readonly pod?: ResourceRequirements;
+  readonly pod?: ResourceRequirements | undefined;
 }
 
 type Amounts = ReadonlyMap<string, number>;
 
-function amountsOf(quantities: Quantities): Amounts {
+function amountsOf(quantities: Texts): Amounts {
   return new Map(Object.entries(quantities).map(([name, text]) => [name, milliQuantity(text)]));
 }
 
@@ -83,12 +85,12 @@ function inUnits(name: string, milli: number): number {
 }
 
 /** Of quantities by name, in the unit that requests are in. */
-export function resourcesOf(quantities: Quantities): Resources {
+export function resourcesOf(quantities: Texts): Resources {
   return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
 /** Only CPU and memory count, and only if there is more than nothing of it. */
-function computeOf(parts: readonly Quantities[]): Amounts {
+function computeOf(parts: readonly Texts[]): Amounts {
   const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
   return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));
 }
@@ -102,3 +104,54 @@ export function qosClassOf({ containers, initContainers, pod }: PodResources): Q
   const isEqual = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name) === amount);
   return isLimited && isEqual ? "Guaranteed" : "Burstable";
 }
+
+const Requirements = z.lazy(() =>
+  z.pipe(
+    z.nullish(z.object({ requests: Quantities, limits: Quantities })),
+    z.transform((resources): ResourceRequirements => resources ?? { requests: {}, limits: {} }),
+  ),
+);
+
+const InitContainer = z.lazy(() =>
+  z.pipe(
+    z.object({ restartPolicy: Text, resources: Requirements }),
+    z.transform(({ restartPolicy, resources }) => ({ ...resources, sidecar: restartPolicy === "Always" })),
+  ),
+);
+
+const OfPod = z.lazy(() =>
+  z.pipe(
+    Requirements,
+    z.transform((all) => (Object.keys({ ...all.requests, ...all.limits }).length > 0 ? all : undefined)),
+  ),
+);
+
+/** The part of a pod's spec that gives its requests and its QoS class. */
+export const Computed = z.lazy(() =>
+  z.pipe(
+    z.object({
+      containers: z.array(Requirements),
+      initContainers: z.array(InitContainer),
+      overhead: Quantities,
+      pod: OfPod,
+    }),
+    z.transform((all) => ({ requests: requestsOf(all), qosClass: qosClassOf(all) })),
+  ),
+);
+
+/** The limits of a whole pod. */
+export const Limits = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        containers: listOf(z.object({ resources: Requirements })),
+        initContainers: listOf(InitContainer),
+        overhead: Quantities,
+        resources: OfPod,
+      }),
+    }),
+    z.transform(({ spec: { containers, resources: pod, ...rest } }) =>
+      limitsOf({ ...rest, containers: containers.map(({ resources }) => resources), pod }),
+    ),
+  ),
+);

@@ -1,15 +1,54 @@
-/** A profile: the plugins that are enabled, with their arguments. */
-import type { DefaultEvictorArguments } from "../plugins/arguments.ts";
-import { defaultEvictor } from "../plugins/default-evictor.ts";
-import type { EnabledPlugin, Profile } from "../cycle/policy.ts";
-import { collect, type ConfigProblem, type Parsed, parseConfig } from "../../config/problem.ts";
-import { EvictorArguments } from "./evictor-arguments.ts";
-import { DEFAULT_EVICTOR, PLUGINS, problemOfName } from "./plugin-registry.ts";
-import type { ProfileFile } from "./policy-file.ts";
+/** A profile of the policy file: the plugins that are enabled, with their arguments. */
+import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config/problem.ts";
+import type { EnabledPlugin, Profile } from "./cycle/policy.ts";
+import { defaultEvictor } from "./plugins/default-evictor.ts";
+import { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
+import { lowNodeUtilization } from "./plugins/low-node-utilization.ts";
+import { nodeAffinity } from "./plugins/node-affinity.ts";
+import { nodeTaints } from "./plugins/node-taints.ts";
+import type { Plugin } from "./plugins/plugin.ts";
+import { podLifeTime } from "./plugins/pod-life-time.ts";
+
+/** A plugin that waits for its arguments; `field` is where they are. */
+interface RegisteredPlugin extends Pick<EnabledPlugin, "name" | "extensionPoint"> {
+  configure(args: unknown, field: string): Parsed<EnabledPlugin>;
+}
+
+function registered<Arguments>(plugin: Plugin<Arguments>): RegisteredPlugin {
+  const { name, extensionPoint } = plugin;
+  return {
+    name,
+    extensionPoint,
+    configure: (input, field) => {
+      const args = parseConfig(plugin.arguments, input, field);
+      if (!args.ok) return args;
+      return { ok: true, value: { name, extensionPoint, nominate: (world) => plugin.nominate(args.value, world) } };
+    },
+  };
+}
+
+const PLUGINS: readonly RegisteredPlugin[] = [
+  registered(lowNodeUtilization),
+  registered(nodeTaints),
+  registered(nodeAffinity),
+  registered(podLifeTime),
+];
+const DEFAULT_EVICTOR = "DefaultEvictor";
+const SUPPORTED = [...PLUGINS.map(({ name }) => name), DEFAULT_EVICTOR];
+
+const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
+type Point = (typeof POINTS)[number];
+
+/** As it is written. */
+export interface ProfileFile {
+  readonly name: string;
+  readonly pluginConfig: readonly { readonly name: string; readonly args: unknown }[];
+  readonly plugins: Readonly<Record<Point, { readonly enabled: readonly string[] }>>;
+}
 
 export interface ConfiguredProfile {
   readonly profile: Profile;
-  readonly evictor: DefaultEvictorArguments;
+  readonly evictor: EvictorArguments;
 }
 
 /** `field` is where it is. */
@@ -31,9 +70,9 @@ export function profileOf(file: ProfileFile, field: string): Parsed<ConfiguredPr
 
 /** Names that are there already, above. */
 export function repeatedNames(list: readonly { readonly name: string }[], field: string): readonly ConfigProblem[] {
-  const firsts = new Map(list.map(({ name }, i) => [name, i] as const).toReversed());
-  return list.flatMap(({ name }, i) =>
-    firsts.get(name) === i ? [] : [{ field: `${field}.${i}.name`, message: "expected each name once" }],
+  const names = list.map(({ name }) => name);
+  return names.flatMap((name, i) =>
+    names.indexOf(name) === i ? [] : [{ field: `${field}.${i}.name`, message: "expected each name once" }],
   );
 }
 
@@ -41,21 +80,18 @@ function configuredPlugins({ pluginConfig }: ProfileFile, field: string): Parsed
   const parts = pluginConfig.flatMap(({ name, args }, i): readonly Parsed<EnabledPlugin>[] => {
     const message = problemOfName(name);
     if (message !== undefined) return [{ ok: false, problems: [{ field: `${field}.${i}.name`, message }] }];
-    const plugin = PLUGINS.get(name);
-    return plugin === undefined ? [] : [plugin.configure(args, `${field}.${i}.args`)];
+    return PLUGINS.filter((plugin) => plugin.name === name).map((plugin) =>
+      plugin.configure(args, `${field}.${i}.args`),
+    );
   });
   return collect(parts);
 }
 
 /** In every profile, whether the file speaks of it or not. */
-function evictorOf({ pluginConfig }: ProfileFile, field: string): Parsed<DefaultEvictorArguments> {
+function evictorOf({ pluginConfig }: ProfileFile, field: string): Parsed<EvictorArguments> {
   const i = pluginConfig.findIndex(({ name }) => name === DEFAULT_EVICTOR);
   return parseConfig(EvictorArguments, pluginConfig[i]?.args ?? {}, `${field}.${i}.args`);
 }
-
-const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
-
-type Point = (typeof POINTS)[number];
 
 function problemsAt(point: Point, file: ProfileFile, field: string): readonly ConfigProblem[] {
   const names = file.plugins[point].enabled;
@@ -69,9 +105,13 @@ function problemsAt(point: Point, file: ProfileFile, field: string): readonly Co
 function problemOfEnabled(name: string, point: Point, { pluginConfig }: ProfileFile): string | undefined {
   const unknown = problemOfName(name);
   if (unknown !== undefined) return unknown;
-  const plugin = PLUGINS.get(name);
+  const plugin = PLUGINS.find((one) => one.name === name);
   const points: readonly string[] = plugin === undefined ? ["filter", "preevictionfilter"] : [plugin.extensionPoint];
   if (!points.includes(point)) return `${name} is expected under ${points.join(" or ")}`;
   if (plugin === undefined || pluginConfig.some((config) => config.name === name)) return undefined;
   return `expected ${name} in pluginConfig, too`;
+}
+
+function problemOfName(name: string): string | undefined {
+  return SUPPORTED.includes(name) ? undefined : `not supported by Lifeboat: expected one of ${SUPPORTED.join(", ")}`;
 }

@@ -1,11 +1,6 @@
 /** What a pod asks for in all, its QoS class, and quantities as numbers. */
 import { describe, expect, test } from "vitest";
-import {
-  type PodResources,
-  qosClassOf,
-  requestsOf,
-  resourcesOf,
-} from "../../../shared/descheduling/reads/pod-resources.ts";
+import { type PodResources, qosClassOf, requestsOf, resourcesOf } from "../../../shared/cluster/kinds/pod-resources.ts";
 import { milliQuantity, quantity } from "../../../shared/cluster/kinds/fields.ts";
 
 describe("a quantity", () => {

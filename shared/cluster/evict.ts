@@ -1,21 +1,19 @@
 /** Asking the eviction API to let a pod go. */
 import * as z from "zod/mini";
-import { object } from "../../cluster/paths.ts";
-import { parseAnswer } from "../../cluster/read.ts";
-import type { Send } from "../../cluster/transport.ts";
-import { DESCHEDULER, REASON_ANNOTATION, REQUESTED_BY_ANNOTATION } from "../../policy/names.ts";
-import type { EvictionAnswer } from "../cycle/eviction-answer.ts";
-import type { Nominated } from "../cycle/nominations.ts";
+import type { NamespacedName } from "../policy/facts.ts";
+import { object } from "./paths.ts";
+import { parseAnswer } from "./read.ts";
+import type { Send } from "./transport.ts";
 
 /** What an API server answers that understands the question: granted, gone, conflict, refused by budget or webhook. */
 const ANSWERS = [403, 404, 409, 422, 429, 500];
 const Status = z.lazy(() => z.object({ message: z._default(z.string(), "") }));
 
-/** Which pod is asked for. The UID protects another pod that was created under the same name. */
-export interface Evicted {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
+/** A refusal is an answer, too. */
+export interface EvictionAnswer {
+  readonly code: number;
+  /** The Status's. Never passed on to a caller. */
+  readonly message: string;
 }
 
 export interface EvictionOptions {
@@ -26,22 +24,10 @@ export interface EvictionOptions {
   readonly dryRun?: boolean;
 }
 
-/** In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause. */
-export async function evict(
-  send: Send,
-  { pod, profile, plugin, reason = "" }: Nominated,
-  options: Omit<EvictionOptions, "annotations">,
-): Promise<EvictionAnswer> {
-  const annotations = {
-    [REQUESTED_BY_ANNOTATION]: DESCHEDULER,
-    [REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
-  };
-  return await requestEviction(send, pod, { ...options, annotations });
-}
-
+/** The UID protects another pod that was created under the same name. */
 export async function requestEviction(
   send: Send,
-  { namespace, name, uid }: Evicted,
+  { namespace, name, uid }: NamespacedName & { readonly uid: string },
   { annotations, gracePeriodSeconds, dryRun = false }: EvictionOptions = {},
 ): Promise<EvictionAnswer> {
   const path = `${object("pods", { namespace, name })}/eviction`;
