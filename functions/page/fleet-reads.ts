@@ -1,0 +1,80 @@
+/** What the fleet's page reads of each cluster, so that none of them holds up the others. */
+import { ClusterError } from "../../shared/cluster/failure.ts";
+import type { EvacuationFacts } from "../../shared/policy/facts.ts";
+import type { Target } from "../target.ts";
+import { problemsIn, unlessUnreadable } from "./reads.ts";
+import { type Recent, RecentReads } from "./recent.ts";
+import type { Problem } from "./words.ts";
+
+/** A cluster at a glance. */
+export interface Summary {
+  /** Those that have not ended. */
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly problems: readonly Problem[];
+  /** Undefined: it could not be read. */
+  readonly vms: number | undefined;
+}
+
+export interface FleetEntry {
+  /** What was read last. */
+  readonly last?: { readonly summary: Summary; readonly readAt: Date };
+  /** Why nothing newer could be read. */
+  readonly unread?: string;
+}
+
+export type Fleet = ReadonlyMap<string, FleetEntry>;
+
+/** A cluster that takes longer is said to be unreachable: one of them must not hold up the page of all. */
+const CLUSTER_SECONDS = 3;
+/**
+ * A Worker may wait on six connections. Each cluster is asked one thing after another: one that hangs with several requests would use up
+ * the time of others, which wait for a connection.
+ */
+const AT_A_TIME = 6;
+/** No cluster is asked later than this after the first one. */
+const LAST_START_MS = 3000;
+const SUMMARY_MAX_AGE_MS = 4000;
+const NO_TIME = "the other clusters took so long that there was no time to ask this one; it comes first next time";
+
+/** Shared among the visitors of an isolate, cluster by cluster: what one of them may see is never shown to another. */
+export class FleetReads {
+  readonly #recent = new RecentReads<FleetEntry>();
+
+  /** Those that were read longest ago come first, so that each has its turn. */
+  async read(targets: readonly Target[]): Promise<Fleet> {
+    const found = new Map<string, FleetEntry>();
+    const readAt = ({ name }: Target) => this.#recent.last(name)?.readAt.getTime() ?? 0;
+    const waiting = targets.toSorted((a, b) => readAt(a) - readAt(b)).values();
+    const began = targets[0]?.platform.now().getTime() ?? 0;
+    const worker = async () => {
+      for (const target of waiting) {
+        const isLate = target.platform.now().getTime() - began > LAST_START_MS;
+        const kept = this.#recent.last(target.name)?.facts;
+        found.set(target.name, isLate ? { unread: NO_TIME, ...kept } : await this.#readOne(target));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+    return found;
+  }
+
+  async #readOne(target: Target): Promise<FleetEntry> {
+    const read = async (before: Recent<FleetEntry> | undefined): Promise<FleetEntry> => {
+      const readAt = target.platform.now();
+      try {
+        return { last: { summary: await readSummary(target), readAt } };
+      } catch (error) {
+        if (!(error instanceof ClusterError)) throw error;
+        return { ...before?.facts, unread: error.message };
+      }
+    };
+    const reading = { key: target.name, maxAgeMs: SUMMARY_MAX_AGE_MS, read };
+    return (await this.#recent.get(reading, target.platform)).facts;
+  }
+}
+
+async function readSummary(target: Target): Promise<Summary> {
+  const cluster = target.connect(CLUSTER_SECONDS);
+  const evacuations = await cluster.listEvacuations("Active");
+  const problems = await problemsIn(cluster);
+  return { evacuations, problems, vms: await cluster.countVmis().catch(unlessUnreadable) };
+}
