@@ -3,7 +3,6 @@ import { ClusterError } from "../../shared/cluster/failure.ts";
 import type { EvacuationFacts } from "../../shared/policy/facts.ts";
 import type { Target } from "../target.ts";
 import { problemsIn, unlessUnreadable } from "./reads.ts";
-import { type Recent, RecentReads } from "./recent.ts";
 import type { Problem } from "./words.ts";
 
 /** A cluster at a glance. */
@@ -16,6 +15,8 @@ export interface Summary {
 }
 
 export interface FleetEntry {
+  /** When it was tried last. */
+  readonly triedAt?: Date;
   /** What was read last. */
   readonly last?: { readonly summary: Summary; readonly readAt: Date };
   /** Why nothing newer could be read. */
@@ -33,42 +34,35 @@ const CLUSTER_SECONDS = 3;
 const AT_A_TIME = 6;
 /** No cluster is asked later than this after the first one. */
 const LAST_START_MS = 3000;
-const SUMMARY_MAX_AGE_MS = 4000;
+const MAX_AGE_MS = 4000;
 const NO_TIME = "the other clusters took so long that there was no time to ask this one; it comes first next time";
 
-/** Shared among the visitors of an isolate, cluster by cluster: what one of them may see is never shown to another. */
-export class FleetReads {
-  readonly #recent = new RecentReads<FleetEntry>();
+/** Those that were tried longest ago come first, so that each has its turn. */
+export async function readFleet(targets: readonly Target[], before: Fleet = new Map()): Promise<Fleet> {
+  const found = new Map(before);
+  const triedAt = ({ name }: Target) => before.get(name)?.triedAt?.getTime() ?? 0;
+  const waiting = targets.toSorted((a, b) => triedAt(a) - triedAt(b)).values();
+  const began = targets[0]?.platform.now().getTime() ?? 0;
+  const worker = async () => {
+    for (const target of waiting) {
+      const now = target.platform.now().getTime();
+      const entry = before.get(target.name);
+      if (now - triedAt(target) <= MAX_AGE_MS) continue;
+      const isLate = now - began > LAST_START_MS;
+      found.set(target.name, isLate ? { unread: NO_TIME, ...entry } : await readEntry(target, entry));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+  return found;
+}
 
-  /** Those that were read longest ago come first, so that each has its turn. */
-  async read(targets: readonly Target[]): Promise<Fleet> {
-    const found = new Map<string, FleetEntry>();
-    const readAt = ({ name }: Target) => this.#recent.last(name)?.readAt.getTime() ?? 0;
-    const waiting = targets.toSorted((a, b) => readAt(a) - readAt(b)).values();
-    const began = targets[0]?.platform.now().getTime() ?? 0;
-    const worker = async () => {
-      for (const target of waiting) {
-        const isLate = target.platform.now().getTime() - began > LAST_START_MS;
-        const kept = this.#recent.last(target.name)?.facts;
-        found.set(target.name, isLate ? { unread: NO_TIME, ...kept } : await this.#readOne(target));
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, worker));
-    return found;
-  }
-
-  async #readOne(target: Target): Promise<FleetEntry> {
-    const read = async (before: Recent<FleetEntry> | undefined): Promise<FleetEntry> => {
-      const readAt = target.platform.now();
-      try {
-        return { last: { summary: await readSummary(target), readAt } };
-      } catch (error) {
-        if (!(error instanceof ClusterError)) throw error;
-        return { ...before?.facts, unread: error.message };
-      }
-    };
-    const reading = { key: target.name, maxAgeMs: SUMMARY_MAX_AGE_MS, read };
-    return (await this.#recent.get(reading, target.platform)).facts;
+async function readEntry(target: Target, before: FleetEntry | undefined): Promise<FleetEntry> {
+  const readAt = target.platform.now();
+  try {
+    return { triedAt: readAt, last: { summary: await readSummary(target), readAt } };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return { ...before, triedAt: readAt, unread: error.message };
   }
 }
 

@@ -8,7 +8,7 @@ import type { NamespacedName } from "../../shared/policy/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
-import { type Fleet, FleetReads } from "./fleet-reads.ts";
+import type { Fleet } from "./fleet-reads.ts";
 import { type Asset, ASSETS } from "./layout.ts";
 import { ACTS, clusterPath, FLEET_PATH } from "./links.ts";
 
@@ -78,13 +78,13 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   };
 
   /** A visitor with one cluster is led to it. */
-  const [fleets, reads] = [new RecentReads<Fleet>(), new FleetReads()];
+  const fleets = new RecentReads<Fleet>();
   const fleet = async (c: PageContext) => {
     const open = await openClusters(await presentedIn(c), around(c));
     const [first, ...others] = open.visits;
     if (first !== undefined && others.length === 0) return c.redirect(clusterPath(first.target.name), 303);
     const visitor = { name: first?.visitor.name ?? "", mayAct: false };
-    return await show(c, { page: fleetPage(open, reads), recent: fleets, cluster: "", visitor, platform });
+    return await show(c, { page: fleetPage(open), recent: fleets, cluster: "", visitor, platform });
   };
 
   app.use(secureHeaders(HEADERS), neverStored, ownFormsOnly, bodyLimit({ maxSize: LARGEST_FORM_BYTES, onError }));

@@ -1,15 +1,16 @@
-/** What pages cost a cluster, what they keep, and that what cannot be read hides nothing else. */
+/** What pages cost a cluster and a browser, what they keep, and that what cannot be read hides nothing else. */
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { FleetReads } from "../../functions/page/fleet-reads.ts";
+import { ASSETS, layout } from "../../functions/page/layout.ts";
 import { clusterPage } from "../../functions/page/views/cluster.ts";
 import { fleetPage } from "../../functions/page/views/fleet.ts";
 import { nodePage } from "../../functions/page/views/node.ts";
 import { vmPage } from "../../functions/page/views/vm.ts";
 import { failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { evacuation, NODE, vmi } from "../policy/fixtures.ts";
+import { evacuation, NODE, PINNED, vmi } from "../policy/fixtures.ts";
 import { vmiOf } from "../policy/preflight/fixtures.ts";
-import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, watching, words } from "./support/fake-visit.ts";
+import { type FakeVisit, HOSTILE, isEscaped, look, textOf, visitTo, watching, words } from "./support/fake-visit.ts";
 import { clusterOf, of, type Scene } from "./support/scene.ts";
 
 const WEB = { namespace: "apps", name: "web" };
@@ -75,11 +76,13 @@ test.each<readonly [string, RegExp, (visit: FakeVisit) => Promise<string>, reado
   for (const one of says) expect(main).toContain(one);
 });
 
-function fleet(visits: readonly FakeVisit[], reads = new FleetReads(), { closed = [] as string[], more = 0 } = {}) {
+function watchingFleet(visits: readonly FakeVisit[], { closed = [] as string[], more = 0 } = {}) {
   const [visit] = visits;
   if (visit === undefined) throw new Error("no visit");
-  return look(fleetPage({ visits, closed, more }, reads), visit);
+  return watching(fleetPage({ visits, closed, more }), visit);
 }
+
+const fleet = (visits: readonly FakeVisit[]) => watchingFleet(visits)();
 
 test("a fleet: those that need a person come first", async () => {
   const visits = [
@@ -98,22 +101,21 @@ test("a fleet: a cluster that cannot be reached says why, and what was true befo
   let isUp = true;
   const unreachable = failing(/./);
   const visit = visitTo(clusterOf(BLOCKED), { before: (request) => (isUp ? undefined : unreachable(request)) });
-  const reads = new FleetReads();
-  await fleet([visit], reads);
+  const look = watchingFleet([visit]);
+  await look();
   isUp = false;
   visit.doors.pass(60);
   for (let i = 0; i < 2; i++) {
-    const main = words(await fleet([visit], reads));
+    const main = words(await look());
     expect(main).toContain("Cannot be reached The API server cannot be reached");
     expect(main).toMatch(/What was true 6\ds ago : In progress 1 Blocked/);
     visit.doors.pass(5);
   }
   isUp = true;
-  expect(words(await fleet([visit], reads))).not.toContain("cannot be reached");
+  expect(words(await look())).not.toContain("cannot be reached");
 });
 
 test("a fleet: clusters that hang cost the page some seconds; those that were not asked come next", async () => {
-  const reads = new FleetReads();
   const clock = visitTo(new FakeCluster()).target;
   // Six that wait for three seconds at the same time: this clock adds up what is waited for.
   const hang = async (request: string) => {
@@ -124,13 +126,14 @@ test("a fleet: clusters that hang cost the page some seconds; those that were no
     const visit = visitTo(new FakeCluster(), { cluster: `cluster-${i + 10}`, before: hang });
     return { ...visit, target: { ...visit.target, platform: clock.platform } };
   });
-  const targets = visits.map(({ target }) => target);
+  const look = watchingFleet(visits);
   const began = clock.platform.now().getTime();
-  expect(words(await fleet(visits, reads))).toContain("cluster-10 Cannot be reached");
+  expect(words(await look())).toContain("cluster-10 Cannot be reached");
   expect(clock.platform.now().getTime() - began).toBeLessThan(6000);
   const asked = new Set<string>();
   for (let i = 0; i < 6; i++) {
-    for (const [name, { unread }] of await reads.read(targets)) if (unread?.includes("API server")) asked.add(name);
+    for (const [, name = ""] of words(await look()).matchAll(/(cluster-\d+) Cannot be reached The API server/g))
+      asked.add(name);
   }
   expect(asked.size).toBe(40);
 });
@@ -147,8 +150,29 @@ test("a fleet: no more than six requests wait at a time, however many clusters t
 });
 
 test("a fleet: what is left out is said", async () => {
-  const main = await fleet([visitTo(clusterOf({}))], undefined, { closed: ["old", HOSTILE], more: 2 });
+  const main = await watchingFleet([visitTo(clusterOf({}))], { closed: ["old", HOSTILE], more: 2 })();
   expect(isEscaped(main)).toBe(true);
   expect(words(main)).toContain("You are no longer signed in to old, <script>");
   expect(words(main)).toContain("You have signed in to 2 more clusters");
+});
+
+/** Everything that a browser loads for it. */
+async function weightOf(count: number): Promise<number> {
+  const names = Array.from({ length: count }, (_, i) => `database-${i}`);
+  const vms = names.map((name, i) =>
+    vmiOf(name, i % 7 === 0 ? PINNED : { evacuationNodeName: NODE, isMigrating: true }),
+  );
+  const message = "migration kubevirt-evacuation-x moves the VM";
+  const evacuations = names.map((name) => of(name, { phase: "Migrating", message: `${message} ${name}` }));
+  const visit = visitTo(clusterOf({ vms, evacuations, cordoned: true }));
+  const main = await look(nodePage(visit, NODE), visit);
+  const live = { path: "/fleet/prod/nodes/node01", ageSeconds: 1 };
+  const html = await textOf(layout({ title: NODE, visitor: "operator", live, main }));
+  const texts = [html, ...Object.values(ASSETS).map(({ content }) => content)];
+  return texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
+}
+
+test("a node with 50 VMs weighs less than 60 KiB with everything, with 500 less than 100", async () => {
+  expect(await weightOf(50)).toBeLessThan(60 * 1024);
+  expect(await weightOf(500)).toBeLessThan(100 * 1024);
 });

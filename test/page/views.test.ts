@@ -1,8 +1,5 @@
-/** What each page says of a cluster, a node, a VM, a fleet: one table; then order, hostile words, weight. */
-import { gzipSync } from "node:zlib";
+/** What each page says of a cluster, a node, a VM, a fleet: one table; then order, acts, hostile words. */
 import { expect, test } from "vitest";
-import { FleetReads } from "../../functions/page/fleet-reads.ts";
-import { ASSETS, layout } from "../../functions/page/layout.ts";
 import { clusterPage } from "../../functions/page/views/cluster.ts";
 import { fleetPage } from "../../functions/page/views/fleet.ts";
 import { nodePage } from "../../functions/page/views/node.ts";
@@ -10,11 +7,11 @@ import { vmPage } from "../../functions/page/views/vm.ts";
 import type { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../policy/fixtures.ts";
 import { plainPod, vmiOf } from "../policy/preflight/fixtures.ts";
-import { type FakeVisit, HOSTILE, isEscaped, look, textOf, visitTo, words } from "./support/fake-visit.ts";
+import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene } from "./support/scene.ts";
 
 const PAGES = {
-  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], closed: [], more: 0 }, new FleetReads()), visit),
+  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], closed: [], more: 0 }), visit),
   cluster: (visit: FakeVisit) => look(clusterPage(visit), visit),
   node: (visit: FakeVisit) => look(nodePage(visit, NODE), visit),
   vm: (visit: FakeVisit) => look(vmPage(visit, { namespace: "apps", name: "web" }), visit),
@@ -223,24 +220,6 @@ test("a hostile name is one word of a shell", async () => {
   const main = await look(vmPage(visit, key), visit);
   expect(isEscaped(main)).toBe(true);
   expect(words(main)).toContain(String.raw`kubectl describe vmi '; rm -rf / '\''' -n '<script>`);
-});
-
-/** Everything that a browser loads for it. */
-async function weightOf(count: number): Promise<number> {
-  const names = Array.from({ length: count }, (_, i) => `database-${i}`);
-  const vms = names.map((name, i) => vmiOf(name, i % 7 === 0 ? PINNED : MOVING));
-  const message = (name: string) => `migration kubevirt-evacuation-${name} moves the VM`;
-  const evacuations = names.map((name) => of(name, { phase: "Migrating", message: message(name) }));
-  const main = await PAGES.node(visitTo(clusterOf({ vms, evacuations, cordoned: true })));
-  const live = { path: "/fleet/prod/nodes/node01", ageSeconds: 1 };
-  const html = await textOf(layout({ title: NODE, visitor: "operator", live, main }));
-  const texts = [html, ...Object.values(ASSETS).map(({ content }) => content)];
-  return texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
-}
-
-test("a node with 50 VMs weighs less than 60 KiB with everything, with 500 less than 100", async () => {
-  expect(await weightOf(50)).toBeLessThan(60 * 1024);
-  expect(await weightOf(500)).toBeLessThan(100 * 1024);
 });
 
 test("more than a page shows is counted", async () => {

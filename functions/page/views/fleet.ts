@@ -16,7 +16,7 @@ import {
   sentence,
   visible,
 } from "../components.ts";
-import type { Fleet, FleetEntry, FleetReads, Summary } from "../fleet-reads.ts";
+import { type Fleet, type FleetEntry, readFleet, type Summary } from "../fleet-reads.ts";
 import { clusterPath, nodeLink, signInPath } from "../links.ts";
 import type { LivePage } from "../stream.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "../visits.ts";
@@ -25,12 +25,13 @@ import { phaseBadge, type Problem } from "../words.ts";
 /** Nodes that a card names; the cluster's page has all of them. */
 const MOST_NODES = 5;
 
-export function fleetPage({ visits, closed, more }: OpenClusters, reads: FleetReads): LivePage<Fleet> {
+export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Fleet> {
   const targets = visits.map(({ target }) => target);
   return {
+    // Of these clusters and no others: what one visitor may see is never shown to another.
     key: JSON.stringify(targets.map(({ name }) => name)),
     title: "Fleet",
-    read: () => reads.read(targets),
+    read: (last) => readFleet(targets, last?.facts),
     view: (fleet, { now }) =>
       html`<h1>Fleet</h1>
         <p class="lead">${verdictOn([...fleet.values()])}</p>
