@@ -22,10 +22,10 @@ export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Da
   const latest = new Map(evacuations.toSorted(byAge).map((one) => [keyOfVm(one), one]));
   const isRecent = (one: EvacuationFacts) =>
     latest.get(keyOfVm(one)) === one && now.getTime() - endOf(one) < givenUpSeconds * 1000;
-  const isNeedy = (one: EvacuationFacts) => rankOf(one) >= 0 && (isActive(one) || isRecent(one));
-  const rest = evacuations.filter((one) => !isNeedy(one));
+  const needsAttention = (one: EvacuationFacts) => rankOf(one) >= 0 && (isActive(one) || isRecent(one));
+  const rest = evacuations.filter((one) => !needsAttention(one));
   return {
-    needAttention: evacuations.filter(isNeedy).toSorted((a, b) => rankOf(a) - rankOf(b) || byAge(a, b)),
+    needAttention: evacuations.filter(needsAttention).toSorted((a, b) => rankOf(a) - rankOf(b) || byAge(a, b)),
     inProgress: rest.filter(isActive).toSorted(byAge),
     ended: rest.filter((one) => !isActive(one)).toSorted((a, b) => endOf(b) - endOf(a) || byAge(a, b)),
   };

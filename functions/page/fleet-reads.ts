@@ -1,14 +1,15 @@
 /** What the fleet's page reads of each cluster, so that none of them holds up the others. */
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { EvacuationFacts } from "../../shared/policy/facts.ts";
+import type { Phase } from "../../shared/policy/evacuation/phase.ts";
 import type { Target } from "../target.ts";
 import { problemsIn, unlessUnreadable } from "./reads.ts";
 import type { Problem } from "./words.ts";
 
-/** A cluster at a glance. */
 export interface Summary {
-  /** Those that have not ended. */
-  readonly evacuations: readonly EvacuationFacts[];
+  /** How many evacuations that have not ended are in each; one that no function has looked at counts as Pending. */
+  readonly phases: ReadonlyMap<Phase, number>;
+  /** How many VMs leave each node. */
+  readonly nodes: ReadonlyMap<string, number>;
   readonly problems: readonly Problem[];
   /** Undefined: it could not be read. */
   readonly vms: number | undefined;
@@ -70,5 +71,11 @@ async function readSummary(target: Target): Promise<Summary> {
   const cluster = target.connect(CLUSTER_SECONDS);
   const evacuations = await cluster.listEvacuations("Active");
   const problems = await problemsIn(cluster);
-  return { evacuations, problems, vms: await cluster.countVmis().catch(unlessUnreadable) };
+  const phases = countBy(evacuations, ({ status }) => status.phase ?? "Pending");
+  const nodes = countBy(evacuations, ({ status }) => status.sourceNode ?? "");
+  return { phases, nodes, problems, vms: await cluster.countVmis().catch(unlessUnreadable) };
+}
+
+function countBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, number> {
+  return new Map([...Map.groupBy(items, keyOf)].map(([key, { length }]) => [key, length]));
 }

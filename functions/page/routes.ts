@@ -120,7 +120,7 @@ async function neverStored(c: PageContext, next: () => Promise<void>): Promise<v
  * two headers with a POST, and no page can set them. Behind `kubectl port-forward` the own origin is that of the forwarded port.
  */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
-  if (c.req.method !== "GET") {
+  if (c.req.method === "POST") {
     const origin = c.req.header("origin");
     const isOwn = c.req.header("sec-fetch-site") === "same-origin" || origin === new URL(c.req.url).origin;
     if (!isOwn) throw new RejectionError("CrossOrigin");

@@ -1,7 +1,5 @@
 /** The fleet: what is in progress in each cluster, and what is wrong there. */
 import { html } from "hono/html";
-import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
 import {
   ago,
   badge,
@@ -42,8 +40,8 @@ export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Flee
   };
 }
 
-const blockedIn = ({ evacuations }: Summary) =>
-  evacuations.filter(({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForOwner").length;
+const blockedIn = ({ phases }: Summary) => (phases.get("Blocked") ?? 0) + (phases.get("WaitingForOwner") ?? 0);
+const activeIn = ({ phases }: Summary) => [...phases.values()].reduce((sum, count) => sum + count, 0);
 const isWrong = ({ problems }: Summary) => problems.some(({ mood }) => mood === "bad");
 
 function stateOf({ last, unread }: FleetEntry): Labelled {
@@ -51,8 +49,8 @@ function stateOf({ last, unread }: FleetEntry): Labelled {
   const { summary } = last;
   if (isWrong(summary)) return ["Lifeboat has a problem", "bad"];
   if (blockedIn(summary) > 0) return ["Needs a person", "bad"];
-  if (summary.evacuations.some(({ status }) => status.phase === "BackingOff")) return ["Tries again", "warn"];
-  return summary.evacuations.length > 0 ? ["VMs are moving", "busy"] : ["Nothing to do", "good"];
+  if (summary.phases.has("BackingOff")) return ["Tries again", "warn"];
+  return activeIn(summary) > 0 ? ["VMs are moving", "busy"] : ["Nothing to do", "good"];
 }
 
 const ORDER: readonly Mood[] = ["bad", "warn", "busy", "good"];
@@ -70,7 +68,7 @@ function verdictOn(entries: readonly FleetEntry[]): string {
   const unreachable = entries.length - summaries.length;
   const wrong = summaries.filter(isWrong).length;
   const blocked = summaries.reduce((sum, summary) => sum + blockedIn(summary), 0);
-  const moving = summaries.reduce((sum, { evacuations }) => sum + evacuations.length, 0) - blocked;
+  const moving = summaries.reduce((sum, summary) => sum + activeIn(summary), 0) - blocked;
   const parts = [
     ...(unreachable > 0 ? [`${counted(unreachable, "cluster")} cannot be reached`] : []),
     ...(wrong > 0 ? [`Lifeboat has a problem in ${counted(wrong, "cluster")}`] : []),
@@ -90,11 +88,12 @@ function clusterCard(name: string, entry: FleetEntry, now: Date): Html {
   </li>`;
 }
 
-function summaryOf(name: string, { evacuations, problems, vms }: Summary): Html {
+function summaryOf(name: string, { phases, nodes, problems, vms }: Summary): Html {
+  const badges = [...phases].map(([phase, count]) => html`<div>${phaseBadge(phase, count)}</div>`);
   return html`${problems.map(problemPart)}
   ${factList([
-    ["In progress", evacuations.length === 0 ? "nothing" : phasesOf(evacuations)],
-    ["VMs are leaving", nodesOf(name, evacuations)],
+    ["In progress", badges.length === 0 ? "nothing" : html`${badges}`],
+    ["VMs are leaving", nodesOf(name, nodes)],
     ["VMs that run", vms === undefined ? "" : String(vms)],
   ] satisfies readonly Fact[])}`;
 }
@@ -107,20 +106,13 @@ function problemPart({ mood, title, message }: Problem): Html {
   </div>`;
 }
 
-/** One that no function has looked at counts as Pending. */
-function phasesOf(evacuations: readonly EvacuationFacts[]): Html {
-  const phases = Map.groupBy(evacuations, ({ status }): Phase => status.phase ?? "Pending");
-  return html`${[...phases].map(([phase, { length }]) => html`<div>${phaseBadge(phase, length)}</div>`)}`;
-}
-
-function nodesOf(cluster: string, evacuations: readonly EvacuationFacts[]): Html | "" {
-  const nodes = Map.groupBy(evacuations, ({ status }) => status.sourceNode ?? "");
-  nodes.delete("");
-  if (nodes.size === 0) return "";
-  const links = [...nodes].slice(0, MOST_NODES).map(([node, { length }], i) => {
-    return html`${i === 0 ? "" : ", "}${nodeLink(cluster, node)} (${counted(length, "VM")})`;
+function nodesOf(cluster: string, nodes: ReadonlyMap<string, number>): Html | "" {
+  const named = [...nodes].filter(([node]) => node !== "");
+  if (named.length === 0) return "";
+  const links = named.slice(0, MOST_NODES).map(([node, count], i) => {
+    return html`${i === 0 ? "" : ", "}${nodeLink(cluster, node)} (${counted(count, "VM")})`;
   });
-  const more = nodes.size - MOST_NODES;
+  const more = named.length - MOST_NODES;
   return html`${links}${more > 0 ? ` and ${counted(more, "more node")}` : ""}`;
 }
 

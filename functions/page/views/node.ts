@@ -34,7 +34,7 @@ import { actPath, clusterPath, crumbs, move, vmLink } from "../links.ts";
 import { type NodeView, readNode } from "../reads.ts";
 import type { LivePage, Seen } from "../stream.ts";
 import type { Visit } from "../visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, phaseBadge } from "../words.ts";
+import { ACT_WORDS, actsOn, CAUSES, commandAgainst, phaseBadge, whyInTheWay } from "../words.ts";
 
 const MOST_VMS = 200;
 const MOST_GONE = 50;
@@ -60,7 +60,7 @@ function nodeView(view: NodeView, seen: Seen): Html {
   return html`${crumbs([cluster, clusterPath(cluster)], [name])}
     <h1>${visible(name)} ${badge(...(isStuck ? (["Being emptied, blocked", "bad"] as const) : STATES[state]))}</h1>
     <p class="lead">${leadOf(progress)}</p>
-    ${isEmptying ? progressBar(gone.length, gone.length + here.length, "VMs that have left") : ""}
+    ${isEmptying ? html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>` : ""}
     ${isEmptying ? factList(factsOf(view, now)) : ""}
     ${
       blockers.length === 0
@@ -134,15 +134,18 @@ const KINDS: Readonly<Record<BlockerKind, Labelled>> = {
 /** The same reason once, with all that it holds up. */
 function blockerItem({ kind, reason, remedy, held }: Blocker, cluster: string): Html {
   const [word, mood] = KINDS[kind];
+  const [first] = held;
   const areVms = held.every(({ subject }) => subject.verdict.vmi !== undefined);
-  const named = held.slice(0, MOST_NAMED);
+  const what = held.length === 1 && first ? first.subject.key : counted(held.length, areVms ? "VM" : "pod");
+  const command = first && commandAgainst(reason, keyOf(first));
   return html`<li class="${mood}">
-    <h3>${badge(word, mood)} ${counted(held.length, areVms ? "VM" : "pod")}: ${visible(reason)}</h3>
+    <h3>${badge(word, mood)} ${whyInTheWay(reason, what)}</h3>
     <ul>
-      ${named.map(({ subject, message }) => html`<li>${nameOf(subject, cluster)}: ${isolated(message)}</li>`)}
+      ${held.slice(0, MOST_NAMED).map(({ subject, message }) => html`<li>${nameOf(subject, cluster)}: ${isolated(message)}</li>`)}
       ${held.length > MOST_NAMED ? html`<li class="muted">and ${held.length - MOST_NAMED} more</li>` : ""}
     </ul>
     ${remedy === undefined ? "" : html`<p><strong>Who can change it:</strong> ${remedy}.</p>`}
+    ${command === undefined ? "" : commandLine(command)}
   </li>`;
 }
 
@@ -157,11 +160,11 @@ function whenEmpty(node: string): Html {
   </div>`;
 }
 
-function keyOf({ subject: { verdict } }: VmProgress): NamespacedName {
+function keyOf({ subject: { verdict } }: Pick<VmProgress, "subject">): NamespacedName {
   return { namespace: verdict.namespace, name: verdict.vmi ?? verdict.name };
 }
 
-function vmsHere({ progress, settings }: NodeView, { cluster, now, visitor }: Seen): Html {
+function vmsHere({ progress, settings, node }: NodeView, { cluster, now, visitor }: Seen): Html {
   const actLink = (vm: VmProgress) => {
     const { vmi, evacuation } = vm.subject;
     const [act] = actsOn({ vmi, evacuations: evacuation === undefined ? [] : [evacuation], settings });
@@ -170,7 +173,10 @@ function vmsHere({ progress, settings }: NodeView, { cluster, now, visitor }: Se
   const columns: readonly Column<VmProgress>[] = [
     { head: "VM", cell: (vm) => vmLink(cluster, keyOf(vm)) },
     { head: "State", cell: stateBadge },
-    { head: "From → to", cell: (vm) => (vm.row.mood === "moving" ? targetCell(vm, cluster) : "") },
+    {
+      head: "From → to",
+      cell: ({ row, subject }) => (row.mood === "moving" ? move(cluster, node.name, targetOf(subject)) : ""),
+    },
     { head: "Strategy", cell: ({ subject }) => isolated(subject.vmi?.evictionStrategy ?? "KubeVirt's default") },
     { head: "Attempt", cell: (vm) => attempt(vm, settings.evacuation.maxAttempts, now) },
     { head: "Since", cell: (vm) => sinceCell(vm, now) },
@@ -193,10 +199,6 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   if (evacuation !== undefined && isActive(evacuation)) return phaseBadge(evacuation.status.phase);
   if (row.mood === "blocked") return badge("Blocked", "bad");
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
-}
-
-function targetCell({ subject }: VmProgress, cluster: string): Html | "" {
-  return move(cluster, subject.vmi?.nodeName, targetOf(subject));
 }
 
 function sinceCell({ subject: { evacuation } }: VmProgress, now: Date): Html | "" {
