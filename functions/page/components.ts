@@ -82,6 +82,15 @@ export function fromTerminal(...commands: readonly string[]): Html {
   </details>`;
 }
 
+/** Left out where there is nothing in it. */
+export function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
+  if (rows.length === 0) return "";
+  return html`<section>
+    <h2>${title} <span class="muted">${rows.length}</span></h2>
+    ${content(rows)}
+  </section>`;
+}
+
 /** Left out where there is nothing to say. */
 export type Fact = readonly [term: string, value: Html | string];
 

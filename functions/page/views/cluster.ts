@@ -20,6 +20,7 @@ import {
   type Labelled,
   lasting,
   progressBar,
+  section,
   table,
   visible,
 } from "../components.ts";
@@ -56,14 +57,6 @@ function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
     ${section("VMs that leave their node", open, (rows) => evacuationTable(rows, { cluster, now, most: MOST_OPEN }))}
     ${section("Ended lately", ended, (rows) => evacuationTable(rows, { cluster, now, caption, most: MOST_ENDED }))}
     ${fromTerminal("lifeboat evacuations -A -w", "kubectl get evacuations -A -o wide", "lifeboat doctor")}`;
-}
-
-function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
-  if (rows.length === 0) return "";
-  return html`<section>
-    <h2>${title} <span class="muted">${rows.length}</span></h2>
-    ${content(rows)}
-  </section>`;
 }
 
 interface NodeLine {

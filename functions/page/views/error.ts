@@ -17,7 +17,7 @@ export async function answerError(c: PageContext, error: unknown, platform: Plat
   // They come back to the page once they have signed in.
   if (body.error.reason === "Unauthorized") return c.redirect(signInPath(c.req.path), 303);
   const [title, words] = wordsOf(rendered);
-  const [, cluster] = /^(\/fleet\/[^/]+)\/./.exec(c.req.path) ?? [];
+  const [, cluster] = /^(\/fleet\/[^/]+)\/./.exec(new URL(c.req.url).pathname) ?? [];
   const main = html`<h1>${title}</h1>
     <p class="lead">${words}</p>
     <p class="acts">

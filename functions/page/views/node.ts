@@ -24,6 +24,7 @@ import {
   type Labelled,
   lasting,
   progressBar,
+  section,
   sentence,
   shellLine,
   table,
@@ -62,25 +63,10 @@ function nodeView(view: NodeView, seen: Seen): Html {
     <p class="lead">${leadOf(progress)}</p>
     ${isEmptying ? html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>` : ""}
     ${isEmptying ? factList(factsOf(view, now)) : ""}
-    ${
-      blockers.length === 0
-        ? ""
-        : html`<section>
-            <h2>${isEmptying ? "What is in the way" : "What would be in the way of a drain"}</h2>
-            <ul class="blockers">
-              ${blockers.map((one) => blockerItem(one, cluster))}
-            </ul>
-          </section>`
-    }
-    ${here.length === 0 ? "" : vmsHere(view, seen)} ${state === "Emptied" ? whenEmpty(name) : ""}
-    ${
-      gone.length === 0
-        ? ""
-        : html`<section>
-            <h2>Have left lately <span class="muted">${gone.length}</span></h2>
-            ${evacuationTable(gone, { cluster, now, most: MOST_GONE })}
-          </section>`
-    }
+    ${section(isEmptying ? "What is in the way" : "What would be in the way of a drain", blockers, (rows) => blockerList(rows, cluster))}
+    ${section(isEmptying ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, view, seen))}
+    ${state === "Emptied" ? whenEmpty(name) : ""}
+    ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
     ${preflightPart(view, now)}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
@@ -131,6 +117,12 @@ const KINDS: Readonly<Record<BlockerKind, Labelled>> = {
   ShutsDown: ["Will be shut down", "warn"],
 };
 
+function blockerList(blockers: readonly Blocker[], cluster: string): Html {
+  return html`<ul class="blockers">
+    ${blockers.map((one) => blockerItem(one, cluster))}
+  </ul>`;
+}
+
 /** The same reason once, with all that it holds up. */
 function blockerItem({ kind, reason, remedy, held }: Blocker, cluster: string): Html {
   const [word, mood] = KINDS[kind];
@@ -164,7 +156,7 @@ function keyOf({ subject: { verdict } }: Pick<VmProgress, "subject">): Namespace
   return { namespace: verdict.namespace, name: verdict.vmi ?? verdict.name };
 }
 
-function vmsHere({ progress, settings, node }: NodeView, { cluster, now, visitor }: Seen): Html {
+function vmTable(vms: readonly VmProgress[], { settings, node }: NodeView, { cluster, now, visitor }: Seen): Html {
   const actLink = (vm: VmProgress) => {
     const { vmi, evacuation } = vm.subject;
     const [act] = actsOn({ vmi, evacuations: evacuation === undefined ? [] : [evacuation], settings });
@@ -183,13 +175,7 @@ function vmsHere({ progress, settings, node }: NodeView, { cluster, now, visitor
     { head: "What happens", cell: (vm) => isolated(messageOf(vm)) },
     ...(visitor.mayAct ? [{ head: "Act", cell: actLink }] : []),
   ];
-  return html`<section>
-    <h2>
-      ${progress.state === "Emptying" ? "Still here" : "VMs on this node"}
-      <span class="muted">${progress.here.length}</span>
-    </h2>
-    ${table(progress.here, { key: ({ row }) => row.key, columns, most: MOST_VMS })}
-  </section>`;
+  return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
 }
 
 /** The phase of its Evacuation where that says more than that it moves or waits. */

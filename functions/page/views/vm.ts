@@ -14,6 +14,7 @@ import {
   isolated,
   lasting,
   type Mood,
+  section,
   sentence,
   shellLine,
   visible,
@@ -52,14 +53,7 @@ function vmView(view: VmView, seen: Seen): Html {
     <p class="lead">${verdictOn(view, current, now)}</p>
     ${visitor.mayAct && links.length > 0 ? html`<p class="acts">${links}</p>` : ""}
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)} ${vmi === undefined ? "" : vmPart(view, vmi, seen)}
-    ${
-      evacuations.length === 0
-        ? ""
-        : html`<section>
-            <h2>Evacuations</h2>
-            ${evacuationTable(evacuations.toSorted(byAge).toReversed(), { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" })}
-          </section>`
-    }
+    ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" }))}
     ${fromTerminal(
       ...possible.map((act) => shellLine("lifeboat", act, name, "-n", namespace)),
       ...(view.pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", view.pod.name, "-n", namespace)]),

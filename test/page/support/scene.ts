@@ -40,13 +40,21 @@ function runningMigration({ name }: VmiFacts): MigrationFacts {
   return migration({ name: `migration-of-${name}`, uid: `migration-of-${name}`, vmiName: name, ...moving });
 }
 
+const about = (vmiName: string) => ({ virtualMachineInstanceUID: `vmi-${vmiName}`, podUID: `pod-${vmiName}` });
+
 /** Active, of the VM of that name. */
 export function of(vmiName: string, status: Partial<EvacuationFacts["status"]> = {}, more: object = {}) {
   const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
-  return evacuation({ name: `of-${vmiName}`, uid: `of-${vmiName}`, spec, status, ...more });
+  const its = { ...about(vmiName), ...status };
+  return evacuation({ name: `of-${vmiName}`, uid: `of-${vmiName}`, spec, status: its, ...more });
 }
 
 export function ended(vmiName: string, phase: "Moved" | "Abandoned", status: Partial<EvacuationFacts["status"]> = {}) {
   const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
-  return endedEvacuation(phase, { name: `ended-${vmiName}`, uid: `ended-${vmiName}`, spec, status });
+  return endedEvacuation(phase, {
+    name: `ended-${vmiName}`,
+    uid: `ended-${vmiName}`,
+    spec,
+    status: { ...about(vmiName), ...status },
+  });
 }
