@@ -42,14 +42,8 @@ function createVm(name: string, more: object = {}) {
   return createVirtualMachineInstance(stage.sandbox.client, vm);
 }
 
-/** No eviction can move it, and a tenant has said hostile things of it. */
-async function createLedger(): Promise<void> {
-  await createVm("ledger", { migratable: false });
-  const conditions = [{ type: "LiveMigratable", status: "False", reason: "DisksNotLiveMigratable", message: HOSTILE }];
-  const key = { namespace: "shop", name: "ledger" };
-  const body = { status: { conditions } };
-  await stage.sandbox.client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body });
-}
+/** No eviction can move it. */
+const createLedger = () => createVm("ledger", { migratable: false });
 
 async function blank(options: VisitorOptions = {}): Promise<Page> {
   const page = await arrive(browser, stage, options);
@@ -231,6 +225,8 @@ test("a command is copied with its button", async () => {
 });
 
 test("hostile words are text: nothing of them runs, loads or turns what is around it", async () => {
+  const spec = { virtualMachineInstance: { name: "ledger" }, requestedBy: HOSTILE };
+  await stage.sandbox.client.create(evacuations, { metadata: { namespace: "shop", name: "hostile" }, spec });
   const page = await blank();
   const complaints = complaintsOf(page);
   const [elsewhere, dialogs]: [string[], string[]] = [[], []];
@@ -239,10 +235,10 @@ test("hostile words are text: nothing of them runs, loads or turns what is aroun
   });
   page.on("dialog", (dialog) => void dialogs.push(dialog.message()));
   await page.goto(`${AT_CLUSTER}/nodes/${encodeURIComponent('"><img src=x onerror=alert(1)>')}`);
-  for (const path of [AT_NODE, AT_LEDGER]) {
+  for (const path of [AT_CLUSTER, AT_LEDGER]) {
     await page.goto(path);
     const text = await textOf(page);
-    expect(text).toContain(path === AT_NODE ? "shop/ledger" : "<script>alert(1)</script>");
+    expect(text).toContain("<script>alert(1)</script>");
     expect(await page.locator("main script, main img").count()).toBe(0);
     expect(text).not.toContain("\u202e");
   }
