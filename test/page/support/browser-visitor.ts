@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { COOKIE } from "../../../functions/page/session.ts";
-import type { PageStage } from "../support/page-stage.ts";
+import type { PageStage } from "./page-stage.ts";
 
 export interface VisitorOptions extends Pick<BrowserContextOptions, "javaScriptEnabled" | "colorScheme" | "viewport"> {
   /** By default they have. */

@@ -70,7 +70,7 @@ main { padding-block: var(--6) var(--7); }
 @media print { .top, .acts, .command button, .skip { display: none !important; } body { background: #fff; } .card, .notice, .rows { break-inside: avoid; box-shadow: none; } details > * { display: block; } }
 `;
 
-/** The classes that parts/ and views/ use. */
+/** The classes that components and views use. */
 const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; padding: .1em .6em; border-radius: 99px; font-size: var(--s); font-weight: 600; letter-spacing: 0; line-height: 1.55; white-space: nowrap; }
 .badge::before { content: ""; width: .5em; height: .5em; border-radius: 50%; background: currentColor; flex: none; }
 .badge.bad::before { border-radius: 1px; transform: rotate(45deg); }
@@ -85,8 +85,7 @@ const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; pa
 .notice { padding: var(--4) var(--5); margin: 0 0 var(--4); background: var(--tone-ground); border-inline-start: 4px solid var(--tone); border-radius: 4px var(--radius) var(--radius) 4px; }
 h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .notice > :last-child { margin-bottom: 0; }
-.notice strong, .notice h2, .notice h3 { color: var(--tone); }
-.notice h2 { margin: 0 0 var(--2); }
+.notice strong { color: var(--tone); }
 .command { display: flex; align-items: stretch; width: fit-content; max-width: 100%; margin: var(--2) 0; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; color: var(--text); font-size: var(--s); }
 .command code { min-width: 0; padding: var(--2) var(--3); white-space: pre-wrap; overflow-wrap: anywhere; }
 .command code::before { content: "$ "; color: var(--muted); user-select: none; }
@@ -94,9 +93,8 @@ h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .script .command button { display: block; }
 button, .button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
 button:hover, .button:hover { background: var(--raised); }
-main form button, button.primary, .button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
-main form button:hover, button.primary:hover, .button.primary:hover { background: var(--accent); filter: brightness(1.08); }
-button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
+main form button { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
+main form button:hover { background: var(--accent); filter: brightness(1.08); }
 .acts { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; padding: 0; list-style: none; }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); padding: var(--5); }
 .card > :first-child { margin-top: 0; }
@@ -108,9 +106,7 @@ button.danger, .button.danger { border-color: var(--bad); color: var(--bad); }
 .facts dt { font-size: var(--xs); font-weight: 600; color: var(--muted); }
 .facts dd { margin: var(--1) 0 0; font-weight: 560; }
 .progress { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; }
-.progress strong { font-size: var(--l); font-weight: 650; letter-spacing: -.01em; }
 .rows .progress { margin: 0; }
-.rows .progress strong { font-size: inherit; }
 progress { appearance: none; flex: 1 1 8rem; min-width: 6rem; height: .625rem; border: 0; border-radius: 99px; overflow: hidden; background: var(--line); }
 progress::-webkit-progress-bar { background: var(--line); }
 progress::-webkit-progress-value { background: var(--accent); border-radius: 99px; }
@@ -130,7 +126,7 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 .rows tbody tr:last-child > * { border-bottom: 0; }
 .rows tbody th { font-weight: 600; min-width: 8rem; }
 .rows td { overflow-wrap: break-word; }
-.rows td[data-label='What happens'], .rows td[data-label=Message], .rows td[data-label=Why] { overflow-wrap: anywhere; min-width: 12rem; }
+.rows td[data-label='What happens'], .rows td[data-label=Message] { overflow-wrap: anywhere; min-width: 12rem; }
 .rows td[data-label=Act] { white-space: nowrap; }
 .rows p { margin: 0; max-width: 60ch; }
 .move { white-space: nowrap; }
