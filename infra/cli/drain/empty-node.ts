@@ -1,6 +1,6 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
 import { ClusterError, isSilence } from "../../../shared/cluster/failure.ts";
-import { requestEviction } from "../../../shared/descheduling/writes/evict.ts";
+import { requestEviction } from "../../../shared/cluster/evict.ts";
 import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
 import { keyOf } from "../../../shared/policy/facts.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
