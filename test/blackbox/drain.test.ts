@@ -20,16 +20,7 @@ import {
   startStage,
   WEBHOOK_TOKEN,
 } from "./stage.ts";
-import {
-  causesOf,
-  evacuationsOf,
-  evict,
-  getVmi,
-  hasSettledAwayFrom,
-  launcherOf,
-  startQueued,
-  untilVmi,
-} from "./vm.ts";
+import { causesOf, evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 /** A simulated cluster is in the process of the test. */
