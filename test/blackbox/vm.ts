@@ -23,6 +23,12 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
     evict: async (more?: Record<string, unknown>) => await evict(client, await launcherOf(client, name), more),
+    evictQueued: async () => {
+      const pod = await launcherOf(client, name);
+      return await (
+        await startQueued(client, [name], () => ({ answer: evict(client, pod) }))
+      ).answer;
+    },
     until,
     untilMoved: () => until("moved", hasSettledAwayFrom(node)),
     untilUnmarked: () => until("unmarked", isUnmarked),
@@ -146,8 +152,8 @@ export async function causesOf(client: KubeClient, vmi: string): Promise<readonl
 }
 
 /**
- * A drain whose VMs wait in KubeVirt's queue until Lifeboat has an Evacuation of each. A simulated migration may otherwise end before a busy
- * machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
+ * A drain or an eviction whose VMs wait in KubeVirt's queue until Lifeboat has an Evacuation of each. A simulated migration may otherwise end
+ * before a busy machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
  */
 export async function startQueued<T extends object>(
   client: KubeClient,
