@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { IS_REAL } from "./infra/tools/control-plane.ts";
 import { LeftOut, PATIENCE, SIMULATED_ONLY } from "./test/setup/simulated-only.ts";
 
@@ -15,20 +14,8 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL(".build/compile-cach
 /** Node loads TypeScript itself, as it does for every command here, in a fraction of the time. No test replaces a module. */
 const experimental = { viteModuleRunner: false, nodeLoader: false };
 
-/** The one with the longest files last. */
-const LONG = ["test/blackbox/", "test/demo/", "test/chaos/"];
-
-/** The longest files first, so that none of them is waited for alone in the end. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = (file: TestSpecification) => LONG.findIndex((path) => file.moduleId.includes(path));
-    return (await super.sort(files)).toSorted((a, b) => rank(b) - rank(a));
-  }
-}
-
 export default defineConfig({
   test: {
-    sequence: { sequencer: LongestFirst },
     // Most of the time tests wait for workerd, a sandbox or kubectl: as many at a time as there are cores, not one fewer.
     maxWorkers: "100%",
     // A real control plane keeps a core busy by itself.
