@@ -1,7 +1,6 @@
 /** The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there. */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
-import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { ReconcileRequest } from "../shared/pass/world.ts";
@@ -15,7 +14,7 @@ import { isSigned } from "./webhook-signature.ts";
 const PASS_SECONDS = 20;
 
 /** What has been delivered, if the relay of this cluster has signed it. */
-export async function signedPayload(c: Context, entry: ClusterEntry, now: Date): Promise<string> {
+async function signedPayload(c: Context, { entry, platform }: Target): Promise<string> {
   const payload = await c.req.text();
   const { relaySecret } = entry;
   const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
@@ -24,7 +23,7 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
     timestamp: c.req.header("webhook-timestamp") ?? "",
     signature: c.req.header("webhook-signature") ?? "",
   };
-  if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError("BadSignature");
+  if (!(await isSigned(payload, headers, secrets, platform.now()))) throw new RejectionError("BadSignature");
   return payload;
 }
 
@@ -32,7 +31,8 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
  * 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. What is refused for good,
  * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
  */
-export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
+export async function receiveEvents(c: Context, target: Target): Promise<Response> {
+  const payload = await signedPayload(c, target);
   const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
   if (requests.length === 0) return c.body(null, 204);
   const looking = reconciling(target, PASS_SECONDS, (deps) => reconcileRequested(requests, deps));

@@ -5,7 +5,7 @@
  */
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
-import { accessProblems } from "../access-problems.ts";
+import { accessProblems } from "../env.ts";
 import type { Env, Platform } from "../env.ts";
 import type { Visitor } from "./visit.ts";
 

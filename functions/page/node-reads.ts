@@ -3,6 +3,7 @@
  *
  * What the node has is read each time. Whether other nodes have room needs the pods of all of them: that is looked at seldom.
  */
+import { named } from "../../shared/kube/client.ts";
 import { isObjectKey } from "../../shared/cluster/paths.ts";
 import { observePodsOf, observePreflight } from "../../shared/pass/observe-preflight.ts";
 import type { Observer } from "../../shared/pass/world.ts";
@@ -66,7 +67,10 @@ export async function readNode(name: string, target: Target, forecasts: RecentRe
 /** At the node alone: what its VMs do does not depend on the others. */
 async function lookAgain(before: PreflightFacts["node"], observer: Observer): Promise<PreflightFacts> {
   const { name } = before;
-  const [node, here] = await Promise.all([observer.cluster.getNode(name), observePodsOf(name, FLAGS, observer)]);
+  const [node, here] = await Promise.all([
+    observer.cluster.get("nodes", named(name)),
+    observePodsOf(name, FLAGS, observer),
+  ]);
   if (node === undefined) throw new RejectionError("NodeNotFound");
   return { ...here, node: { ...before, ...node }, otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
 }

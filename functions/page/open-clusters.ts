@@ -1,8 +1,7 @@
 /** The clusters that a visitor may look at. */
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
-import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type Surroundings, targetOf } from "../target.ts";
+import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clustersIn, findGrant } from "./session.ts";
 import type { Visit, Visitor } from "./visit.ts";
 

@@ -5,9 +5,8 @@
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type IsolateState, type Surroundings, targetOf } from "../target.ts";
+import { clusterNames, findEntry, type IsolateState, type Surroundings, targetOf } from "../target.ts";
 import type { Platform } from "../env.ts";
 import { readForm } from "./form.ts";
 import { clusterPath, fleetPath } from "./paths.ts";

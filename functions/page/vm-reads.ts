@@ -2,7 +2,7 @@
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";
-import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../shared/policy/eviction/eviction.ts";
+import { decideEviction, type EvictionDecision } from "../../shared/policy/eviction/eviction.ts";
 import {
   type EvacuationFacts,
   type MigrationFacts,
@@ -24,7 +24,7 @@ export interface VmView {
   /** Undefined: they may not be read. */
   readonly migrations: readonly MigrationFacts[] | undefined;
   /** What an eviction of the pod would get now. */
-  readonly decision?: Exclude<EvictionDecision, { verdict: "Ask" }>;
+  readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
 
@@ -47,14 +47,7 @@ export async function readVm(key: NamespacedName, target: Target): Promise<VmVie
   const pod = await guestPod(vmi, cluster);
   if (pod === undefined) return { ...past, vmi };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
-  const decision = decisionOn({ ...facts, migrations: migrations ?? [] });
-  return { ...past, vmi, pod, ...(decision && { decision }) };
-}
-
-function decisionOn(facts: EvictionFacts): VmView["decision"] {
-  const decision = decideEviction(facts);
-  // Migrations are known: there is nothing left to ask.
-  return decision.verdict === "Ask" ? undefined : decision;
+  return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations: migrations ?? [] }) };
 }
 
 async function guestPod(vmi: VmiFacts, cluster: Cluster): Promise<PodFacts | undefined> {

@@ -1,5 +1,5 @@
 /** What descheduling alone asks of a cluster: evictions, and its Lease. */
-import type { ActResult } from "../../shared/cluster/write.ts";
+import type { ActResult } from "../../shared/pass/act.ts";
 import type { EvictionAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
 import { LEASE_SECONDS, type LeaseFacts } from "../../shared/descheduling/cycle/lease.ts";
 import type { NamespacedName, PodFacts } from "../../shared/policy/facts.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive, reconcileRequested } from "../../shared/pass/reconcile.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Deps, Result } from "../../shared/pass/carry-out.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";

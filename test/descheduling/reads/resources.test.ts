@@ -6,7 +6,7 @@ import {
   requestsOf,
   resourcesOf,
 } from "../../../shared/descheduling/reads/pod-resources.ts";
-import { milliQuantity, quantity } from "../../../shared/cluster/kinds/fields.ts";
+import { milliQuantity, quantity } from "../../../shared/kube/schemas/fields.ts";
 
 describe("a quantity", () => {
   // prettier-ignore

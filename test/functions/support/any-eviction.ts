@@ -1,6 +1,6 @@
 /** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
 import * as fc from "fast-check";
-import type { KubeVirtFacts } from "../../../shared/cluster/kinds/kubevirt.ts";
+import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../shared/policy/budget/identity.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
