@@ -1,5 +1,5 @@
 /** The routes: what each is answered by, and what comes before that: the cluster, its caller, the room for the body. */
-import type { Context, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler, Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
@@ -12,7 +12,7 @@ import * as evictions from "./evictions.ts";
 import * as deletions from "./deletions.ts";
 import { descheduleNow } from "./descheduling.ts";
 import { accessProblems, type Env, type Platform } from "./env.ts";
-import { receiveEvents } from "./events.ts";
+import { asRelay, receiveEvents } from "./events.ts";
 import { clusterReadyz } from "./installation.ts";
 import { clusterMetrics } from "./metrics.ts";
 import { readReview } from "./review-body.ts";
@@ -27,6 +27,7 @@ const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 const LARGEST_STRANGER_BYTES = 64 * 1024;
 
 interface Variables {
+  readonly entry: targets.Target["entry"];
   readonly arrived: Date;
   readonly target: targets.Target;
   readonly received?: Received;
@@ -58,9 +59,15 @@ export function createApp(
     await next();
   };
   const findCluster: Middleware = async (c, next) => {
+    c.set("entry", await targets.findEntry(c.req.param("cluster") ?? "", { env: c.env, platform, state }));
+    await next();
+  };
+  /** What is wrong with an entry is no stranger's business: it shows after this. */
+  const authenticate = (verify: Verify) => async (c: AppContext, next: Next) => {
+    const { entry } = c.var;
+    await verify(c, entry, platform.now());
     const surroundings = { env: c.env, platform, state };
-    const name = c.req.param("cluster") ?? "";
-    c.set("target", targets.targetOf(name, await targets.findEntry(name, surroundings), surroundings));
+    c.set("target", targets.targetOf(c.req.param("cluster") ?? "", entry, surroundings));
     await next();
   };
   /** Reads the body of a review as far as there is room for it, and keeps that room until the answer. */
@@ -91,8 +98,8 @@ export function createApp(
     c.res = undefined;
     c.res = answer ?? busy ?? undefined;
   };
-  const webhook = [findCluster, authenticate("webhook")] as const;
-  const operator = [findCluster, authenticate("operator")] as const;
+  const webhook = [findCluster, authenticate(asWebhook)] as const;
+  const operator = [findCluster, authenticate(asOperator)] as const;
   const eviction = [noteArrival, ...webhook, receive(LARGEST_REVIEW_BYTES, evictions.refuseUnread)] as const;
   const deletion = [
     noteArrival,
@@ -106,7 +113,9 @@ export function createApp(
   }
   if (takesEvents) {
     const limit = limitTo(LARGEST_BATCH_BYTES);
-    app.post("/clusters/:cluster/events", limit, findCluster, (c) => receiveEvents(c, c.var.target));
+    app.post("/clusters/:cluster/events", limit, findCluster, authenticate(asRelay), (c) =>
+      receiveEvents(c, c.var.target),
+    );
   }
   app.post("/clusters/:cluster/reconcile", ...webhook, (c) => reconcileNow(c, c.var.target));
   app.post("/clusters/:cluster/deschedule", ...webhook, (c) => descheduleNow(c, c.var.target));
@@ -133,14 +142,15 @@ export function createApp(
   return app;
 }
 
-function authenticate(role: targets.Caller): Middleware {
-  return async (c, next) => {
-    const inPath = role === "webhook" ? c.req.param("webhookToken") : undefined;
-    const presented = targets.bearerOf(c.req.header("authorization")) ?? inPath;
-    await targets.authenticate(c.var.target.entry, role, presented);
-    await next();
-  };
-}
+type Verify = (c: AppContext, entry: targets.Target["entry"], now: Date) => Promise<void>;
+
+const asWebhook: Verify = async (c, entry) => {
+  const presented = targets.bearerOf(c.req.header("authorization")) ?? c.req.param("webhookToken");
+  await targets.authenticate(entry, "webhook", presented);
+};
+const asOperator: Verify = async (c, entry) => {
+  await targets.authenticate(entry, "operator", targets.bearerOf(c.req.header("authorization")));
+};
 
 type Review = (c: Context, target: targets.Target, received: Received) => Promise<Response>;
 

@@ -1,6 +1,7 @@
 /** The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there. */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
+import type { ClusterEntry } from "../shared/config/clusters.ts";
 import { WHEN_BLIND } from "../shared/policy/blind.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import type { ReconcileRequest } from "../shared/pass/world.ts";
@@ -13,18 +14,16 @@ import { isSigned } from "./webhook-signature.ts";
 /** A delivery is answered when its events have been acted on; the relay waits this long and more. */
 const PASS_SECONDS = 20;
 
-/** What has been delivered, if the relay of this cluster has signed it. */
-async function signedPayload(c: Context, { entry, platform }: Target): Promise<string> {
+/** Whether the relay of this cluster has signed what is delivered. */
+export async function asRelay(c: Context, { relaySecret }: ClusterEntry, now: Date): Promise<void> {
   const payload = await c.req.text();
-  const { relaySecret } = entry;
   const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
   const headers = {
     id: c.req.header("webhook-id") ?? "",
     timestamp: c.req.header("webhook-timestamp") ?? "",
     signature: c.req.header("webhook-signature") ?? "",
   };
-  if (!(await isSigned(payload, headers, secrets, platform.now()))) throw new RejectionError("BadSignature");
-  return payload;
+  if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError("BadSignature");
 }
 
 /**
@@ -32,7 +31,7 @@ async function signedPayload(c: Context, { entry, platform }: Target): Promise<s
  * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
  */
 export async function receiveEvents(c: Context, target: Target): Promise<Response> {
-  const payload = await signedPayload(c, target);
+  const payload = await c.req.text();
   const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
   if (requests.length === 0) return c.body(null, 204);
   const looking = reconciling(target, PASS_SECONDS, (deps) => reconcileRequested(requests, deps));

@@ -1,4 +1,5 @@
 /** What Lifeboat has to be allowed to do in a cluster, tried out without changing anything, for the conditions. */
+import * as z from "zod/mini";
 import type { Client } from "../shared/kube/client.ts";
 import { ClusterError, isForbidden } from "../shared/kube/failures.ts";
 import { mayI, type Right } from "../shared/kube/reviews.ts";
@@ -13,7 +14,7 @@ import { annotate } from "../shared/pass/patches.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 
 export async function tryPermissions(cluster: Client, settings: Settings): Promise<readonly Trial[]> {
-  const isListed = (resource: Resource) => () => cluster.list(resource, { limit: 1 });
+  const isListed = (resource: Resource) => () => cluster.list(resource, { limit: 1, as: z.unknown() });
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   return [
     await tried("kubevirt", () => kubeVirt(cluster)),

@@ -57,9 +57,11 @@ export async function readObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
 ): Promise<z.output<S> | undefined> {
-  if (resource !== "version" && !isObjectKey(key)) return undefined;
+  // The one thing that each API server has.
+  const isAlwaysThere = resource === "version";
+  if (!isAlwaysThere && !isObjectKey(key)) return undefined;
   const path = object(resource, key);
-  const { code, body } = await send({ method: "GET", path, expect: [404, ...expect] });
+  const { code, body } = await send({ method: "GET", path, expect: isAlwaysThere ? expect : [404, ...expect] });
   return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 

@@ -19,8 +19,9 @@ test("upstream's and ours cover evictions; there are none of another name", asyn
   await applyManifests(world.client, kubevirt);
   const [seen, guard, another] = await Promise.all(
     [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS, "another"].map(async (name) => {
-      return (await cluster.get("validatingwebhookconfigurations", named(name), { as: WebhookConfiguration }))
-        ?.webhooks;
+      return (
+        await cluster.get("validatingwebhookconfigurations", named(name), { as: WebhookConfiguration, expect: [403] })
+      )?.webhooks;
     }),
   );
   const gated = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });

@@ -11,7 +11,7 @@ import { listOf } from "./lists.ts";
 import { patchIn } from "./patched.ts";
 import { cancelEvacuation } from "./fake-virt-api.ts";
 
-/** `request`: what is asked for, in the words of labels.ts; `scope`: of a list. */
+/** `request`: what is asked for, in the words of labels.ts; `scope`: the key, or what is listed. */
 export type Before = (request: string, scope?: unknown) => unknown;
 
 interface How {
@@ -29,7 +29,7 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
 
   function get<R extends Resource>(resource: R, key: NamespacedName): Promise<Facts<R> | undefined>;
   function get(resource: Resource, key: NamespacedName, how: How = {}): Promise<unknown> {
-    return when(labelOfGet(resource, how), () => found(fake, resource, key, how));
+    return when(labelOfGet(resource, how), () => found(fake, resource, key, how), key);
   }
 
   function list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;

@@ -91,6 +91,8 @@ export class FakeCluster {
 
   /** As a person does. */
   createEvacuation({ namespace, name, spec }: NewEvacuation): EvacuationFacts {
+    const found = this.evacuations.get({ namespace, name });
+    if (found !== undefined) return found;
     const identity = this.identity();
     // Each is younger than the last one.
     const createdAt = this.now().getTime() + Number(identity.resourceVersion);

@@ -46,8 +46,9 @@ export function labelOfList(resource: string, listing: Listing & { readonly as?:
   }
 }
 
-function labelOfPods({ as, fields, labels, unlike }: Listing & { readonly as?: unknown }): string {
+function labelOfPods({ as, fields, labels, limit, unlike }: Listing & { readonly as?: unknown }): string {
   if (unlike !== undefined) return "listNeighbours";
+  if (limit !== undefined) return "proveAnnotating";
   if (fields === undefined) return as === undefined ? "listPodsOf" : "listLaunchers";
   if (as !== undefined) return "listPreflightPods";
   return labels === undefined ? "listPodsOn" : "listLaunchersOn";
@@ -58,9 +59,10 @@ export function labelOfWrite(
   verb: "create" | "patch" | "delete",
   resource: string,
   body: object,
-  { subresource }: WriteOptions,
+  { subresource, dryRun }: WriteOptions,
 ): string {
   if (resource === "events") return "Event";
+  if (dryRun === true) return "proveAnnotating";
   if (subresource === "eviction") return "Mark";
   if (verb !== "patch") return `${verb === "create" ? "Create" : "Delete"}${ONE[resource] ?? ` ${resource}`}`;
   return labelOfPatch(resource, body, subresource);
@@ -87,5 +89,5 @@ function labelOfPatch(resource: string, body: object, subresource: string | unde
 
 function labelOfVmiPatch(text: string): string {
   if (text.includes(SHIELD_LABEL.replace("/", "~1"))) return "Shield";
-  return text.includes(EVACUATION_LABEL.replace("/", "~1")) && !text.includes('"remove"') ? "Label" : "Unmark";
+  return text.includes(EVACUATION_LABEL.replace("/", "~1")) && !text.includes('"remove"') ? "Label" : "Unlabel";
 }

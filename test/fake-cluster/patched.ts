@@ -16,7 +16,7 @@ import * as names from "../../shared/policy/names.ts";
 import { without } from "../policy/fixtures.ts";
 import { answer } from "./answer.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
-import type { Key, Shelf } from "./shelf.ts";
+import { always, type Key, type Shelf } from "./shelf.ts";
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
@@ -47,14 +47,11 @@ export function patchIn(fake: FakeCluster, { resource, key, body, how }: Patched
   ) => {
     const found = shelf.get(key);
     if (found === undefined) return answer(404);
-    const patched = applied(write(found), body);
+    const written = write(found);
+    const patched = applied(written, body);
     if (typeof patched === "number") return answer(patched);
-    if (how.dryRun !== true)
-      shelf.change(
-        key,
-        () => true,
-        (facts) => read(facts, patched),
-      );
+    const isChange = how.dryRun !== true && !isDeepStrictEqual(patched, written);
+    if (isChange) shelf.change(key, always, (facts) => read(facts, patched));
     return answer(200, shelf.get(key));
   };
   switch (resource) {
@@ -143,8 +140,11 @@ function migrationFrom(migration: MigrationFacts, { metadata: { annotations = {}
   return { ...migration, ...(cause !== undefined && { cause }), ...(skips && { skipsBackoff: true }) };
 }
 
-function ofBudget({ uid, resourceVersion, managedByUs, minAvailable }: BudgetFacts): Written {
-  const labels = managedByUs ? { [names.MANAGED_BY_LABEL]: names.MANAGED_BY } : {};
+function ofBudget({ uid, resourceVersion, managedByUs, minAvailable, touchedAt }: BudgetFacts): Written {
+  const touched = touchedAt === undefined ? undefined : String(touchedAt / 1000);
+  const labels = managedByUs
+    ? present({ [names.MANAGED_BY_LABEL]: names.MANAGED_BY, [names.TOUCHED_LABEL]: touched })
+    : {};
   return { metadata: { uid, resourceVersion, labels }, spec: { minAvailable } };
 }
 

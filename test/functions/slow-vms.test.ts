@@ -19,6 +19,10 @@ const TICK_SECONDS = 50;
 const [SLOW, QUICK] = ["a-slow", "b-quick"];
 const names = (count: number) => Array.from({ length: count }, (_, i) => `vm-${i}`);
 
+function isSlow(key: unknown): boolean {
+  return typeof key === "object" && key !== null && "namespace" in key && key.namespace === SLOW;
+}
+
 /** VMs that are to leave their node; requests for those of the first namespace get no answer. */
 function given(slow: number, quick: number) {
   const fake = new FakeCluster();
@@ -36,13 +40,12 @@ function given(slow: number, quick: number) {
   const clock = new VirtualClock(NOW);
   const secondsSince = (began: Date) => (clock.now().getTime() - began.getTime()) / 1000;
   const connect = (seconds: number): Cluster => {
-    const [began, cluster] = [clock.now(), connectTo(fake)];
-    const getVmi: Cluster["getVmi"] = async (key) => {
-      if (key.namespace !== SLOW) return await cluster.getVmi(key);
+    const began = clock.now();
+    return connectTo(fake, async (request, key) => {
+      if (request !== "getVmi" || !isSlow(key)) return;
       await clock.sleep((seconds - secondsSince(began)) * 1000);
       throw new ClusterError({ reason: "DeadlineExceeded" });
-    };
-    return { ...cluster, getVmi };
+    });
   };
   const { platform, world } = newPlatform(undefined, NOW, { now: () => clock.now() });
   const surroundings = { env: {}, platform, state: newIsolateState() };

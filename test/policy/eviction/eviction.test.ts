@@ -26,11 +26,11 @@ import {
 
 const NONE = "Allow StrategyNone";
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell";
-const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, tell";
+const TRIGGERED_PINNED = "Deny EvacuationTriggered: CreateEvacuation, EnsureBudget 2, tell";
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
 const JOINED = "Deny EvacuationTriggered: GrowBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
-const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: EnsureBudget 2, CreateEvacuation, tell";
+const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, EnsureBudget 2, tell";
 const REFUSED = "Deny NotMigratable: EnsureBudget 1, tell";
 const UNKNOWN = "Deny UnknownStrategy: EnsureBudget 1, tell";
 const SHUTDOWN = "Allow ShutdownByStrategy: tell";
