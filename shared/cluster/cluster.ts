@@ -8,7 +8,7 @@ import { countAll } from "../kube/read.ts";
 import * as lists from "../kube/selections.ts";
 import * as reviews from "../kube/reviews.ts";
 import { sender } from "../kube/transport.ts";
-import { act, type ActResult, createEvacuation, withdraw } from "../pass/act.ts";
+import { act, type ActResult, createEvacuation, retry, withdraw } from "../pass/act.ts";
 
 export interface ClusterOptions extends ClientOptions {
   readonly now: () => Date;
@@ -67,6 +67,7 @@ export function underTheirNames(client: Client, now: () => Date) {
     },
     createEvacuation: (evacuation: NewEvacuation) => createEvacuation(evacuation, client),
     withdraw: (evacuation: EvacuationFacts): Promise<ActResult> => withdraw(evacuation, client),
+    retry: (evacuation: EvacuationFacts, at: Date): Promise<ActResult> => retry(evacuation, at, client),
     act: (action: Action): Promise<ActResult> => act(action, { cluster: client, now }),
   };
 }

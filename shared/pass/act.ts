@@ -219,3 +219,9 @@ export async function withdraw(evacuation: EvacuationFacts, cluster: Client): Pr
     404: "Conflict",
   });
 }
+
+/** Ends its back-off. Conflict: it is gone, or does not back off any more (422, by the definition). */
+export async function retry(evacuation: EvacuationFacts, now: Date, cluster: Client): Promise<ActResult> {
+  const spec = { retryAt: now.toISOString() };
+  return await resultOf(cluster.patch("evacuations", evacuation, { spec }), { 404: "Conflict", 422: "Conflict" });
+}

@@ -6,7 +6,7 @@ import { isMarked } from "../policy/evacuation/mark.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
-import { createEvacuation, withdraw } from "./act.ts";
+import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
 import { observeNamed } from "./observe-subject.ts";
 import type { Observer } from "./world.ts";
 
@@ -45,9 +45,9 @@ export async function retryVm(
   if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
-  const begun = await begin(vmi, evacuations, asking);
-  const goesOn = found.retry === "TryNow" && begun.result === "Begun";
-  return goesOn ? { result: "Joined", evacuation: found.evacuation } : begun;
+  if (found.retry === "BeginAnew") return await begin(vmi, evacuations, asking);
+  const asked = await tryNow(found.evacuation, asking.now, asking.cluster);
+  return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
 }
 
 async function begin(

@@ -73,6 +73,7 @@ function labelOfPatch(resource: string, body: object, subresource: string | unde
   switch (resource) {
     case "evacuations":
       if (subresource !== undefined) return "WriteStatus";
+      if (text.includes("retryAt")) return "Retry";
       return text.includes("Withdrawn") ? "Withdraw" : "NameRequester";
     case "virtualmachineinstances":
       return labelOfVmiPatch(text);

@@ -58,6 +58,7 @@ export function patchIn(fake: FakeCluster, { resource, key, body, how }: Patched
     case "virtualmachineinstances":
       return change(fake.vmis, ofVmi, vmiFrom);
     case "evacuations":
+      if (isRetry(body, how) && !MAY_RETRY.has(fake.evacuations.get(key)?.status.phase ?? "")) return answer(422);
       return change(fake.evacuations, ofEvacuation, evacuationFrom);
     case "virtualmachineinstancemigrations":
       return change(fake.migrations, ofMigration, migrationFrom);
@@ -70,6 +71,13 @@ export function patchIn(fake: FakeCluster, { resource, key, body, how }: Patched
     default:
       throw new Error(`nothing patches ${resource}`);
   }
+}
+
+/** As the definition demands. */
+const MAY_RETRY: ReadonlySet<string> = new Set(["BackingOff", "Blocked"]);
+
+function isRetry(body: object, { subresource }: WriteOptions): boolean {
+  return subresource === undefined && "spec" in body && JSON.stringify(body.spec).includes("retryAt");
 }
 
 /** The code, if it does not apply. */
