@@ -10,6 +10,8 @@ const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", m
 const backingOff = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
 const another = { uid: "asked", name: "asked" };
 
+const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
+
 describe("what can be tried again", () => {
   const abandoned = endedEvacuation("Abandoned", { createdAt: at(-70).getTime() });
   // prettier-ignore
@@ -36,8 +38,6 @@ describe("given a back-off of 40 s, of which 10 have passed", () => {
     ["… by a clock that is ahead",                       { ...retried, spec: { ...spec, retryAt: time(3600) } },  "CreateMigration, Pending Pending, tell"],
     ["it continues where an attempt followed the retry", { ...retried, status },                                  "-"],
   ])("%s", (_, e, expected) => expect(inShort(planned(e))).toBe(expected));
-
-  const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
 
   test("the retry is observed once, and what was counted stays", () => {
     const observed = { observedRetryAt: time(-1), nextAttemptTime: time(0), attempts: 2, phase: "Pending" };
