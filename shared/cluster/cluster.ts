@@ -2,7 +2,7 @@
 import type { Action, NewEvacuation } from "../policy/action.ts";
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { type DeschedulingClient, deschedulingClient } from "../descheduling/client.ts";
+import { NodeWithResources } from "./kinds/scheduled-pod.ts";
 import { type Client, type ClientOptions, createClient, named } from "../kube/client.ts";
 import { countAll } from "../kube/read.ts";
 import * as lists from "../kube/selections.ts";
@@ -14,7 +14,7 @@ export interface ClusterOptions extends ClientOptions {
   readonly now: () => Date;
 }
 
-export interface Cluster extends Client, DeschedulingClient, ReturnType<typeof underTheirNames> {
+export interface Cluster extends Client, ReturnType<typeof underTheirNames> {
   countVmis(): Promise<number | undefined>;
 }
 
@@ -24,7 +24,6 @@ export function connect(options: ClusterOptions): Cluster {
   return {
     ...client,
     ...underTheirNames(client, options.now),
-    ...deschedulingClient(send, options.onOddItem),
     countVmis: () => countAll(send, "virtualmachineinstances"),
   };
 }
@@ -39,6 +38,8 @@ export function underTheirNames(client: Client, now: () => Date) {
       client.list("pods", { namespace, labels: { [names.CREATED_BY_LABEL]: uid } }),
     getNode: (name: string) => client.get("nodes", named(name)),
     listNodes: () => client.list("nodes"),
+    listNodesWithRoom: () => client.list("nodes", { as: NodeWithResources }),
+    listAllBudgets: () => client.list("poddisruptionbudgets"),
     listVmis: (scope: "All" | "Migrating" | { readonly node: string }): Promise<readonly VmiFacts[]> => {
       if (scope === "All") return client.list("virtualmachineinstances");
       return scope === "Migrating" ? lists.migratingVmis(client) : lists.vmisOn(scope.node, client);

@@ -1,8 +1,7 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { resourcesOf } from "../descheduling/reads/pod-resources.ts";
-import { deschedulerPodSchema } from "../descheduling/reads/projections.ts";
-import { Limits, Time } from "../descheduling/reads/schemas.ts";
+import { Limits, resourcesOf } from "../cluster/kinds/pod-resources.ts";
+import { scheduledPodSchema, Time } from "../cluster/kinds/scheduled-pod.ts";
 import { ownValue } from "../policy/kube/own-value.ts";
 import type { Labels, PodTerm, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
@@ -73,7 +72,7 @@ export function preflightPodSchema() {
 }
 
 function unlimitedPodSchema() {
-  const shared = deschedulerPodSchema();
+  const shared = scheduledPodSchema();
   return z.transform((input: unknown, { issues }): PreflightPod => {
     const pod = shared.safeParse(input);
     const asking = Asking.safeParse(input);

@@ -5,40 +5,48 @@
 import type { Scheduler } from "fast-check";
 import { type Cluster, underTheirNames } from "../../shared/cluster/cluster.ts";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
-import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
 import type { PodFacts } from "../../shared/policy/facts.ts";
 import { type Before, clientOf } from "./client.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
 export type { Before };
 
-export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
-  const when = async <T>(request: string, answer: () => T): Promise<T> => {
+function after(before: Before) {
+  return async <T>(request: string, answer: () => T): Promise<T> => {
     await before(request);
     return answer();
   };
+}
+
+/** Of descheduling's own client. */
+export function connectDescheduling(fake: FakeCluster, before: Before = () => undefined): DeschedulingClient {
+  const when = after(before);
+  const { descheduling } = fake;
+  return {
+    listPods: () => when("listPods", () => fake.pods.list().filter(isScheduledPod)),
+    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
+    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
+    getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
+    getLease: () => when("getLease", () => descheduling.lease),
+    takeLease: (found, now) => when("TakeLease", () => descheduling.takeLease(found, now)),
+    giveLeaseBack: (taken) => when("GiveLeaseBack", () => descheduling.giveLeaseBack(taken)),
+    evict: ({ pod }, { dryRun }) => when("Evict", () => descheduling.evict(pod, dryRun)),
+  };
+}
+
+export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
+  const when = after(before);
   const client = clientOf(fake, before);
   return {
     ...client,
     ...underTheirNames(client, () => fake.now()),
     countVmis: () => when("countVmis", () => fake.vmis.list().length),
-    getDeschedulingLease: () => when("getDeschedulingLease", () => fake.descheduling.lease),
-    takeDeschedulingLease: (found, now) => when("TakeLease", () => fake.descheduling.takeLease(found, now)),
-    giveDeschedulingLeaseBack: (taken) => when("GiveLeaseBack", () => fake.descheduling.giveLeaseBack(taken)),
-    listDeschedulerNodes: () =>
-      when("listDeschedulerNodes", () =>
-        fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: { pods: 110 } })),
-      ),
-    listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
-    listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
-    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
-    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
-    getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
-    evict: ({ pod }, { dryRun = false }) => when("Evict", () => fake.descheduling.evict(pod, dryRun)),
   };
 }
 
-function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {
+function isScheduledPod(pod: PodFacts): pod is ScheduledPod {
   return "placement" in pod;
 }
 

@@ -36,7 +36,7 @@ export function labelOfList(resource: string, listing: Listing & { readonly as?:
     case "pods":
       return labelOfPods(listing);
     case "nodes":
-      return listing.as === undefined ? "listNodes" : "listDeschedulerNodes";
+      return listing.as === undefined ? "listNodes" : "listNodesWithRoom";
     case "resourcequotas":
       return "listQuotas";
     case "persistentvolumes":

@@ -10,8 +10,6 @@ const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", m
 const backingOff = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
 const another = { uid: "asked", name: "asked" };
 
-const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
-
 describe("what can be tried again", () => {
   const abandoned = endedEvacuation("Abandoned", { createdAt: at(-70).getTime() });
   // prettier-ignore
@@ -26,6 +24,8 @@ describe("what can be tried again", () => {
     ["… of another pod",                  [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],
   ])("%s", (_, evacuations, expected) => expect(retryOf(marked(), evacuations)?.retry).toBe(expected));
 });
+
+const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
 
 describe("given a back-off of 40 s, of which 10 have passed", () => {
   const spec = { ...evacuation().spec, retryAt: time(-1) };
