@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as fc from "fast-check";
-import { EXIT } from "../../infra/cli/exit-code.ts";
+import { EXIT } from "../../infra/cli/command.ts";
 import { run } from "../../infra/cli/run.ts";
 import { machineOf } from "../cli/machine.ts";
 import { VMS } from "../generators/clusters.ts";
