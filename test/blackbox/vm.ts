@@ -163,7 +163,10 @@ export async function startQueued<T extends object>(
   await closeQueue(client);
   const started = start();
   for (const name of names) {
-    const found = expect.poll(() => evacuationsOf(client, name), { message: `Evacuations of ${name}`, timeout: 60_000 });
+    const found = expect.poll(() => evacuationsOf(client, name), {
+      message: `Evacuations of ${name}`,
+      timeout: 60_000,
+    });
     await found.not.toEqual([]);
   }
   await openQueue(client);
