@@ -163,7 +163,11 @@ export async function startQueued<T extends object>(
   await closeQueue(client);
   const started = start();
   for (const name of names) {
-    await expect.poll(() => evacuationsOf(client, name), { message: `Evacuations of ${name}` }).not.toEqual([]);
+    const found = expect.poll(() => evacuationsOf(client, name), {
+      message: `Evacuations of ${name}`,
+      timeout: 60_000,
+    });
+    await found.not.toEqual([]);
   }
   await openQueue(client);
   return started;
