@@ -1,5 +1,5 @@
 /** Whether a webhook's URL leads to Lifeboat's endpoint of a cluster. The URL holds a token: no message repeats any part of it. */
-import type { Findings, WebhookExpectation } from "./facts.ts";
+import type { Findings, WebhookExpectation } from "./compare.ts";
 
 /** What is before `/clusters`, the cluster, the endpoint, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
