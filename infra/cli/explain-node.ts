@@ -19,7 +19,7 @@ export const explainNode: Command = {
   summary: "whether a drain of the node would succeed, and what happens to each pod",
   usage: `explain node NODE [--force] [--delete-emptydir-data] [-o json|yaml|wide]
 
-Says, from what is true now, whether a drain of the node ends: what moves, what is shut down, what blocks and who can change it, who
+Says, from what is true now, whether a drain of the node will succeed: what moves, what is shut down, what blocks and who can change it, who
 has no room elsewhere, and how long it takes. Changes nothing.
 
       --force                 as with kubectl drain: pods without a controller go, too
@@ -27,7 +27,7 @@ has no room elsewhere, and how long it takes. Changes nothing.
   -o, --output FORM           json, yaml, or wide: every pod, with its message
 ${COMMON_USAGE}
 
-Exit code: 0 it ends, 3 it does not, 4 not everything could be read, 1 the question could not be answered.
+Exit code: 0 it will succeed, 3 it will block, 4 not everything could be read, 1 the question could not be answered.
 `,
   flags: DRAIN_FLAGS,
   async run(args, host, opened) {
@@ -55,9 +55,9 @@ export async function observeNode(
 }
 
 export const EXIT_OF = {
-  Drains: EXIT.done,
-  DrainsWithShutdowns: EXIT.done,
+  WillSucceed: EXIT.done,
+  WillSucceedWithShutdowns: EXIT.done,
   Unknown: EXIT.unknown,
   NoRoom: EXIT.no,
-  Blocks: EXIT.no,
+  WillBlock: EXIT.no,
 } as const satisfies Record<NodeVerdict, ExitCode>;

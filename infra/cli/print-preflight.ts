@@ -7,11 +7,11 @@ import { durationText } from "../../shared/policy/duration-text.ts";
 import { type Paint, paintFor, plain, printTable } from "./print.ts";
 
 const MARKS = {
-  Drains: ["√", "green"],
-  DrainsWithShutdowns: ["‼", "yellow"],
+  WillSucceed: ["√", "green"],
+  WillSucceedWithShutdowns: ["‼", "yellow"],
   Unknown: ["‼", "yellow"],
   NoRoom: ["×", "red"],
-  Blocks: ["×", "red"],
+  WillBlock: ["×", "red"],
 } as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
 
 export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {

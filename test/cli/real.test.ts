@@ -63,7 +63,9 @@ test("explain node: a preflight of each of three nodes", async () => {
       expect(said.err[0]).toMatch(HELPFUL);
     } else {
       const { verdict } = NodePreflight.parse(dataOf(said));
-      expect(said.code).toBe({ Drains: 0, DrainsWithShutdowns: 0, Unknown: 4, NoRoom: 3, Blocks: 3 }[verdict]);
+      expect(said.code).toBe(
+        { WillSucceed: 0, WillSucceedWithShutdowns: 0, Unknown: 4, NoRoom: 3, WillBlock: 3 }[verdict],
+      );
     }
   }
 });

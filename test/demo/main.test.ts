@@ -35,7 +35,7 @@ test("the whole story, to its end", { timeout: 120_000 }, async () => {
   ]);
   const [preflight, drain] = lines.filter((line) => line.startsWith("$"));
   expect(lines.slice(lines.indexOf(preflight ?? "")).find((line) => line.startsWith("×"))).toContain(
-    "Blocks: a drain of node-1",
+    "WillBlock: draining node-1",
   );
   expect(drain).toContain("(no kubectl on the PATH)");
   expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);

@@ -19,11 +19,11 @@ const STATE: Readonly<Record<NodeState, readonly [word: string, mood: Mood]>> = 
 };
 
 export const VERDICT: Readonly<Record<NodeVerdict, readonly [word: string, mood: Mood]>> = {
-  Drains: ["A drain succeeds", "good"],
-  DrainsWithShutdowns: ["A drain succeeds, with shutdowns", "warn"],
+  WillSucceed: ["A drain will succeed", "good"],
+  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
   Unknown: ["Not certain", "warn"],
   NoRoom: ["Not enough room", "bad"],
-  Blocks: ["A drain does not end", "bad"],
+  WillBlock: ["A drain will block", "bad"],
 };
 
 /** One line: what is happening, and whether it ends by itself. */

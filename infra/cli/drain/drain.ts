@@ -33,7 +33,7 @@ const FLAGS = {
 
 const USAGE = `drain NODE [--dry-run] [--yes] [--timeout 1h] [--wait-for-blocked] [--stop-blocked [--restart]]
 
-Says what a drain of the node would do (as explain node), asks where it would not simply end, cordons the node, and evicts its pods
+Says what a drain of the node would do (as explain node), asks if that is not WillSucceed, cordons the node, and evicts its pods
 as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned, and what moves goes
 on moving; the same command goes on from there.
 
@@ -88,8 +88,8 @@ export const drain: Command = {
 
 /** The person has said all there is to say, or there is nothing to ask. */
 function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
-  if (options.yes || found.verdict === "Drains") return true;
-  if (found.verdict !== "Blocks") return false;
+  if (options.yes || found.verdict === "WillSucceed") return true;
+  if (found.verdict !== "WillBlock") return false;
   const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
   // To stop what blocks is no answer to what else the drain would do.
   const isMore = found.pods.some(({ outcome, room }) => outcome === "ShutsDown" || room?.fits === false);

@@ -71,7 +71,7 @@ function paceOf({ settings: { limits }, vmis }: World) {
     return guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [];
   });
   if (rates.length > 0) {
-    const basis = `as fast as VMs on this node have migrated before, with the memory that they have: ${rates.length} of them`;
+    const basis = `based on ${rates.length} earlier migration${rates.length === 1 ? "" : "s"} of VMs on this node`;
     return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
   }
   const limit = limits.bandwidthPerMigration ?? Infinity;

@@ -40,10 +40,10 @@ function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
 
 function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
   const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
-  if (has("Blocked")) return "Blocks";
+  if (has("Blocked")) return "WillBlock";
   if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";
   if (unknown.length > 0) return "Unknown";
-  return has("ShutsDown") ? "DrainsWithShutdowns" : "Drains";
+  return has("ShutsDown") ? "WillSucceedWithShutdowns" : "WillSucceed";
 }
 
 function vmisOf(pods: readonly PodVerdict[], { vmis }: PreflightFacts): readonly VmiFacts[] {
@@ -71,16 +71,16 @@ function summaryOf(
   const { Moves = 0, Waits = 0, ShutsDown = 0, Blocked = 0 } = counts;
   const homeless = pods.filter(({ room }) => room?.fits === false);
   switch (verdict) {
-    case "Blocks":
-      return `a drain of ${node} does not end: ${count(Blocked, "pod")} cannot be evicted until a person changes something`;
+    case "WillBlock":
+      return `draining ${node} will block: ${count(Blocked, "pod")} cannot be evicted`;
     case "NoRoom":
-      return `a drain of ${node} does not end: no other node has room for ${homelessIn(homeless)}`;
+      return `draining ${node} will block: no other node has room for ${homelessIn(homeless)}`;
     case "Unknown":
-      return `nothing is in the way of a drain of ${node} as far as can be seen, but not everything can`;
-    case "DrainsWithShutdowns":
-      return `${node} can be drained; VMs that move: ${Moves + Waits}, that are shut down: ${ShutsDown}`;
-    case "Drains":
-      return `${node} can be drained; VMs that move: ${Moves + Waits}, that are shut down: none`;
+      return `nothing is known to block draining ${node}, but not everything can be judged`;
+    case "WillSucceedWithShutdowns":
+      return `draining ${node} will succeed; VMs that move: ${Moves + Waits}, that are shut down: ${ShutsDown}`;
+    case "WillSucceed":
+      return `draining ${node} will succeed; VMs that move: ${Moves + Waits}, that are shut down: none`;
   }
 }
 

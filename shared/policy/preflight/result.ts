@@ -1,7 +1,7 @@
 /** What a preflight says: one answer for the node, one for each pod on it. */
 
 /** The first that applies, from the top. */
-export const NODE_VERDICTS = ["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"] as const;
+export const NODE_VERDICTS = ["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns", "WillSucceed"] as const;
 
 export type NodeVerdict = (typeof NODE_VERDICTS)[number];
 

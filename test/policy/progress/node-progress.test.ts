@@ -142,7 +142,7 @@ function factsOf({ vms, unschedulable, hasRoom }: typeof anyNode extends fc.Arbi
   });
 }
 
-test("of any node: each VM is in one place, and what a preflight calls Blocks has something in the way", () => {
+test("of any node: each VM is in one place, and what a preflight calls WillBlock has something in the way", () => {
   const verdicts = new Set<string>();
   fc.assert(
     fc.property(anyNode.map(factsOf), (f) => {
@@ -158,11 +158,11 @@ test("of any node: each VM is in one place, and what a preflight calls Blocks ha
       const rooms = new Map(result.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod.room]));
       const blockers = blockersOf(subjects, (pod) => rooms.get(`${pod.namespace}/${pod.name}`));
       const isStuck = blockers.some(({ kind }) => kind === "Blocked" || kind === "NoRoom");
-      if (result.verdict === "Drains") expect(isStuck).toBe(false);
-      if (result.verdict === "Blocks")
+      if (result.verdict === "WillSucceed") expect(isStuck).toBe(false);
+      if (result.verdict === "WillBlock")
         expect(isStuck || subjects.some(({ vmi }) => vmi?.isMigrating === true)).toBe(true);
     }),
     { seed: 20_261_123, numRuns: 500 },
   );
-  expect([...verdicts].toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom"]);
+  expect([...verdicts].toSorted()).toEqual(["WillBlock", "WillSucceed", "WillSucceedWithShutdowns", "NoRoom"]);
 });
