@@ -6,12 +6,10 @@
 import { isObjectKey } from "../../shared/cluster/paths.ts";
 import { observePodsOf, observePreflight } from "../../shared/pass/observe-preflight.ts";
 import type { Observer } from "../../shared/pass/world.ts";
-import type { PreflightFacts } from "../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import type { PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
-import { type Blocker, blockersOf } from "../../shared/policy/progress/blockers.ts";
-import { type NodeProgress, nodeProgress } from "../../shared/policy/progress/node-progress.ts";
-import { subjectsOf } from "../../shared/policy/progress/subjects.ts";
+import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../shared/policy/preflight/verdict.ts";
+import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/policy/preflight/progress.ts";
+import { subjectsOf } from "../../shared/policy/preflight/subjects.ts";
 import { RejectionError } from "../rejection.ts";
 import type { Target } from "../target.ts";
 import type { RecentReads } from "./recent.ts";

@@ -1,8 +1,7 @@
 /** `lifeboat explain node`: will a drain of this node succeed? */
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
-import type { DrainFlags, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import type { NodeVerdict } from "../../shared/policy/preflight/result.ts";
+import type { DrainFlags, NodeVerdict, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../shared/policy/preflight/verdict.ts";
 import { FLAG } from "../tools/console/arguments.ts";
 import { type Command, COMMON_USAGE, connectionOf, formOf, nameIn, readCommand } from "./command.ts";
 import type { Connection } from "./connection.ts";

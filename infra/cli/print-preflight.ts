@@ -1,7 +1,7 @@
 /** A preflight for people: the verdict, what is in the way, then the pods. */
-import { isInTheWay } from "../../shared/policy/preflight/in-the-way.ts";
-import { subjectOf } from "../../shared/policy/progress/subjects.ts";
-import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
+import { isInTheWay } from "../../shared/policy/preflight/verdict.ts";
+import { subjectOf } from "../../shared/policy/preflight/subjects.ts";
+import type { NodeVerdict, PodVerdict, Preflight } from "../../shared/policy/preflight/facts.ts";
 import type { Host, Stream } from "./host.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
 import { type Paint, paintFor, plain, printTable } from "./print.ts";

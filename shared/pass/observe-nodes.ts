@@ -3,10 +3,11 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
-import { isCompleted, keyOf } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
-import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
+import { type FitNode, roomOn } from "../policy/preflight/fit.ts";
+import { canTake, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
 import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 
 export interface Asked {
@@ -72,15 +73,21 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
-  const [pressured, all] = await Promise.all([
-    Promise.all(pressing.map((node) => populationOf(node, cluster))),
-    cluster.listNodes(),
-  ]);
-  const largest = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
+  const pressured: Pressure["pressured"][number][] = [];
   const takers: Taker[] = [];
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
-  for (const node of largest.slice(0, MOST_TAKERS)) takers.push(...(await roomOn(node, cluster)));
+  for (const node of pressing) pressured.push(await populationOf(node, cluster));
+  const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
+  const all = pods.length === 0 ? [] : await cluster.listDeschedulerNodes();
+  const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
+  for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
+    takers.push(...(await takersOf(node, cluster)));
+  }
   return { pressured, signals, takers };
+}
+
+function largestFirst(a: FitNode, b: FitNode): number {
+  return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
 /** Nodes that are asked for, and those that VMs are leaving because of pressure. */
@@ -93,14 +100,14 @@ async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): P
 
 async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
   const [pods, here, evacuations] = await Promise.all([
-    cluster.listLaunchersOn(node.name),
+    cluster.listPreflightPods(node.name),
     cluster.listVmis({ node: node.name }),
     cluster.listEvacuations({ sourceNode: node.name }),
   ]);
-  return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
+  return { node, residents: residentsOf(pods.items.filter(isLauncher), here), evacuations };
 }
 
-function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {
+function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFacts[]): readonly Resident[] {
   const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
   return launchers.flatMap((pod) => {
     const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
@@ -108,12 +115,11 @@ function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]):
   });
 }
 
-/** A node whose pods take long to read, because a tenant has made them large, is no taker this time. */
-async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker[]> {
+/** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
+async function takersOf(node: FitNode, cluster: Cluster): Promise<readonly Taker[]> {
   try {
-    const pods = await cluster.listPodsOn(node.name);
-    const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
-    return [{ node, freeMemory: node.allocatableMemory - used }];
+    const { items } = await cluster.listPreflightPods(node.name);
+    return [{ node, room: roomOn(node, items) }];
   } catch (error) {
     if (!(error instanceof ClusterError) || error.failure.reason !== "DeadlineExceeded") throw error;
     return [];

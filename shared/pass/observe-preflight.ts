@@ -11,7 +11,7 @@ import type { Listed } from "../cluster/preflight-reads.ts";
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import { isFinal, keyOf } from "../policy/facts.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
-import { guardOf } from "../policy/preflight/budgets.ts";
+import { budgetOf } from "../policy/preflight/refusals.ts";
 import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
 import type { Observer } from "./world.ts";
 
@@ -41,7 +41,7 @@ async function volumesOf(
   { pods, budgets }: PodsOfNode,
   cluster: Cluster,
 ): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
-  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || guardOf(pod, budgets) !== undefined;
+  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return { volumes: [], unread: [] };
   const unread: string[] = [];
   const reading = cluster.listVolumes();

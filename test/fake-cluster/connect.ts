@@ -66,7 +66,9 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     proveAnnotating: () => reads("proveAnnotating"),
     listDeschedulerNodes: () =>
       when("listDeschedulerNodes", () =>
-        fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: { pods: 110 } })),
+        fake.nodes
+          .list()
+          .map((node) => ({ ...node, labels: {}, allocatable: { pods: 110, memory: node.allocatableMemory } })),
       ),
     listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
     listPreflightPods: (node) =>
@@ -117,12 +119,19 @@ function listed(pods: readonly PodFacts[]): { readonly items: readonly Preflight
     antiAffinity: [],
     spread: [],
     claims: [],
-    requests: {},
     localStorage: false,
     finalizers: [],
     unchecked: [],
   };
-  return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };
+  return {
+    items: pods.map((pod) => ({
+      ...asked,
+      requests: { memory: pod.memoryRequest ?? 0 },
+      ...pod,
+      nodeName: pod.nodeName ?? "",
+    })),
+    odd: 0,
+  };
 }
 
 function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {

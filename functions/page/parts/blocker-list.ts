@@ -1,7 +1,7 @@
 /** What is in the way of a node's emptying, in words, with who can change it and how. */
 import { html } from "hono/html";
-import type { Blocker, BlockerKind } from "../../../shared/policy/progress/blockers.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
+import type { Blocker, BlockerKind } from "../../../shared/policy/preflight/progress.ts";
+import type { Subject } from "../../../shared/policy/preflight/subjects.ts";
 import { vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";
 import { badge, commandLine, type Mood } from "./components.ts";

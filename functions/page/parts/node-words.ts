@@ -1,7 +1,6 @@
 /** What is true of a node, in sentences. */
-import type { Blocker } from "../../../shared/policy/progress/blockers.ts";
-import type { NodeProgress, NodeState } from "../../../shared/policy/progress/node-progress.ts";
-import type { NodeVerdict } from "../../../shared/policy/preflight/result.ts";
+import type { Blocker, NodeProgress, NodeState } from "../../../shared/policy/preflight/progress.ts";
+import type { NodeVerdict } from "../../../shared/policy/preflight/facts.ts";
 import { counted } from "./fleet-words.ts";
 import type { Mood } from "./components.ts";
 

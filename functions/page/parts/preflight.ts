@@ -1,7 +1,7 @@
 /** What a drain of a node would come to, as it was last looked at. */
 import { html } from "hono/html";
 import { durationText } from "../../../shared/policy/duration-text.ts";
-import type { DrainTime, Outcome, Preflight } from "../../../shared/policy/preflight/result.ts";
+import type { DrainTime, Outcome, Preflight } from "../../../shared/policy/preflight/facts.ts";
 import type { NodeView } from "../node-reads.ts";
 import type { Html } from "../visit.ts";
 import { badge, commandLine, type Fact, factList } from "./components.ts";

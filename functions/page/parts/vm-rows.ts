@@ -2,8 +2,8 @@
 import { html } from "hono/html";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { EvacuationFacts, NamespacedName } from "../../../shared/policy/facts.ts";
-import type { VmProgress } from "../../../shared/policy/progress/node-progress.ts";
-import { isQueued, type Mood as Stage, targetOf } from "../../../shared/policy/progress/stage.ts";
+import type { VmProgress } from "../../../shared/policy/preflight/progress.ts";
+import { isQueued, type Mood as Stage, targetOf } from "../../../shared/policy/preflight/subjects.ts";
 import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
 import { type Act, actPath, vmPath } from "../paths.ts";
 import type { Html } from "../visit.ts";

@@ -1,6 +1,6 @@
 /** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
 import { html } from "hono/html";
-import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
+import { timeLeft } from "../../../shared/policy/preflight/duration.ts";
 import { type NodeView, readNode, type Forecast } from "../node-reads.ts";
 import { blockerList } from "../parts/blocker-list.ts";
 import { badge, commandLine, crumbs, type Fact, factList } from "../parts/components.ts";

@@ -1,10 +1,9 @@
 /** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
 import { object } from "../../../shared/cluster/paths.ts";
 import { patch } from "../../../shared/cluster/write.ts";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
-import type { Preflight } from "../../../shared/policy/preflight/result.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import type { Preflight, PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { FLAG, TEXT, UsageError } from "../../tools/console/arguments.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
 import { type Command, COMMON_USAGE, connectionOf, nameIn, readCommand, secondsOf } from "../command.ts";

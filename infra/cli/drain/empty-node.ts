@@ -1,8 +1,8 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
 import { ClusterError, isSilence } from "../../../shared/cluster/failure.ts";
 import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
-import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { isInTheWay } from "../../../shared/policy/preflight/verdict.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { troubleOf } from "../print-preflight.ts";
 import { paintFor, plain } from "../print.ts";
 import type { Drain } from "./drain.ts";

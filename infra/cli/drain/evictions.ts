@@ -8,7 +8,7 @@ import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";
-import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
+import { isBlocked, type Subject } from "../../../shared/policy/preflight/subjects.ts";
 
 const AT_ONCE = 10;
 const AGAIN_MS = 5000;

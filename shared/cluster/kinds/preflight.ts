@@ -6,7 +6,7 @@ import { Limits, Time } from "../../descheduling/reads/schemas.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { Labels, PodTerm, Resources, SpreadConstraint } from "../../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../../policy/preflight/facts.ts";
-import { resourceOf } from "../../policy/preflight/quotas.ts";
+import { resourceOf } from "../../policy/preflight/refusals.ts";
 import { ObjectName, ObjectNamespace } from "../paths.ts";
 import { listOf, part, present, Quantities, Requirement, TextsOrNone, Text } from "./fields.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { BudgetFacts } from "../../../shared/policy/facts.ts";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const quorum = (...names: readonly string[]) => names.map((name) => plainPod(name, { labels: { app: "quorum" } }));
