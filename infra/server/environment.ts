@@ -1,7 +1,7 @@
 /** The server's configuration: environment variables, parsed once at start. None is a secret. */
 import * as z from "zod/mini";
-import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
-import { Port } from "../relay/config.ts";
+import type { Parsed } from "../../shared/config/problem.ts";
+import { parseVariables, Port } from "../relay/config.ts";
 
 const Environment = z.object({
   /** In the paths of the doors, as a key of the Worker's `CLUSTERS` is. */
@@ -30,11 +30,8 @@ export interface Environment {
 }
 
 export function parseEnvironment(env: Readonly<Record<string, string | undefined>>): Parsed<Environment> {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-  const parsed = parseConfig(Environment, set, "");
-  if (!parsed.ok) {
-    return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
-  }
+  const parsed = parseVariables(Environment, env);
+  if (!parsed.ok) return parsed;
   const { LIFEBOAT_CLUSTER, POD_NAME, HTTPS_PORT, PORT, POD_ROOT } = parsed.value;
   const ports = { httpsPort: HTTPS_PORT, port: PORT };
   return { ok: true, value: { cluster: LIFEBOAT_CLUSTER, identity: POD_NAME, ...ports, root: POD_ROOT } };

@@ -45,7 +45,11 @@ const ONE_EACH = list(...Array.from({ length: TENANTS }, (_, i) => of(`tenant-${
 
 const LARGE_PODS = many(PODS, {
   ...CANNED_POD,
-  metadata: { ...CANNED_POD.metadata, annotations },
+  metadata: {
+    ...CANNED_POD.metadata,
+    creationTimestamp: "2026-11-20T11:00:00Z",
+    annotations: { ...CANNED_POD.metadata.annotations, ...annotations },
+  },
   spec: { ...CANNED_POD.spec, containers },
 });
 const conditions = [{ type: "Ready", status: "True" }];

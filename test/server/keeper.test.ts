@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { type Identity, look } from "../../infra/server/certificate/keeper.ts";
+import { type Identity, look } from "../../infra/server/keeper.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { applyInCluster, SERVER } from "../../infra/tools/in-cluster.ts";
 import type { Send } from "../../shared/cluster/transport.ts";

@@ -1,7 +1,7 @@
 /** Which step of a certificate's life is due. */
 import { expect, test } from "vitest";
-import { type Kept, lookAgainMs, type Step, stepDue, validityFrom } from "../../infra/server/certificate/life.ts";
-import type { Validity } from "../../infra/server/certificate/make.ts";
+import { type Kept, lookAgainMs, type Step, stepDue, validityFrom } from "../../infra/server/certificate.ts";
+import type { Validity } from "../../infra/server/certificate.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

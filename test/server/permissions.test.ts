@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { look } from "../../infra/server/certificate/keeper.ts";
+import { look } from "../../infra/server/keeper.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
 import { SERVERS_NEEDS, SERVERS_WATCHES, type ServersNeed } from "../manifests/least-privilege.ts";

@@ -3,14 +3,23 @@
  *
  * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other looks again.
  */
-import { randomBytes, X509Certificate } from "node:crypto";
-import type { Send } from "../../../shared/cluster/transport.ts";
-import { type Clock, pause } from "../../relay/clock.ts";
-import type { Pair } from "../listener.ts";
-import { HOST } from "../names.ts";
-import { type Kept, lookAgainMs, type Step, stepDue, validityFrom } from "./life.ts";
-import { makeCertificate, type Validity } from "./make.ts";
-import { type Change, changeSecret, readSecret, type ServerSecret } from "./secret.ts";
+import { randomBytes } from "node:crypto";
+import { kind, Meta, TextsOrNone } from "../../shared/cluster/kinds/fields.ts";
+import { parseAnswer } from "../../shared/cluster/read.ts";
+import type { Send } from "../../shared/cluster/transport.ts";
+import { patch } from "../../shared/cluster/write.ts";
+import { type Clock, pause } from "../relay/clock.ts";
+import {
+  type Kept,
+  lookAgainMs,
+  makeCertificate,
+  stepDue,
+  type Validity,
+  validityFrom,
+  validityOf,
+} from "./certificate.ts";
+import type { Pair } from "./listener.ts";
+import { HOST, NAME, NAMESPACE } from "./names.ts";
 import { pointWebhooks } from "./webhooks.ts";
 
 export interface Identity {
@@ -56,7 +65,7 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
     if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
   }
   const validities = validitiesOf(secret);
-  const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeOf(validities, secret, clock.now())) };
+  const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(validities, secret, clock.now())) };
   if (Object.keys(change).length === 0) return lookAgainMs(validities);
   await changeSecret(api, secret, change);
   return 0;
@@ -101,38 +110,67 @@ function validitiesOf({ data }: ServerSecret): Kept<Validity> {
   return { ...(serving && { serving }), ...(next && { next }), ...(previous && { previous }) };
 }
 
-/** What is no certificate counts as none, so that a new one takes its place. */
-function validityOf(pem: string | undefined): Validity | undefined {
-  if (pem === undefined) return undefined;
-  try {
-    const { validFromDate: notBefore, validToDate: notAfter } = new X509Certificate(pem);
-    return { notBefore, notAfter };
-  } catch {
-    return undefined;
+/** Of the certificates in the Secret. */
+async function changeDue(kept: Kept<Validity>, { data }: ServerSecret, now: Date): Promise<Change> {
+  const step = stepDue(kept, now);
+  switch (step) {
+    case undefined:
+      return {};
+    case "Create": {
+      const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
+      return { "tls.crt": certPem, "tls.key": keyPem, "next.crt": null, "next.key": null, "previous.crt": null };
+    }
+    case "Announce": {
+      const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
+      return { "next.crt": certPem, "next.key": keyPem };
+    }
+    case "Serve": {
+      const { "next.crt": crt = null, "next.key": key = null, "tls.crt": previous = null } = data;
+      return { "tls.crt": crt, "tls.key": key, "next.crt": null, "next.key": null, "previous.crt": previous };
+    }
+    case "Forget":
+      return { "previous.crt": null };
   }
 }
 
-async function changeOf(kept: Kept<Validity>, secret: ServerSecret, now: Date): Promise<Change> {
-  const step = stepDue(kept, now);
-  return step === undefined ? {} : await CHANGES[step](secret, now);
+const PATH = `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`;
+
+type Key = "tls.crt" | "tls.key" | "next.crt" | "next.key" | "previous.crt" | "webhookToken" | "operatorToken";
+
+interface ServerSecret {
+  readonly resourceVersion: string;
+  /** cert-manager writes the certificate: then none of it is Lifeboat's to write. */
+  readonly isCertManagers: boolean;
+  /** Texts that are not empty. */
+  readonly data: { readonly [K in Key]?: string };
 }
 
-const CHANGES: Readonly<Record<Step, (secret: ServerSecret, now: Date) => Promise<Change>>> = {
-  async Create(_, now) {
-    const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
-    return { "tls.crt": certPem, "tls.key": keyPem, "next.crt": null, "next.key": null, "previous.crt": null };
-  },
-  async Announce(_, now) {
-    const { certPem, keyPem } = await makeCertificate(HOST, validityFrom(now));
-    return { "next.crt": certPem, "next.key": keyPem };
-  },
-  Serve: ({ data }) =>
-    Promise.resolve({
-      "tls.crt": data["next.crt"] ?? null,
-      "tls.key": data["next.key"] ?? null,
-      "next.crt": null,
-      "next.key": null,
-      "previous.crt": data["tls.crt"] ?? null,
-    }),
-  Forget: () => Promise.resolve({ "previous.crt": null }),
-};
+/** null removes a key; an absent one stays. */
+type Change = { readonly [K in Key]?: string | null };
+
+const Secret = kind(
+  () => ({ metadata: Meta, data: TextsOrNone }),
+  ({ metadata: { resourceVersion, annotations }, data }): ServerSecret => ({
+    resourceVersion,
+    isCertManagers: Object.keys(annotations ?? {}).some((key) => key.startsWith("cert-manager.io/")),
+    data: Object.fromEntries(
+      Object.entries(data)
+        .map(([key, value]) => [key, Buffer.from(value, "base64").toString()] as const)
+        .filter(([, text]) => text !== ""),
+    ),
+  }),
+);
+
+async function readSecret(send: Send): Promise<ServerSecret> {
+  const { body } = await send({ method: "GET", path: PATH });
+  return parseAnswer(Secret, body, `GET ${PATH}`);
+}
+
+/** Another replica may be first. A Secret that may not be changed (immutable, or by a policy) is a failure. */
+async function changeSecret(send: Send, { resourceVersion }: ServerSecret, change: Change): Promise<void> {
+  const encoded = Object.entries(change).map(
+    ([key, text]) => [key, text === null ? null : Buffer.from(text).toString("base64")] as const,
+  );
+  const body = { metadata: { resourceVersion }, data: Object.fromEntries(encoded) };
+  await patch(send, PATH, body, { 409: "Conflict" });
+}

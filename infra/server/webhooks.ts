@@ -4,12 +4,12 @@
  * The manifests leave both fields out, so that no file holds a secret, and applying them again changes neither.
  */
 import * as z from "zod/mini";
-import { kind, listOf, Meta, part, Text } from "../../../shared/cluster/kinds/fields.ts";
-import { object } from "../../../shared/cluster/paths.ts";
-import { readOne } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
-import { patch } from "../../../shared/cluster/write.ts";
-import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../names.ts";
+import { kind, listOf, Meta, part, Text } from "../../shared/cluster/kinds/fields.ts";
+import { object } from "../../shared/cluster/paths.ts";
+import { readOne } from "../../shared/cluster/read.ts";
+import type { Send } from "../../shared/cluster/transport.ts";
+import { patch } from "../../shared/cluster/write.ts";
+import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./names.ts";
 
 export interface Pointing {
   readonly cluster: string;
