@@ -77,6 +77,11 @@ export interface PodFacts {
   readonly completed: boolean;
 }
 
+/** First sight of a condition that is True, or of a deletion. */
+function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | undefined): boolean {
+  return (disruption !== undefined && disruption !== before?.disruption) || (deleting && before?.deleting !== true);
+}
+
 export const PODS = kind({
   name: "pods",
   path: "/api/v1/pods",
@@ -94,11 +99,8 @@ export const PODS = kind({
       completed: status.phase === "Succeeded" || status.phase === "Failed",
     };
   },
-  // First sight of a condition that is True, or of a deletion.
   notice: ({ object: { namespace = "", name, uid }, facts, before, gone }) => {
-    const isDisrupted = facts.disruption !== undefined && facts.disruption !== before?.disruption;
-    const isDeleted = facts.deleting && before?.deleting !== true;
-    if (gone || facts.completed || !(isDisrupted || isDeleted)) return undefined;
+    if (gone || facts.completed || !isDisruption(facts, before)) return undefined;
     const { node } = facts;
     return {
       type: "dev.lifeboat.pod.disrupted.v1",

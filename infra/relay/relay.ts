@@ -80,10 +80,12 @@ export function startRelay(options: RelayOptions): Relay {
   watch(kinds.EVACUATIONS);
   watch(kinds.NODES);
   // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
-  void pods.synced.then(() => {
-    if (stopped) return;
-    kubelets = kinds.kubeletEvents(pods.get, clock.now).map((kind) => watch(kind));
-  });
+  const watchKubelets = async () => {
+    await pods.synced;
+    const podOf = (namespace: string, name: string) => pods.get(namespace, name);
+    if (!stopped) kubelets = kinds.kubeletEvents(podOf, () => clock.now()).map((kind) => watch(kind));
+  };
+  void watchKubelets();
 
   return {
     isReady: () => kubelets.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),

@@ -34,6 +34,8 @@ export interface Watched<Facts> {
   stop(): void;
 }
 
+/** The API server has forgotten that version. */
+const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** Where watches end one after the other and bring nothing. */
 const RECONNECT_MS = 2_000;
@@ -73,16 +75,16 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
   };
 
   const onEvent = (phase: string, object: unknown) => {
-    const { data } = Versioned.safeParse(object);
+    const { metadata, code, reason } = Versioned.safeParse(object).data ?? {};
     if (phase === "ERROR") {
-      log("warn", "the API server ended a watch", { code: data?.code, reason: data?.reason });
-      if (data?.code === 410) version = undefined;
+      log("warn", "the API server ended a watch", { code, reason });
+      if (code === GONE) version = undefined;
       return;
     }
     const seen = phase === "BOOKMARK" ? undefined : read(object);
     if (seen !== undefined) (phase === "DELETED" ? remove : put)(seen);
     // Also by an object that is ignored.
-    version = data?.metadata?.resourceVersion;
+    version = metadata?.resourceVersion;
   };
 
   /** Resolves when the watch has ended; to false if it was only silent for too long. */
@@ -100,27 +102,35 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
     return await promise;
   };
 
+  let [failures, silent, since] = [0, 0, 0];
+  const ended = async (isSilent: boolean) => {
+    silent = isSilent ? silent + 1 : 0;
+    if (silent > 1) await pause(clock, RECONNECT_MS, signal);
+  };
+  const failed = async (error: unknown) => {
+    const hasLasted = since > 0 && clock.now().getTime() - since > RESTART.longestMs;
+    const isGone = since > 0 && codeOf(error) === GONE;
+    since = 0;
+    if (isGone) {
+      version = undefined;
+      return await ended(true);
+    }
+    failures = hasLasted ? 1 : failures + 1;
+    const ms = backoffMs(RESTART, failures, random);
+    log("warn", "cannot watch, trying again", { reason: reasonOf(error), failures, inMs: Math.round(ms) });
+    onFailure();
+    await pause(clock, ms, signal);
+  };
+
   const run = async () => {
-    let [failures, silent, since] = [0, 0, 0];
     while (!signal.aborted) {
       try {
         const from = (version ??= await list());
         since = clock.now().getTime();
-        silent = (await watchFrom(from)) && version === from ? silent + 1 : 0;
-        if (silent > 1) await pause(clock, RECONNECT_MS, signal);
+        const isClosed = await watchFrom(from);
+        await ended(isClosed && (version ?? from) === from);
       } catch (error) {
-        if (signal.aborted) return;
-        if (since > 0 && codeOf(error) === 410) {
-          [version, since] = [undefined, 0];
-          continue;
-        }
-        const hasLasted = since > 0 && clock.now().getTime() - since > RESTART.longestMs;
-        failures = hasLasted ? 1 : failures + 1;
-        since = 0;
-        const ms = backoffMs(RESTART, failures, random);
-        log("warn", "cannot watch, trying again", { reason: reasonOf(error), failures, inMs: Math.round(ms) });
-        onFailure();
-        await pause(clock, ms, signal);
+        if (!signal.aborted) await failed(error);
       }
     }
   };

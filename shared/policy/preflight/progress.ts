@@ -163,27 +163,34 @@ function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefi
   const kind = kindOf(subject, room);
   if (kind === undefined) return undefined;
   if (kind === "NoRoom") return { kind, reason: "NoRoom", held: [{ subject, message: room?.message ?? "" }] };
-  const { verdict, evacuation } = subject;
   const failing = failingPhase(subject);
-  const { reason, remedy } = failing === undefined ? verdict : { reason: failing, remedy: remedyOf(failing) };
-  // What the Evacuation says tells more than what an eviction is answered, but for a refusal that is not Lifeboat's.
-  const said = kind === "Waits" && !isBlocked(subject) ? evacuation?.status.message : undefined;
+  const { reason, remedy } = failing === undefined ? subject.verdict : { reason: failing, remedy: remedyOf(failing) };
   return {
     kind,
     reason,
     ...(remedy !== undefined && { remedy }),
-    held: [{ subject, message: said ?? verdict.message }],
+    held: [{ subject, message: messageOf(subject, kind) }],
   };
 }
 
 function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undefined {
-  const { verdict, vmi } = subject;
   // Of a budget's pods one is replaced after the other, in every drain.
-  if (isBlocked(subject)) return verdict.reason === "BudgetExhausted" ? "Waits" : "Blocked";
-  if (vmi?.isMigrating === true) return undefined;
+  if (isBlocked(subject)) return subject.verdict.reason === "BudgetExhausted" ? "Waits" : "Blocked";
+  if (subject.vmi?.isMigrating === true) return undefined;
   if (room?.fits === false) return "NoRoom";
-  if (verdict.outcome === "ShutsDown") return "ShutsDown";
-  // Not for its turn only.
-  const isHeldUp = verdict.outcome === "Waits" && verdict.remedy !== undefined;
-  return isHeldUp || failingPhase(subject) !== undefined ? "Waits" : undefined;
+  if (subject.verdict.outcome === "ShutsDown") return "ShutsDown";
+  return isHeldUp(subject) ? "Waits" : undefined;
+}
+
+/** Not for its turn only. */
+function isHeldUp(subject: Subject): boolean {
+  const { outcome, remedy } = subject.verdict;
+  return (outcome === "Waits" && remedy !== undefined) || failingPhase(subject) !== undefined;
+}
+
+/** What the Evacuation says tells more than what an eviction is answered, but for a refusal that is not Lifeboat's. */
+function messageOf(subject: Subject, kind: BlockerKind): string {
+  const { verdict, evacuation } = subject;
+  const isLifeboats = kind === "Waits" && !isBlocked(subject);
+  return (isLifeboats ? evacuation?.status.message : undefined) ?? verdict.message;
 }
