@@ -156,6 +156,14 @@ function evacuationReads(send: Send, onOddItem: OnOddItem) {
     /** Ask for an `Evacuation` to be cancelled. Conflict: it is gone. */
     withdraw: (evacuation: EvacuationFacts) =>
       patch(send, object("evacuations", evacuation), { spec: { intent: "Withdrawn" } }, { 404: "Conflict" }),
+    /** End its back-off. Conflict: it is gone, or does not back off any more (422, by the definition). */
+    retry: (evacuation: EvacuationFacts, now: Date) =>
+      patch(
+        send,
+        object("evacuations", evacuation),
+        { spec: { retryAt: now.toISOString() } },
+        { 404: "Conflict", 422: "Conflict" },
+      ),
   };
 }
 

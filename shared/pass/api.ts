@@ -44,9 +44,9 @@ export async function retryVm(
   if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
-  const begun = await begin(vmi, evacuations, asking);
-  const goesOn = found.retry === "TryNow" && begun.result === "Begun";
-  return goesOn ? { result: "Joined", evacuation: found.evacuation } : begun;
+  if (found.retry === "BeginAnew") return await begin(vmi, evacuations, asking);
+  const asked = await asking.cluster.retry(found.evacuation, asking.now);
+  return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
 }
 
 async function begin(

@@ -176,15 +176,19 @@ export interface EvacuationStatus {
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
+  /** The `spec.retryAt` that an attempt has followed. */
+  readonly observedRetryAt?: string | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, and for who asked where only a mark did. */
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, the retry, and who asked where only a mark did. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
+  /** RFC 3339: when a person last asked to end its back-off. */
+  readonly retryAt?: string | undefined;
   /** RFC 3339: until when deletions of the pod are refused. */
   readonly deadline?: string | undefined;
   /** Absent if a person created it: then the pod that the VM runs in. */

@@ -83,6 +83,7 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getPriorityClassValue: () => reads("getPriorityClassValue"),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
+    retry: (evacuation, now) => when("Retry", () => fake.retry(evacuation, now)),
     evict: ({ pod }, { dryRun = false }) => when("Evict", () => fake.descheduling.evict(pod, dryRun)),
     act: (action) => when(action.verb, () => fake.act(action)),
   };

@@ -51,6 +51,14 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   await act({ verb: "DeleteEvacuation", evacuation: before }, { verb: "DeleteEvacuation", evacuation: before });
   answers.push(await cluster.withdraw(before));
 
+  const next = { ...evacuation, name: "next" };
+  const nextOne = async () => present((await cluster.listEvacuations(WEB)).find(({ name }) => name === "next"));
+  await act({ verb: "CreateEvacuation", evacuation: next });
+  const early = await nextOne();
+  answers.push(await cluster.retry(early, NOW));
+  await act({ verb: "WriteStatus", evacuation: early, status: { ...early.status, phase: "BackingOff" } });
+  answers.push(await cluster.retry(await nextOne(), NOW), (await nextOne()).spec.retryAt);
+
   const of = { vmi: seen, name: BUDGET.name };
   const grow = { verb: "GrowBudget", ...of, required: true } as const;
   const ensure = { verb: "EnsureBudget", ...of, minAvailable: 1 } as const;

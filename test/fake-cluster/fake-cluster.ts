@@ -147,6 +147,14 @@ export class FakeCluster {
     });
   }
 
+  retry(evacuation: EvacuationFacts, now: Date): ActResult {
+    const { phase } = this.evacuations.get(evacuation)?.status ?? {};
+    if (phase !== "BackingOff" && phase !== "Blocked") return "Conflict";
+    return this.evacuations.change(evacuation, always, (found) => {
+      return { ...found, spec: { ...found.spec, retryAt: now.toISOString() } };
+    });
+  }
+
   #mark({ vmi, forDescheduler }: Write<"Mark">): ActResult {
     const found = this.vmis.get(vmi);
     if (found?.uid !== vmi.uid) return "Conflict";
