@@ -15,12 +15,12 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-export interface Kept<Certificate> {
-  readonly serving?: Certificate;
+export interface Kept {
+  readonly serving?: Validity | undefined;
   /** Announced, and not served yet. */
-  readonly next?: Certificate;
+  readonly next?: Validity | undefined;
   /** No longer served by a replica that is up to date. */
-  readonly previous?: Certificate;
+  readonly previous?: Validity | undefined;
 }
 
 export type Step = "Create" | "Announce" | "Serve" | "Forget";
@@ -32,14 +32,14 @@ const RENEW_AT = 2 / 3;
 /** The API server's clock may be behind. */
 const BACKDATED_MS = 3_600_000;
 const OVERLAP_MS = 600_000;
-const LOOK_EVERY_MS = 10_000;
+const RECONCILE_EVERY_MS = 10_000;
 
 export function validityFrom(now: Date): Validity {
   const from = now.getTime() - BACKDATED_MS;
   return { notBefore: new Date(from), notAfter: new Date(from + LIFE_MS) };
 }
 
-export function stepDue({ serving, next, previous }: Kept<Validity>, now: Date): Step | undefined {
+export function stepDue({ serving, next, previous }: Kept, now: Date): Step | undefined {
   if (serving === undefined) return "Create";
   const time = now.getTime();
   const isOver = time >= serving.notAfter.getTime();
@@ -49,10 +49,10 @@ export function stepDue({ serving, next, previous }: Kept<Validity>, now: Date):
   return time >= serving.notBefore.getTime() + lifeMs(serving) * RENEW_AT ? "Announce" : undefined;
 }
 
-/** How soon to look again: several times in an overlap, so that each replica sees every step. */
-export function lookAgainMs(kept: Kept<Validity>): number {
+/** How soon to reconcile again: several times in an overlap, so that each replica sees every step. */
+export function requeueAfterMs(kept: Kept): number {
   const overlaps = [kept.serving, kept.next, kept.previous].flatMap((one) => (one === undefined ? [] : overlapMs(one)));
-  return Math.min(LOOK_EVERY_MS, ...overlaps.map((ms) => ms / 4));
+  return Math.min(RECONCILE_EVERY_MS, ...overlaps.map((ms) => ms / 4));
 }
 
 function madeAt({ notBefore }: Validity): number {
@@ -65,6 +65,11 @@ function lifeMs({ notBefore, notAfter }: Validity): number {
 
 function overlapMs(validity: Validity): number {
   return Math.min(OVERLAP_MS, lifeMs(validity) / 30);
+}
+
+/** Of certificates as PEM. */
+export function keptIn(serving?: string, next?: string, previous?: string): Kept {
+  return { serving: validityOf(serving), next: validityOf(next), previous: validityOf(previous) };
 }
 
 /** What is no certificate counts as none, so that a new one takes its place. */

@@ -4,14 +4,14 @@ import type { Parsed } from "../../shared/config/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
 
 const Environment = z.object({
-  /** In the paths of the doors, as a key of the Worker's `CLUSTERS` is. */
+  /** In the paths of the endpoints, as a key of the Worker's `CLUSTERS` is. */
   LIFEBOAT_CLUSTER: z._default(
     z.string().check(z.regex(/^[\w.-]+$/, "expected letters, digits, `-`, `_` or `.`")),
     "local",
   ),
   /** Of this replica, in the Lease: each has another one. */
   POD_NAME: z.string("expected the name of this pod").check(z.minLength(1, "expected the name of this pod")),
-  /** Of the doors, over TLS. */
+  /** Of the endpoints, over TLS. */
   HTTPS_PORT: z._default(Port, 8443),
   /** Of /healthz, /readyz and /metrics. */
   PORT: z._default(Port, 8080),

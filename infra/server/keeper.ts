@@ -1,7 +1,7 @@
 /**
  * Keeps the server's certificate and tokens: in its Secret, in the webhooks, in this process.
  *
- * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other looks again.
+ * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other reconciles again.
  */
 import { randomBytes } from "node:crypto";
 import { kind, Meta, TextsOrNone } from "../../shared/cluster/kinds/fields.ts";
@@ -11,10 +11,10 @@ import { patch } from "../../shared/cluster/write.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import {
   type Kept,
-  lookAgainMs,
+  keptIn,
+  requeueAfterMs,
   makeCertificate,
   stepDue,
-  type Validity,
   validityFrom,
   validityOf,
 } from "./certificate.ts";
@@ -24,7 +24,7 @@ import { pointWebhooks } from "./webhooks.ts";
 
 export interface Identity {
   readonly pair: Pair;
-  /** Each opens its doors; the webhooks have the first. */
+  /** Each is accepted; the webhooks have the first. */
   readonly webhookToken: readonly [string, ...string[]];
   readonly operatorToken: readonly [string, ...string[]];
 }
@@ -34,14 +34,14 @@ export interface KeeperOptions {
   /** A sender whose requests end in good time. */
   readonly send: () => Send;
   readonly clock: Clock;
-  /** Told with every look. */
+  /** Called by every reconcile. */
   readonly use: (identity: Identity) => Promise<void> | void;
   readonly onFailure: (error: unknown) => void;
 }
 
 export async function keep(options: KeeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const waitMs = await look(options).catch((error: unknown) => {
+    const waitMs = await reconcileIdentity(options).catch((error: unknown) => {
       options.onFailure(error);
       return RETRY_MS;
     });
@@ -51,8 +51,8 @@ export async function keep(options: KeeperOptions, signal: AbortSignal): Promise
 
 const RETRY_MS = 2000;
 
-/** Resolves to how many milliseconds later to look again. */
-export async function look({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
+/** Resolves to how many milliseconds later to do it again. */
+export async function reconcileIdentity({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
   const api = send();
   const secret = await readSecret(api);
   const { isCertManagers } = secret;
@@ -60,13 +60,14 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
   if (identity !== undefined) {
     const [webhookToken] = identity.webhookToken;
     await use(identity);
-    // Only what the API server has been told of is served later: a failure here puts off the next step.
+    // Only what the API server trusts is served later: a failure here puts off the next step.
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
     if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
   }
-  const validities = validitiesOf(secret);
-  const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(validities, secret, clock.now())) };
-  if (Object.keys(change).length === 0) return lookAgainMs(validities);
+  const { data } = secret;
+  const kept = keptIn(data["tls.crt"], data["next.crt"], data["previous.crt"]);
+  const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(kept, secret, clock.now())) };
+  if (Object.keys(change).length === 0) return requeueAfterMs(kept);
   await changeSecret(api, secret, change);
   return 0;
 }
@@ -103,15 +104,8 @@ function tokensDue({ data }: ServerSecret): Change {
   return Object.fromEntries(missing.map((key) => [key, newToken()]));
 }
 
-function validitiesOf({ data }: ServerSecret): Kept<Validity> {
-  const [serving, next, previous] = (["tls.crt", "next.crt", "previous.crt"] as const).map((key) =>
-    validityOf(data[key]),
-  );
-  return { ...(serving && { serving }), ...(next && { next }), ...(previous && { previous }) };
-}
-
 /** Of the certificates in the Secret. */
-async function changeDue(kept: Kept<Validity>, { data }: ServerSecret, now: Date): Promise<Change> {
+async function changeDue(kept: Kept, { data }: ServerSecret, now: Date): Promise<Change> {
   const step = stepDue(kept, now);
   switch (step) {
     case undefined:

@@ -22,7 +22,7 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** The doors cannot be opened: another process may succeed. */
+  /** It cannot listen: another process may succeed. */
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -55,7 +55,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const relayed = createApp(platform, state);
   // Only this process signs with it.
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
-  // Until the Secret has been read, nothing opens a door.
+  // Until the Secret has been read, no token is known.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [newToken()], operatorToken: [newToken()] };
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
@@ -65,15 +65,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };
     return sender(endpoint, AbortSignal.timeout(REQUEST_MS));
   };
-  const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
+  const failed = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
   const answer = (request: Request, context: ExecutionContext) => app.fetch(request, env(), context);
   const answerRelay = (request: Request, context: ExecutionContext) => relayed.fetch(request, env(), context);
   let listener: Listener | undefined;
   let relay: Relay | undefined;
   let isLeaving = false;
-  const use = async ({ pair, ...doors }: Identity) => {
-    tokens = doors;
+  const use = async ({ pair, ...rest }: Identity) => {
+    tokens = rest;
     listener?.present(pair);
     if (listener !== undefined) return;
     const opened = await listen(answer, httpsPort, pair).catch(onFatal);
@@ -92,7 +92,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log("info", "serving", { port: opened.port });
   };
 
-  const leadership = new Leadership({ identity, send, clock, onFailure: told("holding the Lease") });
+  const leadership = new Leadership({ identity, send, clock, onFailure: failed("holding the Lease") });
   /** The relay's and this process's own; on the Lease's holder the cluster's, too. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
@@ -113,11 +113,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await pause(clock, due - now, signal);
       // Without its tokens it would find every webhook wrong.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
-      await runTick(due, { env: env(), platform, state }).catch(told("the scheduled tick"));
+      await runTick(due, { env: env(), platform, state }).catch(failed("the scheduled tick"));
     }
   };
   const kept = [
-    keep({ cluster, send, clock, use, onFailure: told("keeping certificate and webhooks") }, signal),
+    keep({ cluster, send, clock, use, onFailure: failed("keeping certificate and webhooks") }, signal),
     leadership.keep(signal),
     keepTicking(),
   ];
