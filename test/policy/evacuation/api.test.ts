@@ -25,6 +25,8 @@ describe("what can be tried again", () => {
   ])("%s", (_, evacuations, expected) => expect(retryOf(marked(), evacuations)?.retry).toBe(expected));
 });
 
+const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
+
 describe("given a back-off of 40 s, of which 10 have passed", () => {
   const spec = { ...evacuation().spec, retryAt: time(-1) };
   const retried: EvacuationFacts = { ...backingOff, spec };
@@ -36,8 +38,6 @@ describe("given a back-off of 40 s, of which 10 have passed", () => {
     ["… by a clock that is ahead",                       { ...retried, spec: { ...spec, retryAt: time(3600) } },  "CreateMigration, Pending Pending, tell"],
     ["it continues where an attempt followed the retry", { ...retried, status },                                  "-"],
   ])("%s", (_, e, expected) => expect(inShort(planned(e))).toBe(expected));
-
-  const statusAfter = (e: EvacuationFacts) => planned(e).find((action) => action.verb === "WriteStatus")?.status;
 
   test("the retry is observed once, and what was counted stays", () => {
     const observed = { observedRetryAt: time(-1), nextAttemptTime: time(0), attempts: 2, phase: "Pending" };
