@@ -115,10 +115,9 @@ export interface AdmissionReview {
   };
 }
 
-/** It is the review of something else. */
-export function refuseOther(uid: string, expected: string, parsed: Extract<Parsed<unknown>, { ok: false }>) {
-  const [problem] = parsed.problems;
-  return refusal(uid, `not a review of ${expected}: ${problem?.field}: ${problem?.message}`);
+/** Says of the review of something else what is wrong with it. */
+export function otherThan(expected: string, { problems: [problem] }: Extract<Parsed<unknown>, { ok: false }>): string {
+  return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
 }
 
 interface More {

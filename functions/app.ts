@@ -20,7 +20,7 @@ import { clusterReadyz } from "./readyz.ts";
 import { readReview } from "./review-body.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
-import type { createPages } from "./page/pages.ts";
+import type { createPages } from "./page/routes.ts";
 import * as targets from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
@@ -125,7 +125,7 @@ export function createApp(
   // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
   let pages: ReturnType<typeof createPages> | undefined;
   const page = async (c: AppContext) => {
-    pages ??= (await import("./page/pages.ts")).createPages(platform, state);
+    pages ??= (await import("./page/routes.ts")).createPages(platform, state);
     return await pages.fetch(c.req.raw, c.env, contextOf(c));
   };
   for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);

@@ -51,7 +51,7 @@ async function report(observed: ConfigurationFacts, found: Found): Promise<void>
   const findings = {
     problems: parsed.ok ? [] : parsed.problems.map(({ field, message }) => `${field}: ${message}`),
     notes: notesOn(settings),
-    trials: await tryPermissions(cluster, settings),
+    trials: await tryPermissions(target, cluster, settings),
     credential,
     webhooks: found.webhooks,
     called: target.state.called.has(target.name),

@@ -55,11 +55,12 @@ type Unreviewed = Pick<review.Received, "arrived" | "body">;
 
 type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDecision>;
 
-/** Anything that is not the review of a deletion is refused: the webhook as shipped does not send it. */
+/** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
 async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
   const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.DeletionRequestSchema, request, "request");
-  if (!parsed.ok) return c.json(review.refuseOther(uid, "pods DELETE", parsed));
+  const later = { retryAfterSeconds: RETRY_SECONDS };
+  if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods DELETE", parsed), later));
   const { oldObject: pod, userInfo, options } = parsed.value;
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
   const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };

@@ -22,7 +22,7 @@ export interface Env {
   readonly TICKS?: TickQueue;
   /** Where API servers reach this Worker: webhooks are expected to lead here. Absent: only their paths are compared. */
   readonly PUBLIC_URL?: string;
-  /** Of Cloudflare Access, where it is before the page: see page/access.ts. */
+  /** Of Cloudflare Access, where it is before the page: see page/visits.ts. */
   readonly ACCESS_TEAM_DOMAIN?: string;
   readonly ACCESS_AUD?: string;
   /** Workers VPC bindings, by the name in `binding:NAME`. */

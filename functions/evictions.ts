@@ -32,7 +32,7 @@ export async function reviewEvictionRequest(
   };
   const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
-  if (!parsed.ok) return c.json(review.refuseOther(uid, "pods/eviction CREATE", parsed));
+  if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed)));
   target.state.called.add(target.name);
   const eviction = parsed.value;
   const dryRun = review.isDryRun(eviction);

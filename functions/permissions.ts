@@ -2,12 +2,15 @@
 import type { Cluster } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Right } from "../shared/cluster/identity-reviews.ts";
+import { deschedulingClient } from "../shared/descheduling/client.ts";
 import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
 import type { Settings } from "../shared/policy/settings.ts";
+import { SETTINGS_SECONDS } from "./reconciling.ts";
+import type { Target } from "./target.ts";
 
-export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
+export async function tryPermissions(target: Target, cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   return [
     await tried("kubevirt", () => cluster.getKubeVirt()),
@@ -18,7 +21,9 @@ export async function tryPermissions(cluster: Cluster, settings: Settings): Prom
     await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
     await triedWrites(cluster, settings),
     ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
-    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
+    ...(isDescheduling
+      ? [await tried("descheduling", () => deschedulingClient(target.connection(SETTINGS_SECONDS)).getLease())]
+      : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
 import { timingSafeEqual } from "hono/utils/buffer";
 import { Budget, type Held } from "../shared/cluster/budget.ts";
-import { type Cluster, connect } from "../shared/cluster/cluster.ts";
+import { type Cluster, type ClusterOptions, connect } from "../shared/cluster/cluster.ts";
 import { ClusterError } from "../shared/cluster/failure.ts";
 import type { Endpoint } from "../shared/cluster/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
@@ -47,6 +47,8 @@ export interface Target {
    * counts there until its end.
    */
   connect(seconds: number, held?: Held): Cluster;
+  /** The same, for a client of the caller's own. */
+  connection(seconds: number, held?: Held): ClusterOptions;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
@@ -79,6 +81,14 @@ export function targetOf(
   };
   const endpoint = endpointOf(entry, env, platform);
   const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
+  const connection = (seconds: number, held?: Held): ClusterOptions => ({
+    endpoint,
+    signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
+    timeout: platform.timeout,
+    onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
+    now: platform.now,
+    hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
+  });
   return {
     name,
     entry,
@@ -86,15 +96,8 @@ export function targetOf(
     state,
     publicUrl: env.PUBLIC_URL,
     within,
-    connect: (seconds, held) =>
-      connect({
-        endpoint,
-        signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
-        timeout: platform.timeout,
-        onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
-        now: platform.now,
-        hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
-      }),
+    connect: (seconds, held) => connect(connection(seconds, held)),
+    connection,
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

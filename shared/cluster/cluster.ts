@@ -4,7 +4,6 @@ import { END_PHASES, type EndPhase, isUnfinished } from "../policy/evacuation/ph
 import type { EvacuationFacts, NamespacedName, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Installation } from "../policy/webhooks/facts.ts";
-import { deschedulingClient } from "../descheduling/client.ts";
 import { act, createEvacuation } from "./act.ts";
 import * as kubernetes from "./kinds/kubernetes.ts";
 import { KubeVirt, Vmi } from "./kinds/kubevirt.ts";
@@ -40,7 +39,6 @@ export function connect({ endpoint, signal, timeout, onOddItem, now, hold }: Clu
   const send = sender(endpoint, signal, hold);
   const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, timeout(ms)]), hold);
   return {
-    ...deschedulingClient(send, onOddItem),
     ...preflightReads(send, onOddItem),
     ...podReads(send, onOddItem),
     ...vmiReads(send, onOddItem),

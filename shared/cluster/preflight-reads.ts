@@ -1,6 +1,8 @@
-/** The lists that only a preflight reads: two of pods, quotas, and the volumes. */
+/** The lists that a preflight reads: nodes with their room, two of pods, budgets, quotas, and the volumes. */
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./kinds/preflight.ts";
+import { Budget } from "./kinds/kubernetes.ts";
+import { NodeWithResources } from "./kinds/scheduled-pod.ts";
 import { type OnOddItem, readAll } from "./read.ts";
 import type { Send } from "./transport.ts";
 
@@ -20,6 +22,9 @@ export function preflightReads(send: Send, onOddItem: OnOddItem) {
     return { items, odd };
   };
   return {
+    listNodesWithRoom: () => readAll(send, { resource: "nodes", schema: NodeWithResources, onOddItem }),
+    /** All, not only ours: evictions ask every budget. */
+    listAllBudgets: () => readAll(send, { resource: "poddisruptionbudgets", schema: Budget, onOddItem }),
     listPreflightPods: (node: string): Promise<Listed<PreflightPod>> =>
       list((count) => {
         const fieldSelector = `spec.nodeName=${node}`;

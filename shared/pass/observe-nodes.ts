@@ -78,7 +78,7 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
   for (const node of pressing) pressured.push(await populationOf(node, cluster));
   const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
-  const all = pods.length === 0 ? [] : await cluster.listDeschedulerNodes();
+  const all = pods.length === 0 ? [] : await cluster.listNodesWithRoom();
   const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
   for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
     takers.push(...(await takersOf(node, cluster)));

@@ -53,7 +53,7 @@ async function volumesOf(
 type Around = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "migratingElsewhere" | "unread">;
 
 async function observeAround(name: string, cluster: Cluster): Promise<Around | undefined> {
-  const nodes = await cluster.listDeschedulerNodes();
+  const nodes = await cluster.listNodesWithRoom();
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
   const unread: string[] = [];

@@ -1,7 +1,7 @@
 /** The policy of the benchmark is one that Lifeboat takes, and names what the benchmark expects of it. */
 import { expect, test } from "vitest";
 import { EXPECTED, POLICY, REQUESTED } from "../../infra/bench/descheduling-policy.ts";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 
 test("it is valid, with the limit that the figures are for", async () => {
   const parsed = await parseDeschedulerPolicy(POLICY);

@@ -5,7 +5,8 @@
 import type { Scheduler } from "fast-check";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
-import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
 import type { PreflightPod } from "../../shared/policy/preflight/facts.ts";
 import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
@@ -17,11 +18,31 @@ import type { FakeCluster } from "./fake-cluster.ts";
 /** `request`: the method's name, or the verb of an action; `scope`: of a list of Evacuations. */
 export type Before = (request: string, scope?: unknown) => unknown;
 
-export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
-  const when = async <T>(request: string, answer: () => T, scope?: unknown): Promise<T> => {
+function after(before: Before) {
+  return async <T>(request: string, answer: () => T, scope?: unknown): Promise<T> => {
     await before(request, scope);
     return answer();
   };
+}
+
+/** Of descheduling's own client. */
+export function connectDescheduling(fake: FakeCluster, before: Before = () => undefined): DeschedulingClient {
+  const when = after(before);
+  const { descheduling } = fake;
+  return {
+    listPods: () => when("listPods", () => fake.pods.list().filter(isScheduledPod)),
+    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
+    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
+    getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
+    getLease: () => when("getLease", () => descheduling.lease),
+    takeLease: (found, now) => when("TakeLease", () => descheduling.takeLease(found, now)),
+    giveLeaseBack: (taken) => when("GiveLeaseBack", () => descheduling.giveLeaseBack(taken)),
+    evict: ({ pod }, { dryRun }) => when("Evict", () => descheduling.evict(pod, dryRun)),
+  };
+}
+
+export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
+  const when = after(before);
   const reads = (name: string) => when(name, () => undefined);
   return {
     getPod: (key) => when("getPod", () => fake.pods.get(key)),
@@ -55,22 +76,18 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     getOwnWebhooks: (name) => when("getOwnWebhooks", () => fake.ownWebhooks.get(name) ?? "Unread"),
     isTokenAccepted: () => when("isTokenAccepted", () => fake.isTokenAccepted),
     getConfigMap: () => when("getConfigMap", () => undefined),
-    getDeschedulingLease: () => when("getDeschedulingLease", () => fake.descheduling.lease),
-    takeDeschedulingLease: (found, now) => when("TakeLease", () => fake.descheduling.takeLease(found, now)),
-    giveDeschedulingLeaseBack: (taken) => when("GiveLeaseBack", () => fake.descheduling.giveLeaseBack(taken)),
     getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
     userOf: () => when("userOf", () => undefined),
     isAllowed: () => when("isAllowed", () => false),
     canList: (resource) => when(`canList ${resource}`, () => []),
     mayI: () => when("mayI", () => true),
     proveAnnotating: () => reads("proveAnnotating"),
-    listDeschedulerNodes: () =>
-      when("listDeschedulerNodes", () =>
+    listNodesWithRoom: () =>
+      when("listNodesWithRoom", () =>
         fake.nodes
           .list()
           .map((node) => ({ ...node, labels: {}, allocatable: { pods: 110, memory: node.allocatableMemory } })),
       ),
-    listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
     listPreflightPods: (node) =>
       when("listPreflightPods", () => listed(fake.pods.list(({ nodeName }) => nodeName === node))),
     listNeighbours: (node) =>
@@ -78,13 +95,9 @@ export function connectTo(fake: FakeCluster, before: Before = () => undefined): 
     listQuotas: () => when("listQuotas", () => ({ items: [], odd: 0 })),
     listVolumes: () => when("listVolumes", () => ({ items: [], odd: 0 })),
     listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
-    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
-    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
-    getPriorityClassValue: () => reads("getPriorityClassValue"),
     createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
     withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
     retry: (evacuation, now) => when("Retry", () => fake.retry(evacuation, now)),
-    evict: ({ pod }, { dryRun = false }) => when("Evict", () => fake.descheduling.evict(pod, dryRun)),
     act: (action) => when(action.verb, () => fake.act(action)),
   };
 }
@@ -135,7 +148,7 @@ function listed(pods: readonly PodFacts[]): { readonly items: readonly Preflight
   };
 }
 
-function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {
+function isScheduledPod(pod: PodFacts): pod is ScheduledPod {
   return "placement" in pod;
 }
 

@@ -1,13 +1,14 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
 import { expect, test } from "vitest";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { isHeld } from "../../shared/descheduling/cycle/lease.ts";
+import { isHeld } from "../../shared/cluster/lease.ts";
+import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/descheduling/client.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { connectTo as connectOverHttp, present } from "../cluster/connected.ts";
+import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../cluster/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";
-import { connectTo } from "./connect.ts";
+import { connectDescheduling, connectTo } from "./connect.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
 const WEB = { namespace: NAMESPACE, name: "web" };
@@ -15,12 +16,13 @@ const BUDGET = { namespace: NAMESPACE, name: "lifeboat-web" };
 
 interface Party {
   readonly cluster: Cluster;
+  readonly descheduling: DeschedulingClient;
   /** What KubeVirt does meanwhile. */
   readonly moveTo: (nodeName: string) => unknown;
 }
 
 /** Each answer, in order. */
-async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
+async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly unknown[]> {
   const answers: unknown[] = [];
   const act = async (...actions: readonly Action[]) => {
     for (const action of actions) answers.push([action.verb, await cluster.act(action)]);
@@ -77,15 +79,15 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
 
-  const lease = await cluster.getDeschedulingLease();
-  const taken = await cluster.takeDeschedulingLease(lease, NOW);
-  answers.push(await cluster.takeDeschedulingLease(lease, NOW));
+  const lease = await descheduling.getLease();
+  const taken = await descheduling.takeLease(lease, NOW);
+  answers.push(await descheduling.takeLease(lease, NOW));
   if (taken === "Conflict") throw new Error("another one holds the Lease");
   const { holder, acquiredAt = "", seconds } = taken;
   answers.push(holder, Date.parse(acquiredAt), seconds);
-  answers.push(await cluster.takeDeschedulingLease({ resourceVersion: "0" }, NOW));
-  answers.push(await cluster.giveDeschedulingLeaseBack(taken), await cluster.giveDeschedulingLeaseBack(taken));
-  answers.push(isHeld(await cluster.getDeschedulingLease(), NOW));
+  answers.push(await descheduling.takeLease({ resourceVersion: "0" }, NOW));
+  answers.push(await descheduling.giveLeaseBack(taken), await descheduling.giveLeaseBack(taken));
+  answers.push(isHeld(await descheduling.getLease(), LEASE_SECONDS, NOW));
   return answers;
 }
 
@@ -101,14 +103,14 @@ test("the same requests get the same answers", async () => {
     "optional/descheduling/descheduling.yaml",
   ]);
   await real.createVm({ name: "web", strategy: "LiveMigrate" });
-  const cluster = connectOverHttp({ server: real.entry.server, token: real.entry.token });
+  const { server, token } = real.entry;
+  const [cluster, descheduling] = [connectOverHttp({ server, token }), deschedulingOverHttp({ server, token })];
   const fake = new FakeCluster();
   fake.vmis.put(present(await cluster.getVmi(WEB)));
   fake.pods.put(...(await cluster.listPodsOf(present(await cluster.getVmi(WEB)))));
   const moveTo = (nodeName: string) => real.patchVmi("web", { status: { nodeName } });
-  const expected = await told({ cluster, moveTo });
-  expect(await told({ cluster: connectTo(fake), moveTo: (nodeName) => fake.change(WEB, { nodeName }) })).toEqual(
-    expected,
-  );
+  const expected = await told({ cluster, descheduling, moveTo });
+  const faked = { cluster: connectTo(fake), descheduling: connectDescheduling(fake) };
+  expect(await told({ ...faked, moveTo: (nodeName) => fake.change(WEB, { nodeName }) })).toEqual(expected);
   await real.stop();
 });

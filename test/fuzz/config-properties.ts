@@ -9,7 +9,7 @@ import { quantity } from "../../shared/cluster/kinds/fields.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";
 import { almostText, mutated } from "../generators/json.ts";
 import { configuration, edgeConfiguration } from "../generators/settings.ts";

@@ -3,7 +3,7 @@
  * after five seconds, a pod that is gone is no failure.
  */
 import { keyOf } from "../../../shared/policy/facts.ts";
-import { requestEviction } from "../../../shared/descheduling/writes/evict.ts";
+import { requestEviction } from "../../../shared/cluster/evict.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";

@@ -1,14 +1,13 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { resourcesOf } from "../../descheduling/reads/pod-resources.ts";
-import { deschedulerPodSchema } from "../../descheduling/reads/projections.ts";
-import { Limits, Time } from "../../descheduling/reads/schemas.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
 import type { Labels, PodTerm, Resources, SpreadConstraint } from "../../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../../policy/preflight/facts.ts";
 import { resourceOf } from "../../policy/preflight/refusals.ts";
 import { ObjectName, ObjectNamespace } from "../paths.ts";
 import { listOf, part, present, Quantities, Requirement, TextsOrNone, Text } from "./fields.ts";
+import { Limits, resourcesOf } from "./pod-resources.ts";
+import { scheduledPodSchema, Time } from "./scheduled-pod.ts";
 
 const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
@@ -64,7 +63,7 @@ export function preflightPodSchema() {
 }
 
 function unlimitedPodSchema() {
-  const shared = deschedulerPodSchema();
+  const shared = scheduledPodSchema();
   return z.transform((input: unknown, { issues }): PreflightPod => {
     const pod = shared.safeParse(input);
     const asking = Asking.safeParse(input);

@@ -5,39 +5,39 @@
  */
 import { isCompleted } from "../../policy/facts.ts";
 import { nearOf, obstacleTo, roomOn, type Spot } from "../../policy/preflight/fit.ts";
-import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
-import { oncePer } from "./once-per.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { oncePer } from "./nominate.ts";
 import type { PluginWorld } from "./plugin.ts";
 
 export interface NodeFit {
   /** One of the nodes would do, be it the pod's own. */
-  readonly fitsAny: (pod: DeschedulerPod) => boolean;
-  readonly fitsAnyOther: (pod: DeschedulerPod) => boolean;
+  readonly fitsAny: (pod: ScheduledPod) => boolean;
+  readonly fitsAnyOther: (pod: ScheduledPod) => boolean;
 }
 
-export function nodeFit(nodes: readonly DeschedulerNode[], world: Pick<PluginWorld, "podsOn">): NodeFit {
+export function nodeFit(nodes: readonly ScheduledNode[], world: Pick<PluginWorld, "podsOn">): NodeFit {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const spotOf = oncePer(
-    (node: DeschedulerNode) => node.name,
+    (node: ScheduledNode) => node.name,
     (node): Spot => ({ node, room: roomOn(node, world.podsOn(node.name)) }),
   );
   // Many pods ask for the same, and where there is nothing for one there is nothing for the next.
   const firstTaker = oncePer(
-    ({ placement, tolerations, requests }: DeschedulerPod) => JSON.stringify([placement, tolerations, requests]),
+    ({ placement, tolerations, requests }: ScheduledPod) => JSON.stringify([placement, tolerations, requests]),
     (pod) => nodes.find((node) => obstacleTo(pod, spotOf(node)) === undefined),
   );
-  const fits = (pod: DeschedulerPod, spot: Spot) => {
+  const fits = (pod: ScheduledPod, spot: Spot) => {
     if (obstacleTo(pod, spot) !== undefined) return false;
     const others = world.podsOn(spot.node.name).filter((other) => other.uid !== pod.uid && !isCompleted(other));
     return !nearOf({ ...pod, affinity: [] }, others, [spot.node]).repels(spot.node);
   };
-  const fitsAnyOther = (pod: DeschedulerPod) => {
+  const fitsAnyOther = (pod: ScheduledPod) => {
     const first = firstTaker(pod);
-    const fitsOther = (node: DeschedulerNode) => node.name !== pod.nodeName && fits(pod, spotOf(node));
+    const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(pod, spotOf(node));
     return first !== undefined && (fitsOther(first) || nodes.some(fitsOther));
   };
   // On its own node it takes up room already.
-  const fitsItsOwn = (pod: DeschedulerPod) => {
+  const fitsItsOwn = (pod: ScheduledPod) => {
     const own = byName.get(pod.nodeName);
     return own !== undefined && fits(pod, { node: own });
   };

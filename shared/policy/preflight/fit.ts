@@ -7,14 +7,11 @@ import { isCompleted, type NodeFacts, type Taint, type Toleration } from "../fac
 import { isWanted, matchesTerm } from "../kube/node-selector.ts";
 import { ownValue } from "../kube/own-value.ts";
 import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
+import type { ScheduledNode as FitNode } from "../kube/scheduled-pod.ts";
 import { matches } from "../kube/selector.ts";
 import { untolerated } from "../kube/taints.ts";
 
-export interface FitNode extends NodeFacts {
-  readonly labels: Labels;
-  /** `status.allocatable`, else `status.capacity`. */
-  readonly allocatable: Resources;
-}
+export type { FitNode };
 
 export interface FitPod {
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */

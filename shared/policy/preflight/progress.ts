@@ -1,7 +1,7 @@
 /** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
 import type { Cause } from "../cause.ts";
 import { isActive } from "../evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type NodeFacts } from "../facts.ts";
+import { type EvacuationFacts, keyOf, type NodeFacts, type VmiFacts } from "../facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
 import type { PodVerdict, PreflightFacts } from "./facts.ts";
@@ -19,10 +19,8 @@ export interface VmProgress {
   readonly row: Row;
 }
 
-export interface NodeProgress {
-  readonly state: NodeState;
-  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
-  readonly here: readonly VmProgress[];
+/** Who leaves a node, and who has left it. */
+export interface Departures {
   /** Evacuations of VMs that have left since this emptying began, newest first: as far as Evacuations are kept. */
   readonly gone: readonly EvacuationFacts[];
   /** Evacuations that have not ended, of VMs here. */
@@ -32,39 +30,59 @@ export interface NodeProgress {
   readonly requestedBy: readonly string[];
   /** Milliseconds since the epoch: when the first of all these began. */
   readonly since: number | undefined;
+}
+
+export interface NodeProgress extends Departures {
+  readonly state: NodeState;
+  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
+  readonly here: readonly VmProgress[];
   /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
 }
 
 export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
-  const { node, settings } = f;
   const here = vmsHere(subjects);
+  const departures = departuresFrom(f);
+  return {
+    ...departures,
+    state: nodeState(f, here.length, departures),
+    here,
+    pods: subjects.filter((one) => one.verdict.vmi === undefined && !isMinor(one)),
+  };
+}
+
+/** What is known of a node without its pods. */
+interface NodeAlone extends Pick<PreflightFacts, "evacuations" | "settings"> {
+  readonly node: NodeFacts;
+  readonly vmis: readonly Pick<VmiFacts, "namespace" | "name" | "nodeName">[];
+}
+
+export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures {
   const vmis = new Set(f.vmis.filter(({ nodeName }) => nodeName === node.name).map(keyOf));
   const fromHere = f.evacuations.filter(({ status }) => status.sourceNode === node.name);
-  const [ofVmsHere = [], ofOthers = []] = [true, false].map((is) =>
-    fromHere.filter((one) => vmis.has(vmOf(one)) === is),
-  );
-  const active = ofVmsHere.filter(isActive);
-  const since = beganAt(node, settings, active);
-  const gone = newestOfEach(ofOthers.filter(hasLeft)).filter((one) => endOf(one) >= since);
+  const active = fromHere.filter((one) => isActive(one) && vmis.has(vmOf(one)));
+  const began = beganAt(node, settings, active);
+  const left = fromHere.filter((one) => hasLeft(one) && !vmis.has(vmOf(one)));
+  const gone = newestOfEach(left).filter((one) => endOf(one) >= began);
   const shown = active.length > 0 ? active : gone;
   return {
-    state: stateOf({ here, active, gone }, node.unschedulable || carriesDrainTaint(node, settings)),
-    here,
     gone,
     active,
     causes: byFrequency(shown.map(({ spec }) => spec.cause)),
     requestedBy: byFrequency(shown.flatMap(({ spec }) => spec.requestedBy || [])),
     since: shown.length === 0 ? undefined : Math.min(...[...active, ...gone].map(({ createdAt }) => createdAt)),
-    pods: subjects.filter((one) => one.verdict.vmi === undefined && !isMinor(one)),
   };
 }
 
-type Counted = Pick<NodeProgress, "here" | "active" | "gone">;
-
-function stateOf({ here, active, gone }: Counted, isClosed: boolean): NodeState {
+/** `here`: how many VMs are on the node that leave it in a drain. */
+export function nodeState(
+  { node, settings }: Pick<NodeAlone, "node" | "settings">,
+  here: number,
+  { active, gone }: Pick<Departures, "active" | "gone">,
+): NodeState {
+  const isClosed = node.unschedulable || carriesDrainTaint(node, settings);
   if (!isClosed) return active.length > 1 ? "Emptying" : "InUse";
-  if (here.length === 0) return "Emptied";
+  if (here === 0) return "Emptied";
   // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
   return active.length + gone.length > 0 ? "Emptying" : "Cordoned";
 }
