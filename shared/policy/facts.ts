@@ -239,10 +239,8 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** KubeVirt's `IsFinal` of VMIs and of migrations alike. A pod that has ended: nothing can happen to its guest any more. */
-export function isFinal(object: { readonly phase: string }): boolean {
-  return object.phase === "Succeeded" || object.phase === "Failed";
-}
+/** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
+export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 export const isCompleted = isFinal;
 
 export function keyOf(object: NamespacedName): string {

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { type Stage, startStage } from "./stage.ts";
-import { createVm, evacuationsOf } from "./vm.ts";
+import { createVm, evacuationsOf, startQueued } from "./vm.ts";
 
 let stage: Stage;
 afterEach(() => stage.stop());
@@ -17,10 +17,10 @@ test("none is lost, and each evacuation ends as Moved", { timeout: TIMEOUT_MS + 
   const drain = () =>
     drainNode({ client: stage.client, node: NODE, onLine: () => undefined, signal, retryMs: 300, pollMs: 50 });
   // As kubectl, which ends with an error; a person calls it again.
-  const first = drain().catch(() => false);
-  await vms[1]?.until("marked", ({ status }) => status?.evacuationNodeName === NODE);
+  const names = vms.map(({ name }) => name);
+  const first = await startQueued(stage.client, names, () => ({ drained: drain().catch(() => false) }));
   await stage.sandbox.apiServer.suspend();
-  await first;
+  await first.drained;
   await stage.sandbox.apiServer.resume();
   await expect.poll(() => drain().catch(() => false), { timeout: TIMEOUT_MS }).toBe(true);
   for (const vm of vms) expect((await vm.untilMoved()).status?.phase).toBe("Running");

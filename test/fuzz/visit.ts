@@ -19,7 +19,7 @@ await import("../../shared/config/lifeboat-configuration.ts");
 await import("../../shared/descheduling/policy-file.ts");
 await import("js-yaml");
 
-export const REQUESTS_A_VISIT = 4;
+const REQUESTS_A_VISIT = 4;
 /** Whoever it is, to find that out must not cost much: a signature by each of two secrets, and two digests to compare it with each of eight. */
 const MOST_DIGESTS = 2 + 2 * 2 * 8;
 
