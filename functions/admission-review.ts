@@ -1,8 +1,8 @@
 /** AdmissionReview in, AdmissionReview out. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Held } from "../shared/cluster/budget.ts";
-import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
+import type { Held } from "../shared/kube/budget.ts";
+import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type Parsed } from "../shared/config/problem.ts";
 import type { Review } from "../shared/pass/eviction.ts";

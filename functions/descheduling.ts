@@ -9,10 +9,8 @@ import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-fil
 import { reconcileActive } from "../shared/pass/reconcile.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
-import { recordEvents } from "./carry-on.ts";
-import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
-import { queryFlag } from "./query-flag.ts";
-import { rejectProblems } from "./rejection.ts";
+import { reconciling, recordEvents, SETTINGS_SECONDS } from "./reconciling.ts";
+import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
@@ -32,6 +30,14 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   const report = await runCycle(target, loaded, { dryRun });
   if (!dryRun) c.executionCtx.waitUntil(carryOn(target, report, CARRY_ON_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
+}
+
+/** `true`, `false`, or absent, which is false. Anything else is the caller's mistake. */
+function queryFlag(c: Context, field: string): boolean {
+  const value = c.req.query(field);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new RejectionError("BadRequest", { field, message: "expected true or false" });
 }
 
 /** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */

@@ -1,9 +1,10 @@
 /** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
 import { timingSafeEqual } from "hono/utils/buffer";
-import { Budget, type Held } from "../shared/cluster/budget.ts";
+import { Budget, type Held } from "../shared/kube/budget.ts";
 import { type Cluster, type ClusterOptions, connect } from "../shared/cluster/cluster.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
-import type { Endpoint } from "../shared/cluster/transport.ts";
+import type { Client } from "../shared/kube/client.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
+import type { Endpoint } from "../shared/kube/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
@@ -51,7 +52,7 @@ export interface Target {
   connection(seconds: number, held?: Held): ClusterOptions;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
-  settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
+  settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   /** One line, with the cluster's name. */
   log(line: Readonly<Record<string, unknown>>): void;
   /** Unexpected errors too: one cluster's defect is no other's. */
@@ -118,6 +119,24 @@ export async function findEntry(name: string, { env, platform, state }: Surround
   const entry = registered ?? (clusters.ok ? undefined : clusters);
   if (entry === undefined) throw new RejectionError("UnknownCluster");
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
+}
+
+/** Which clusters there are. */
+export async function clusterNames({ env, platform, state }: Surroundings): Promise<readonly string[]> {
+  const clusters = parseClusters(env.CLUSTERS);
+  if (!clusters.ok) {
+    for (const problem of clusters.problems)
+      platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
+  }
+  const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
+  try {
+    return [...new Set([...ofSecret, ...(await state.registry.names(env))])];
+  } catch (error) {
+    // A registry that fails does not hurt the clusters of the secret.
+    const stack = error instanceof Error ? error.stack : undefined;
+    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
+    return ofSecret;
+  }
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {

@@ -2,6 +2,7 @@
  * What the pages of a cluster, a node and a VM read. What happens is read each time; what is large and changes slowly is kept from the
  * reading before.
  */
+import { named } from "../../shared/kube/client.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
 import { isObjectKey } from "../../shared/cluster/paths.ts";
@@ -138,7 +139,10 @@ export async function readNode(name: string, target: Target, last: Recent<NodeVi
 /** The node alone: what its VMs do does not depend on the others. */
 async function observeAgain(before: PreflightFacts["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
-  const [node, here] = await Promise.all([observer.cluster.getNode(name), observePodsOf(name, FLAGS, observer)]);
+  const [node, here] = await Promise.all([
+    observer.cluster.get("nodes", named(name)),
+    observePodsOf(name, FLAGS, observer),
+  ]);
   if (node === undefined) return undefined;
   return { ...here, node: { ...before, ...node }, otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
 }
@@ -158,7 +162,7 @@ export interface VmView {
   /** Undefined: they may not be read. */
   readonly migrations: readonly MigrationFacts[] | undefined;
   /** What an eviction of the pod would get now. */
-  readonly decision?: Exclude<EvictionDecision, { verdict: "Ask" }>;
+  readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
 
@@ -181,7 +185,5 @@ export async function readVm(key: NamespacedName, target: Target): Promise<VmVie
   const pod = (await cluster.listPodsOf(vmi)).find((one) => one.uid === uid);
   if (pod === undefined) return { ...past, vmi };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
-  const decision = decideEviction({ ...facts, migrations: migrations ?? [] });
-  // Migrations are known: there is nothing left to ask.
-  return { ...past, vmi, pod, ...(decision.verdict !== "Ask" && { decision }) };
+  return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations: migrations ?? [] }) };
 }

@@ -6,11 +6,10 @@
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { Right } from "../../shared/cluster/identity-reviews.ts";
+import type { Right } from "../../shared/kube/reviews.ts";
 import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
-import { clusterNames } from "../cluster-names.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type Surroundings, targetOf } from "../target.ts";
+import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clusterPath, FLEET_PATH } from "./links.ts";
 import { COOKIE, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
 import { type Failure, signInPage } from "./views/sign-in.ts";

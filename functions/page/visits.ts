@@ -3,11 +3,10 @@ import type { Context } from "hono";
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
-import { accessProblems } from "../access-problems.ts";
-import { clusterNames } from "../cluster-names.ts";
+import { accessProblems } from "../env.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
+import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 import { clustersIn, findGrant, type Visitor } from "./session.ts";
 
 export type PageContext = Context<{ Bindings: Env }>;

@@ -1,6 +1,7 @@
 /** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
+import { type Client, named } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
@@ -8,6 +9,8 @@ import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { type FitNode, roomOn } from "../policy/preflight/fit.ts";
 import { canTake, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
+import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
+import { preflightPodSchema } from "./preflight-schemas.ts";
 import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 
 export interface Asked {
@@ -27,11 +30,11 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
   const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
   const [residents, leaving] = await Promise.all([
-    ofEach(drained, ({ name }) => cluster.listVmis({ node: name })),
+    ofEach(drained, ({ name }) => vmisOn(name, cluster)),
     // Of those under pressure they have just been read.
     ofEach(
       drained.filter(({ name }) => !pressured.has(name)),
-      ({ name }) => cluster.listEvacuations({ sourceNode: name }),
+      ({ name }) => evacuationsFrom(name, cluster),
     ),
   ]);
   const vmis = onceEach([...asked.vmis, ...residents]);
@@ -42,10 +45,12 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
 
 export async function readNodes(
   names: readonly (string | undefined)[],
-  cluster: Cluster,
+  cluster: Client,
 ): Promise<readonly NodeFacts[]> {
-  const named = [...new Set(names)].filter((name) => name !== undefined);
-  return (await Promise.all(named.map((name) => cluster.getNode(name)))).filter((node) => node !== undefined);
+  const distinct = [...new Set(names)].filter((name) => name !== undefined);
+  return (await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))))).filter(
+    (node) => node !== undefined,
+  );
 }
 
 async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
@@ -78,7 +83,7 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
   for (const node of pressing) pressured.push(await populationOf(node, cluster));
   const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
-  const all = pods.length === 0 ? [] : await cluster.listNodesWithRoom();
+  const all = pods.length === 0 ? [] : await cluster.list("nodes", { as: NodeWithResources });
   const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
   for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
     takers.push(...(await takersOf(node, cluster)));
@@ -91,20 +96,20 @@ function largestFirst(a: FitNode, b: FitNode): number {
 }
 
 /** Nodes that are asked for, and those that VMs are leaving because of pressure. */
-async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
   const known = new Set(nodes.map((node) => node.name));
   const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
   const missing = leaving.flatMap((e) => e.status.sourceNode ?? []).filter((name) => !known.has(name));
   return [...nodes, ...(await readNodes(missing, cluster))];
 }
 
-async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
+async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure["pressured"][number]> {
   const [pods, here, evacuations] = await Promise.all([
-    cluster.listPreflightPods(node.name),
-    cluster.listVmis({ node: node.name }),
-    cluster.listEvacuations({ sourceNode: node.name }),
+    cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name }, as: preflightPodSchema() }),
+    vmisOn(node.name, cluster),
+    evacuationsFrom(node.name, cluster),
   ]);
-  return { node, residents: residentsOf(pods.items.filter(isLauncher), here), evacuations };
+  return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
 }
 
 function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFacts[]): readonly Resident[] {
@@ -115,11 +120,14 @@ function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFa
   });
 }
 
+const PODS_MS = 5000;
+
 /** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
-async function takersOf(node: FitNode, cluster: Cluster): Promise<readonly Taker[]> {
+async function takersOf(node: FitNode, cluster: Client): Promise<readonly Taker[]> {
   try {
-    const { items } = await cluster.listPreflightPods(node.name);
-    return [{ node, room: roomOn(node, items) }];
+    const fields = { "spec.nodeName": node.name };
+    const pods = await cluster.list("pods", { fields, as: preflightPodSchema(), withinMs: PODS_MS });
+    return [{ node, room: roomOn(node, pods) }];
   } catch (error) {
     if (!(error instanceof ClusterError) || error.failure.reason !== "DeadlineExceeded") throw error;
     return [];

@@ -196,7 +196,6 @@ export interface EvacuationSpec {
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
 }
 
-/** An `Evacuation` (lifeboat.dev/v1alpha1). */
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;

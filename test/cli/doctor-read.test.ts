@@ -4,8 +4,8 @@ import type { Connection } from "../../infra/cli/connection.ts";
 import { examine } from "../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../infra/cli/doctor/eviction.ts";
 import { readsOf } from "../../infra/cli/doctor/reads.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { ApiRequest, Send } from "../../shared/cluster/transport.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import type { ApiRequest, Send } from "../../shared/kube/transport.ts";
 import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
 const NAMESPACE = "lifeboat-system";

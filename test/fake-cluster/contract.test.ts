@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { isHeld } from "../../shared/cluster/lease.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/descheduling/client.ts";
+import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
+import { LAUNCHER, OURS } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../cluster/connected.ts";
@@ -66,16 +68,20 @@ async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly 
   const ensure = { verb: "EnsureBudget", ...of, minAvailable: 1 } as const;
   const create = { verb: "CreateBudget", ...of, minAvailable: 1 } as const;
   await act(grow, ensure, create, create, ensure);
-  const budget = present(await cluster.getBudget(BUDGET));
+  const budget = present(await cluster.get("poddisruptionbudgets", BUDGET));
   await act(grow, { verb: "ResizeBudget", budget, minAvailable: 1 });
-  answers.push((await cluster.listBudgets(NAMESPACE)).map(({ minAvailable, owners }) => [minAvailable, owners]));
+  answers.push(
+    (await cluster.list("poddisruptionbudgets", { namespace: NAMESPACE, labels: OURS })).map(
+      ({ minAvailable, owners }) => [minAvailable, owners],
+    ),
+  );
   await act({ verb: "DeleteBudget", budget: { ...budget, uid: "another" } }, { verb: "DeleteBudget", budget });
   await act({ verb: "DeleteBudget", budget });
 
   const migration = { verb: "CreateMigration", vmi: seen, name: "m", evacuation } as const;
   await act(migration, migration);
 
-  const [pod] = await cluster.listLaunchers("All");
+  const [pod] = await cluster.list("pods", { labels: LAUNCHER, as: Launcher });
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
 

@@ -1,5 +1,5 @@
 /** What descheduling alone asks of a cluster: evictions, and its Lease. */
-import type { ActResult } from "../../shared/cluster/write.ts";
+import type { ActResult } from "../../shared/pass/act.ts";
 import type { EvictionAnswer } from "../../shared/cluster/evict.ts";
 import type { LeaseFacts } from "../../shared/cluster/lease.ts";
 import { LEASE_SECONDS } from "../../shared/descheduling/client.ts";

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import { failing, UNREACHABLE } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { hash8 } from "../../shared/policy/kube/object-name.ts";

@@ -20,7 +20,7 @@ async function failing(of: ReturnType<typeof entry>, known?: Settings): Promise<
     { env: {}, platform: newPlatform().platform, state: newIsolateState() },
   );
   const cluster = target.connect(10);
-  const trials = await tryPermissions(target, cluster, known ?? (await target.settings(cluster)).settings);
+  const trials = await tryPermissions(cluster, known ?? (await target.settings(cluster)).settings);
   return Object.fromEntries(trials.flatMap(({ name, problem }) => (problem ? [[name, problem.message]] : [])));
 }
 

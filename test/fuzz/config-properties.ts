@@ -5,7 +5,7 @@
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { timeoutSeconds } from "../../functions/admission-review.ts";
-import { quantity } from "../../shared/cluster/kinds/fields.ts";
+import { quantity } from "../../shared/kube/schemas/fields.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";

@@ -15,7 +15,6 @@ import { quotaFinding, refusedByBudget } from "./refusals.ts";
 import { remedyOf } from "./remedies.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
-type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
 
 export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
   const [vmi, ruling] = ruleOn(pod, f);
@@ -33,26 +32,16 @@ function is(outcome: Outcome, reason: string, message: string): Found {
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
 /** What its eviction is about, and what Lifeboat would answer. */
-function ruleOn(pod: PodFacts, f: PreflightFacts): readonly [VmiFacts | undefined, Ruling] {
+type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
+
+function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
   const owner = launcherOfHotplug(pod);
   const launcher = owner && f.pods.find((p) => p.namespace === pod.namespace && p.name === owner.name);
   const vmi = vmiOf(owner === undefined ? pod : launcher, f);
   const evacuations = vmi === undefined ? [] : ofVmi(f.evacuations, vmi);
-  const { settings, now } = f;
-  const facts = {
-    pod,
-    ...(launcher && { launcher }),
-    ...(vmi && { vmi }),
-    evacuations,
-    request: REQUEST,
-    settings,
-    now,
-  };
-  const first = decideEviction(facts);
   const migrations = f.migrations.filter((m) => m.namespace === vmi?.namespace && m.vmiName === vmi.name);
-  const ruling = first.verdict === "Ask" ? decideEviction({ ...facts, migrations }) : first;
-  if (ruling.verdict === "Ask") throw new Error("the eviction policy asks for what it was told");
-  return [vmi, ruling];
+  const read = { pod, ...(launcher && { launcher }), ...(vmi && { vmi }), evacuations, migrations };
+  return [vmi, decideEviction({ ...read, request: REQUEST, settings: f.settings, now: f.now })];
 }
 
 function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFacts | undefined {
@@ -82,7 +71,7 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
   return undefined;
 }
 
-function evicted(pod: PreflightPod, [vmi, ruling]: ReturnType<typeof ruleOn>, f: PreflightFacts): Found {
+function evicted(pod: PreflightPod, [vmi, ruling]: Ruled, f: PreflightFacts): Found {
   const { reason } = ruling;
   if (ruling.verdict === "Deny") {
     const { message } = ruling;
@@ -110,11 +99,7 @@ function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Fo
  * one of another UID answers for this pod.
  * Upstream: `admitLauncherPod` of KubeVirt's pod eviction admitter.
  */
-function orphaned(
-  pod: PreflightPod,
-  [vmi, ruling]: ReturnType<typeof ruleOn>,
-  { settings }: PreflightFacts,
-): Found | undefined {
+function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
   const answer = vmi && FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)];
   if (answer === "allow" || answer === "shutdown") return undefined;
@@ -122,7 +107,7 @@ function orphaned(
   return is("Blocked", "Orphaned", `${missing}: KubeVirt's webhook refuses every eviction of this launcher pod`);
 }
 
-function allowed(pod: PreflightPod, { reason, warnings }: Extract<Ruling, { verdict: "Allow" }>): Found {
+function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecision, { verdict: "Allow" }>): Found {
   switch (reason) {
     case "StrategyNone":
       return is("ShutsDown", reason, "eviction strategy None: the guest is shut down");
@@ -139,7 +124,11 @@ function allowed(pod: PreflightPod, { reason, warnings }: Extract<Ruling, { verd
   }
 }
 
-function refused(ruling: Extract<Ruling, { verdict: "Deny" }>, vmi: VmiFacts | undefined, f: PreflightFacts): Found {
+function refused(
+  ruling: Extract<EvictionDecision, { verdict: "Deny" }>,
+  vmi: VmiFacts | undefined,
+  f: PreflightFacts,
+): Found {
   const { reason, message } = ruling;
   switch (reason) {
     case "NotMigratable":

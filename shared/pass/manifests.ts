@@ -1,10 +1,9 @@
 /** The objects that Lifeboat creates. */
-import type { NewEvacuation, KubernetesEvent } from "../policy/action.ts";
-import type { EvacuationFacts } from "../policy/facts.ts";
+import type { ActionOf, KubernetesEvent, NewEvacuation } from "../policy/action.ts";
+import type { EvacuationFacts, NamespacedName } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
 import { withoutFractions } from "../policy/time.ts";
-import type { ActionOf } from "./write.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
@@ -16,7 +15,7 @@ export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name
  * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
  * controller counts the migrations that carry it as its own.
  */
-export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">): unknown {
+export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
@@ -25,7 +24,7 @@ export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">
   };
 }
 
-export function evacuation({ namespace, name, spec }: NewEvacuation): unknown {
+export function evacuation({ namespace, name, spec }: NewEvacuation) {
   const { vmiName, ...rest } = spec;
   return {
     apiVersion: "lifeboat.dev/v1alpha1",
@@ -48,7 +47,7 @@ export function secondsOf(now: Date): string {
 }
 
 /** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
-export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, now: Date): unknown {
+export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, now: Date) {
   return {
     apiVersion: "policy/v1",
     kind: "PodDisruptionBudget",
@@ -62,9 +61,13 @@ export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, no
   };
 }
 
-export function configMap(name: string, data: Readonly<Record<string, string>>): unknown {
-  const metadata = { namespace: names.LIFEBOAT_NAMESPACE, name, labels: MANAGED };
-  return { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+/** Of that pod only: the UID protects another one that was created under the same name. */
+export function eviction(
+  { namespace, name, uid }: NamespacedName & { readonly uid: string },
+  annotations: Readonly<Record<string, string>>,
+) {
+  const metadata = { namespace, name, annotations };
+  return { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { preconditions: { uid } } };
 }
 
 const API_VERSION = {
@@ -78,12 +81,8 @@ const NAMESPACE_OF_NONE = "default";
 /** Longest object name, less the dot and hash that make an Event's name its own. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-export function eventNamespace({ about: { namespace } }: KubernetesEvent): string {
-  return namespace === "" ? NAMESPACE_OF_NONE : namespace;
-}
-
 /** The name depends on what is told and on what occasion: telling it twice makes one Event. */
-export function event(story: KubernetesEvent, now: Date): unknown {
+export function event(story: KubernetesEvent, now: Date) {
   const { about, type, reason, message, occasion } = story;
   const time = withoutFractions(now.toISOString());
   const { kind, namespace, name, uid } = about;
@@ -91,7 +90,7 @@ export function event(story: KubernetesEvent, now: Date): unknown {
     apiVersion: "v1",
     kind: "Event",
     metadata: {
-      namespace: eventNamespace(story),
+      namespace: namespace || NAMESPACE_OF_NONE,
       name: `${name.slice(0, LONGEST_EVENT_PREFIX)}.${hash8(`${uid}/${reason}/${occasion}`)}`,
       labels: MANAGED,
     },

@@ -1,8 +1,8 @@
 /** What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not. */
+import type { ActionOf } from "../policy/action.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { migrationAnnotations, secondsOf } from "./manifests.ts";
-import type { ActionOf } from "./write.ts";
 
 export interface Operation {
   readonly op: "test" | "add" | "replace" | "remove";
@@ -101,18 +101,18 @@ export function grow(now: Date): readonly Operation[] {
 }
 
 /** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
-export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: Date): unknown {
+export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: Date): object {
   const { uid, resourceVersion } = budget;
   const touched = minAvailable === 2 ? { labels: { [names.TOUCHED_LABEL]: secondsOf(now) } } : {};
   return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 
 /** KubeVirt writes migrations all the time: only the UID has to be as observed. */
-export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">): unknown {
+export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">): object {
   return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
 }
 
-export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">): unknown {
+export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">): object {
   return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
 }
 
@@ -125,11 +125,11 @@ const OPTIONAL_FIELDS = [
   "completionTime",
 ] as const satisfies readonly (keyof EvacuationStatus)[];
 
-export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): unknown {
+export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): object {
   const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, status[field] ?? null]));
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
-export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): unknown {
+export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): object {
   return { metadata: { resourceVersion }, status: { observedGeneration: generation, conditions } };
 }

@@ -1,13 +1,22 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { ownValue } from "../../policy/kube/own-value.ts";
-import type { Labels, PodTerm, Resources, SpreadConstraint } from "../../policy/kube/placement.ts";
-import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../../policy/preflight/facts.ts";
-import { resourceOf } from "../../policy/preflight/refusals.ts";
-import { ObjectName, ObjectNamespace } from "../paths.ts";
-import { listOf, part, present, Quantities, Requirement, TextsOrNone, Text } from "./fields.ts";
-import { Limits, resourcesOf } from "./pod-resources.ts";
-import { scheduledPodSchema, Time } from "./scheduled-pod.ts";
+import { Limits, resourcesOf } from "../cluster/kinds/pod-resources.ts";
+import { scheduledPodSchema, Time } from "../cluster/kinds/scheduled-pod.ts";
+import { ownValue } from "../policy/kube/own-value.ts";
+import type { Labels, PodTerm, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
+import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
+import { resourceOf } from "../policy/preflight/refusals.ts";
+import {
+  listOf,
+  ObjectName,
+  ObjectNamespace,
+  part,
+  present,
+  Quantities,
+  Requirement,
+  TextsOrNone,
+  Text,
+} from "../kube/schemas/fields.ts";
 
 const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
