@@ -22,7 +22,7 @@ import * as z from "zod/mini";
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, summary: string, description: string) {
   const command = program.command(name).summary(summary).description(description);
-  return command.argument("<vm...>", "web, vm/web or vm web");
+  return command.argument("<vm>", "web or vm/web");
 }
 
 export const evacuate: Add = (program, { host, connect, ends }) => {
@@ -38,8 +38,8 @@ Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM can
     .option("--wait", "until it has ended")
     .addOption(output(["name"], "print the Evacuation's name, and wait for nothing"))
     .action(
-      ends(async (words, { wait, output: form }) => {
-        const [connection, key] = vmOf(words, connect);
+      ends(async (word, { wait, output: form }) => {
+        const [connection, key] = vmOf(word, connect);
         const evacuation = goesOn(await evacuateVm(key, await askingOf(connection, host)), key);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
         if (form === "name") return EXIT.done;
@@ -61,8 +61,8 @@ has created. An abandoned evacuation begins anew, and counts its attempts from o
 
 Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
   ).action(
-    ends(async (words) => {
-      const [connection, key] = vmOf(words, connect);
+    ends(async (word) => {
+      const [connection, key] = vmOf(word, connect);
       const evacuation = goesOn(await retryVm(key, await askingOf(connection, host)), key);
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
       return await follow(evacuation, { connection, host, isReached: isTried });
@@ -101,8 +101,8 @@ the guest already is left to finish. A drain that goes on asks again: uncordon t
 
 Exit code: 0 withdrawn, 1 not.`,
   ).action(
-    ends(async (words) => {
-      const [connection, key] = vmOf(words, connect);
+    ends(async (word) => {
+      const [connection, key] = vmOf(word, connect);
       const settings = await connection.settings();
       const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
       for (const evacuation of withdrawn(cancelling, key, settings.drainTaintKey)) {
@@ -134,15 +134,10 @@ function isCancelled(status: EvacuationStatus): boolean {
   return (phase === "Withdrawn" && !isToBeReleased({ status })) || phase === "Duplicate";
 }
 
-const KINDS = ["vm", "vms", "virtualmachine", "vmi", "vmis", "virtualmachineinstance"];
-
-/** Of `web`, `vm web` or `vm/web`, with KubeVirt's names of both kinds: the VMI's name is that of its VM. */
-function vmOf(words: readonly string[], connect: () => Connection): readonly [Connection, NamespacedName] {
-  const [first = "", ...rest] = words.length === 1 ? (words[0] ?? "").split("/") : words;
-  const isKind = rest.length > 0 && KINDS.includes(first.toLowerCase());
-  const [name = "", ...more] = isKind ? rest : [first, ...rest];
-  if (name === "" || more.length > 0)
-    throw new UsageError(`VM: expected one name of a virtual machine, got "${words.join(" ")}"`);
+/** With KubeVirt's names of both kinds: the VMI's name is that of its VM. */
+function vmOf(word: string, connect: () => Connection): readonly [Connection, NamespacedName] {
+  const [, name] = /^(?:(?:vmi?s?|virtualmachine(?:instance)?)\/)?([^/]+)$/i.exec(word) ?? [];
+  if (name === undefined) throw new UsageError(`VM: expected the name of a virtual machine, got "${word}"`);
   const connection = connect();
   return [connection, { namespace: connection.namespace, name }];
 }

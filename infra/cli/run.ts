@@ -8,7 +8,6 @@ import { type Connection, openConnection } from "./connection.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { drain } from "./drain/drain.ts";
 import { cancel, evacuate, retry } from "./evacuate.ts";
-import { evacuations } from "./evacuations.ts";
 import { explainNode, explainPod } from "./explain.ts";
 import { wordsOf } from "./failed.ts";
 import { type Host } from "./host.ts";
@@ -17,18 +16,7 @@ import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
 
 /** In the order in which help lists them. */
-const COMMANDS: readonly Add[] = [
-  drain,
-  evacuations,
-  evacuate,
-  cancel,
-  retry,
-  doctor,
-  install,
-  rotate,
-  uninstall,
-  completion,
-];
+const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall, completion];
 const EXIT_CODES =
   "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 

@@ -9,7 +9,7 @@ import { run } from "../../infra/cli/run.ts";
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
 const person = { kubeconfig: NOWHERE };
 
-const COMMANDS = "explain drain evacuations evacuate cancel retry doctor install rotate uninstall completion version";
+const COMMANDS = "explain drain evacuate cancel retry doctor install rotate uninstall completion version";
 
 test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
   const { host, out } = machineOf({});
@@ -44,12 +44,11 @@ test.each([
   ["explain node a -o xml",                   "option '-o, --output <form>' argument 'xml' is invalid. Allowed choices are json, yaml, wide."],
   ["drain a --restart",                       "--restart: only with --stop-blocked"],
   ["drain a --grace-period soon",             "option '--grace-period <seconds>' argument 'soon' is invalid. Expected seconds."],
-  ["evacuations -w -o json",                  '--watch: expected no --output but wide, got "json"'],
-  ["evacuations --request-timeout soon",      "option '--request-timeout <time>' argument 'soon' is invalid. Expected a time such as 30s, 5m or 1h."],
-  ["evacuations --request-timeout 0s",        "Expected a time"],
+  ["cancel web --request-timeout soon",       "option '--request-timeout <time>' argument 'soon' is invalid. Expected a time such as 30s, 5m or 1h."],
+  ["cancel web --request-timeout 0s",         "Expected a time"],
   ["evacuate",                                "missing required argument 'vm'"],
-  ["evacuate vm/",                            'VM: expected one name of a virtual machine, got "vm/"'],
-  ["cancel pod/web",                          'VM: expected one name of a virtual machine, got "pod/web"'],
+  ["evacuate vm/",                            'VM: expected the name of a virtual machine, got "vm/"'],
+  ["cancel pod/web",                          'VM: expected the name of a virtual machine, got "pod/web"'],
   ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
   ["install --worker http://a.example",       "option '--worker <url>' argument 'http://a.example' is invalid. Expected an https:// address."],
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
@@ -74,10 +73,10 @@ test("lifeboat explain: what may follow", async () => {
 const NO_CONTEXT = "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n";
 // prettier-ignore
 test.each([
-  ["another context",     "--context prod evacuations", kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
-  ["no current context",  "evacuations",                NO_CONTEXT,              "the kubeconfig has no current context: choose one with --context"],
-  ["no YAML",             "evacuations",                "{",                     "cannot be read"],
-  ["nothing there",       "evacuations",                kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
+  ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
+  ["no current context",  "cancel web",                 NO_CONTEXT,              "the kubeconfig has no current context: choose one with --context"],
+  ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
+  ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
 ])("a kubeconfig with %s: exit code 1, and what to do", async (_, line, kubeconfig, message) => {
   const { code, out, err } = await lifeboat(line, { kubeconfig });
   expect({ code, out, said: err.join("\n") }).toEqual({ code: 1, out: [], said: expect.stringContaining(message) });
@@ -87,7 +86,7 @@ test("no kubeconfig: how to name one", async () => {
   const { host, err } = machineOf({});
   vi.stubEnv("KUBECONFIG", undefined);
   vi.stubEnv("HOME", "/nowhere");
-  expect(await run(["evacuations"], host)).toBe(1);
+  expect(await run(["cancel", "web"], host)).toBe(1);
   expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
   vi.unstubAllEnvs();
 });
@@ -96,11 +95,11 @@ const bash = spawnSync("bash", ["--version"]).status === 0;
 
 // prettier-ignore
 test.runIf(bash).each([
-  ["",                 "explain evacuations evacuate cancel retry"],
+  ["",                 "explain evacuate cancel retry"],
   ["expl",             "explain"],
   ["explain ",         "node pod"],
   ["explain node --f", "--force"],
-  ["evacuations --al", "--all-namespaces"],
+  ["evacuate --wa", "--wait"],
   ["explain node n --d", "--delete-emptydir-data"],
   ["drain node-1 --wait", "--wait-for-blocked"],
 ])("completion: lifeboat %s<tab>", async (typed, expected) => {

@@ -27,9 +27,6 @@ import { unprinted } from "./visit.ts";
 const FORMS = ["json", "yaml", "wide", "name"].flatMap((form) => [["-o", form], [`--output=${form}`]]);
 const FLAGS: readonly (readonly string[])[] = [
   ...FORMS,
-  ["-A"],
-  ["--all-namespaces"],
-  ["-w"],
   ["--wait"],
   ["--dry-run"],
   ["--yes"],
@@ -61,9 +58,6 @@ const CALLS: readonly (readonly string[])[] = [
     ["cancel", vm],
   ]),
   ["drain", NODE, "--dry-run"],
-  ["evacuations"],
-  ["evacuations", "-A", "-o", "wide"],
-  ["evacuations", "-A", "-w"],
   ["doctor"],
   ["doctor", "-o", "yaml"],
   ["install", "--in-cluster", "--image", "example.com/lifeboat:1"],

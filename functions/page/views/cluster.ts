@@ -56,7 +56,7 @@ function clusterView(view: ClusterView, { cluster, now }: Seen): Html {
     </section>
     ${section("VMs that leave their node", open, (rows) => evacuationTable(rows, { cluster, now, most: MOST_OPEN }))}
     ${section("Ended lately", ended, (rows) => evacuationTable(rows, { cluster, now, caption, most: MOST_ENDED }))}
-    ${fromTerminal("lifeboat evacuations -A -w", "kubectl get evacuations -A -o wide", "lifeboat doctor")}`;
+    ${fromTerminal("kubectl get evacuations -A -o wide -w", "lifeboat doctor")}`;
 }
 
 interface NodeLine {

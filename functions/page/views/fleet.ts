@@ -36,7 +36,7 @@ export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Flee
         <ul class="cards">
           ${inOrder(fleet).map(([name, entry]) => clusterCard(name, entry, now))}
         </ul>
-        ${leftOut(closed, more)} ${fromTerminal("lifeboat evacuations -A", "lifeboat doctor")}`,
+        ${leftOut(closed, more)} ${fromTerminal("kubectl get evacuations -A -o wide", "lifeboat doctor")}`,
   };
 }
 

@@ -6,7 +6,6 @@ import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { UsageError } from "../../tools/console/arguments.ts";
-import { createScreen, type Screen } from "../../tools/console/screen.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "../explain.ts";
@@ -27,12 +26,15 @@ interface Options {
   readonly gracePeriod?: number | undefined;
 }
 
+/** Lines of progress. */
+type Say = (...lines: readonly string[]) => void;
+
 /** One drain, as it begins. */
 export interface Drain {
   readonly options: Options;
   readonly connection: Connection;
   readonly host: Host;
-  readonly screen: Screen;
+  readonly say: Say;
   readonly facts: PreflightFacts;
   readonly found: Preflight;
   readonly subjects: readonly Subject[];
@@ -76,8 +78,8 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         const found = preflight(facts);
         printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
         if (options.dryRun) return EXIT_OF[found.verdict];
-        const screen = createScreen(host.stderr, host.env);
-        const begun: Drain = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
+        const say: Say = (...lines) => lines.forEach((one) => void host.stderr.write(`${one}\n`));
+        const begun: Drain = { options, connection, host, say, facts, found, subjects: subjectsOf(facts) };
         const stops = await chooseStops(begun);
         if (host.interrupted.aborted) return EXIT.interrupted;
         const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
@@ -107,7 +109,7 @@ async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<Exi
 }
 
 async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<ExitCode> {
-  const { host, screen } = drain;
+  const { host, say } = drain;
   const node = drain.found.node;
   const begun = host.now().getTime();
   const progress = createProgress(drain, stops.chosen);
@@ -115,7 +117,6 @@ async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<E
   try {
     await stops.begin();
     const { ending, left } = await emptyNode(drain, progress, stops);
-    screen.keep();
     const seconds = (host.now().getTime() - begun) / 1000;
     const ended = {
       node,
@@ -129,17 +130,16 @@ async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<E
     for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
     return EXIT_OF_ENDING[ending];
   } catch (error) {
-    screen.print(`node/${node} stays cordoned: ${commandLine} goes on, kubectl uncordon ${node} takes the node back`);
-    screen.print(...startLinesOf(stops));
-    screen.keep();
+    say(`node/${node} stays cordoned: ${commandLine} goes on, kubectl uncordon ${node} takes the node back`);
+    say(...startLinesOf(stops));
     throw error;
   }
 }
 
-async function cordon({ connection, screen, facts: { node } }: Drain): Promise<void> {
+async function cordon({ connection, say, facts: { node } }: Drain): Promise<void> {
   const path = object("nodes", { namespace: "", name: node.name });
   if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
-  screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
+  say(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
 }
 
 function graceOf(text: string): number | undefined {

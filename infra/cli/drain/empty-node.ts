@@ -48,18 +48,18 @@ export async function emptyNode(drain: Drain, progress: Progress, stops: Stops):
 }
 
 /** One round after the other, also over a time in which the API server does not answer. Undefined: it did not. */
-function steadily(nextRound: () => Promise<Round>, { host, screen }: Drain): () => Promise<Round | undefined> {
+function steadily(nextRound: () => Promise<Round>, { host, say }: Drain): () => Promise<Round | undefined> {
   let isSilent = false;
   return async () => {
     try {
       const round = await nextRound();
-      if (isSilent) screen.print("the API server answers again");
+      if (isSilent) say("the API server answers again");
       isSilent = false;
       return round;
     } catch (error) {
       if (host.interrupted.aborted) return undefined;
       if (!(error instanceof ClusterError) || !passes(error)) throw error;
-      if (!isSilent) screen.print(`${error.message}: trying again`);
+      if (!isSilent) say(`${error.message}: trying again`);
       isSilent = true;
       return undefined;
     }
@@ -72,7 +72,7 @@ function passes(error: ClusterError): boolean {
 }
 
 function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise<Round> {
-  const { connection, host, screen, options, subjects } = drain;
+  const { connection, host, say, options, subjects } = drain;
   const look = lookAt(drain);
   const blockers = createBlockers(subjects);
   const evictions = createEvictions(connection, options.gracePeriod);
@@ -89,12 +89,12 @@ function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise
     }
     const open = left.filter(({ key }) => !stops.chosen.has(key));
     const { settled, news } = blockers(open, host.now().getTime());
-    for (const { verdict } of news) screen.print(...troubleOf(verdict, paint));
+    for (const { verdict } of news) say(...troubleOf(verdict, paint));
     const isWaiting = (one: Subject) => settled.includes(one) || one.verdict.outcome === "Follows";
     const isStuck = !stops.isBusy() && left.every(isWaiting);
     if (isStuck && !options.waitForBlocked) return { ending: "Blocked", left };
     const refusals = [...(await evictions.askFor(open, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
-    screen.print(...refusals.filter((line) => !said.has(line)));
+    say(...refusals.filter((line) => !said.has(line)));
     for (const line of refusals) said.add(line);
     return { left, isStuck };
   };

@@ -46,23 +46,23 @@ const NOT_STOPPED = new Set(["BudgetExhausted", "SeveralBudgets", "External"]);
 
 /** Of those that block, the ones that can be stopped, if the person agrees. */
 export async function chooseStops(drain: Drain): Promise<Stops> {
-  const { options, screen, connection } = drain;
+  const { options, say, connection } = drain;
   if (!options.stopBlocked) return createStops([], drain);
   const blocked = drain.subjects.filter((one) => isBlocked(one) && !NOT_STOPPED.has(one.verdict.reason));
   const found = await Promise.all(blocked.map((subject) => lookUp(subject, connection)));
   const stoppable = found.filter((one) => typeof one !== "string");
-  screen.print(...found.filter((one) => typeof one === "string"));
+  say(...found.filter((one) => typeof one === "string"));
   return createStops(stoppable.length > 0 && (await isAgreed(stoppable, drain)) ? stoppable : [], drain);
 }
 
-async function isAgreed(stoppable: readonly Stoppable[], { host, options, screen }: Drain): Promise<boolean> {
-  screen.print("These VMs cannot move, and would be stopped (their guests shut down):");
+async function isAgreed(stoppable: readonly Stoppable[], { host, options, say }: Drain): Promise<boolean> {
+  say("These VMs cannot move, and would be stopped (their guests shut down):");
   for (const { namespace, name, runStrategy, stays } of stoppable) {
-    screen.print(`  ${namespace}/${name} (run strategy ${runStrategy}): ${stays}`);
+    say(`  ${namespace}/${name} (run strategy ${runStrategy}): ${stays}`);
   }
   if (options.yes) return true;
   const answer = await host.ask("Stop them? [y/N] ");
-  if (answer === undefined) screen.print("without a terminal to ask on, --yes is needed to stop them");
+  if (answer === undefined) say("without a terminal to ask on, --yes is needed to stop them");
   return isYes(answer);
 }
 
@@ -71,8 +71,7 @@ export function isYes(answer: string | undefined): boolean {
   return /^y(es)?$/i.test(answer?.trim() ?? "");
 }
 
-function createStops(wanted: readonly Stoppable[], { connection, options, screen }: Drain) {
-  const say = (line: string) => screen.print(line);
+function createStops(wanted: readonly Stoppable[], { connection, options, say }: Drain) {
   const chosen = new Set(wanted.map(({ key }) => key));
   /** Those that are off because of this drain. */
   const off = new Map<string, Stoppable>();

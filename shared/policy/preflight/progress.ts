@@ -103,9 +103,7 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
     const known = found.get(subject.key);
     if (known === undefined || ORDER[row.mood] < ORDER[known.row.mood]) found.set(subject.key, { subject, row });
   }
-  return [...found.values()].toSorted(
-    (a, b) => rankOf(a) - rankOf(b) || b.row.stage - a.row.stage || (a.row.key < b.row.key ? -1 : 1),
-  );
+  return [...found.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || (a.row.key < b.row.key ? -1 : 1));
 }
 
 /** What left before that left in another emptying: the cordon, else the first that is to leave now. Milliseconds since the epoch. */

@@ -1,7 +1,5 @@
 /**
  * What has to leave a node, each with all that is known of it, and how far it is.
- *
- * KubeVirt's objects do not tell how much of a guest has been copied: the stages are the phases of its migration.
  */
 import { isActive } from "../evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type MigrationFacts, type VmiFacts } from "../facts.ts";
@@ -85,48 +83,46 @@ export interface Row {
   readonly key: string;
   readonly isVm: boolean;
   readonly mood: Mood;
-  /** From 0 to 1. */
-  readonly stage: number;
   readonly words: string;
 }
 
 type Place = Omit<Row, "key" | "isVm">;
 
 export function rowOf(subject: Subject, isStopping: boolean): Row {
-  const place = isStopping ? at("moving", 0.5, "is being stopped") : placeOf(subject);
+  const place = isStopping ? at("moving", "is being stopped") : placeOf(subject);
   return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...place };
 }
 
-function at(mood: Mood, stage: number, words: string): Place {
-  return { mood, stage, words };
+function at(mood: Mood, words: string): Place {
+  return { mood, words };
 }
 
 function placeOf(subject: Subject): Place {
   const { pod, verdict, vmi } = subject;
   switch (verdict.outcome) {
     case "Blocked":
-      return migrating(subject) ?? at("blocked", 0, `blocked: ${verdict.reason}`);
+      return migrating(subject) ?? at("blocked", `blocked: ${verdict.reason}`);
     case "Waits":
-      return at("waiting", 0.1, `waits: ${verdict.message}`);
+      return at("waiting", `waits: ${verdict.message}`);
     case "Moves":
-      return migrating(subject) ?? at("waiting", 0, vmi?.evacuationNodeName === undefined ? "runs" : "is to move");
+      return migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? "runs" : "is to move");
     case "ShutsDown":
     case "Ended":
     case "Evicted":
-      return pod.deleting ? at("moving", 0.5, "is shutting down") : at("waiting", 0, "runs");
+      return pod.deleting ? at("moving", "is shutting down") : at("waiting", "runs");
     case "Follows":
     case "Stays":
-      return at("waiting", 0, "");
+      return at("waiting", "");
   }
 }
 
 /** Of KubeVirt's migrations, but for those that wait. */
-const PHASES: ReadonlyMap<string, readonly [stage: number, words: string, preposition: "on" | "to"]> = new Map([
-  ["Scheduling", [0.2, "its target pod is to be scheduled", "on"]],
-  ["Scheduled", [0.3, "its target pod starts", "on"]],
-  ["PreparingTarget", [0.4, "its target pod starts", "on"]],
-  ["TargetReady", [0.5, "is about to move", "to"]],
-  ["Running", [0.7, "moves", "to"]],
+const PHASES: ReadonlyMap<string, readonly [words: string, preposition: "on" | "to"]> = new Map([
+  ["Scheduling", ["its target pod is to be scheduled", "on"]],
+  ["Scheduled", ["its target pod starts", "on"]],
+  ["PreparingTarget", ["its target pod starts", "on"]],
+  ["TargetReady", ["is about to move", "to"]],
+  ["Running", ["moves", "to"]],
 ]);
 
 /** By the reason of its Evacuation: the migration itself says nothing of this. */
@@ -142,10 +138,10 @@ function migrating(subject: Subject): Place | undefined {
   if (migration === undefined) return undefined;
   const known = PHASES.get(migration.phase);
   const why = WAITS.get(evacuation?.status.reason ?? "") ?? (migration.phase === "Pending" ? QUEUED : undefined);
-  if (known === undefined && why !== undefined) return at("waiting", 0.1, why);
-  const [stage, words, preposition] = known ?? [0.1, "is about to move", "to"];
+  if (known === undefined && why !== undefined) return at("waiting", why);
+  const [words, preposition] = known ?? ["is about to move", "to"];
   const target = targetOf(subject);
-  return at("moving", stage, target === undefined ? words : `${words} ${preposition} ${target}`);
+  return at("moving", target === undefined ? words : `${words} ${preposition} ${target}`);
 }
 
 /** Its migration waits for others, for KubeVirt's limits: not for anything that is the matter with it. */
