@@ -6,21 +6,11 @@ import { retryOf } from "../../shared/policy/evacuation/api.ts";
 import { isMarked } from "../../shared/policy/evacuation/mark.ts";
 import { isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
 import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
-import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../../shared/policy/facts.ts";
+import { type EvacuationFacts, isFinal, type VmiFacts } from "../../shared/policy/facts.ts";
 import { ownValue } from "../../shared/policy/kube/own-value.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/policy/preflight/remedies.ts";
 import type { Settings } from "../../shared/policy/settings.ts";
-import {
-  badge,
-  commandLine,
-  type Html,
-  isolated,
-  type Mood,
-  notice,
-  sentence,
-  shellLine,
-  visible,
-} from "./components.ts";
+import { badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
 import type { Act } from "./links.ts";
 
 interface PhaseWords {
@@ -67,43 +57,6 @@ export const CAUSES: Readonly<Record<Cause, string>> = {
   Operator: "a person",
   NodeTermination: "the end of its node",
 };
-
-interface InTheWay {
-  /** `…` is what is held up. */
-  readonly why: string;
-  /** Shows more, or ends it; of the VM or pod `NAME` in `NS`. */
-  readonly command?: string;
-}
-
-const RETRY = "lifeboat retry NAME -n NS";
-const BUDGETS = "kubectl get poddisruptionbudgets -n NS";
-// prettier-ignore
-const IN_THE_WAY: Readonly<Record<string, InTheWay>> = {
-  NotMigratable:      { why: "… cannot live-migrate, and its eviction strategy says that it must not be shut down", command: "virtctl stop NAME -n NS" },
-  External:           { why: "… must be moved by the controller that owns it: its eviction strategy is External" },
-  UnknownStrategy:    { why: "… has an eviction strategy that KubeVirt does not know" },
-  BudgetExhausted:    { why: "a PodDisruptionBudget allows no eviction of … now", command: BUDGETS },
-  SeveralBudgets:     { why: "more than one PodDisruptionBudget selects …: the API server refuses every eviction then", command: BUDGETS },
-  Unmanaged:          { why: "… belongs to no controller: kubectl drain refuses to delete it without --force" },
-  LocalStorage:       { why: "… has local data: kubectl drain refuses to delete it" },
-  NoRoom:             { why: "no other node has room for …" },
-  BackingOff:         { why: "… could not be moved; Lifeboat tries again after a pause", command: RETRY },
-  Abandoned:          { why: "… could not be moved, and Lifeboat has given up", command: RETRY },
-  MigrationBlocked:   { why: "the migration of … cannot begin" },
-  StrategyNone:       { why: "… is shut down when the node is drained: its eviction strategy is None" },
-  ShutdownByStrategy: { why: "… cannot live-migrate, and is shut down when the node is drained" },
-};
-
-/** What a reason means to a person who has never met it. */
-export function whyInTheWay(reason: string, what: string): string {
-  const why = ownValue(IN_THE_WAY, reason)?.why ?? `…: ${reason}`;
-  return sentence(visible(why.replace("…", () => what)));
-}
-
-export function commandAgainst(reason: string, { namespace, name }: NamespacedName): string | undefined {
-  const words = ownValue(IN_THE_WAY, reason)?.command?.split(" ");
-  return words && shellLine(...words.map((word) => (word === "NAME" ? name : word === "NS" ? namespace : word)));
-}
 
 export const ACT_WORDS: Readonly<Record<Act, string>> = {
   evacuate: "Evacuate",

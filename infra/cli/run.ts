@@ -3,7 +3,6 @@ import { Command, CommanderError, type CommandUnknownOpts, Option } from "@comma
 import { VERSION } from "../../functions/metrics.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type Add, type Call, EXIT, type ExitCode, secondsOf } from "./command.ts";
-import { completion } from "./completion.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { drain } from "./drain/drain.ts";
@@ -16,7 +15,7 @@ import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
 
 /** In the order in which help lists them. */
-const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall, completion];
+const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall];
 const EXIT_CODES =
   "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 
@@ -85,6 +84,4 @@ function addCommands(program: CommandUnknownOpts, call: Call): void {
   explainNode(explanations, call);
   explainPod(explanations, call);
   for (const add of COMMANDS) add(program, call);
-  const version = program.command("version").description("the version of this command");
-  version.action(() => void call.host.stdout.write(`${VERSION}\n`));
 }

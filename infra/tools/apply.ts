@@ -55,7 +55,7 @@ export function plannedFor(home: Home, optional: readonly string[] = []): readon
 }
 
 export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
-  await applyAll(manifests, { send: () => sendOver(client), host: SILENT, dryRun: false, forceConflicts: true });
+  await applyAll(manifests, { send: () => sendOver(client), host: SILENT, forceConflicts: true });
 }
 
 const SILENT: Host = {

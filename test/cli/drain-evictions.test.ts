@@ -29,6 +29,6 @@ function answering(code: number, message: string): Connection {
 test("a webhook that cannot be called: its URL, which holds the token, is not repeated", async () => {
   const message =
     'failed calling webhook "evictions.lifeboat.dev": Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
-  const said = await createEvictions(answering(500, message), undefined).askFor(SUBJECTS, new Date(0));
+  const said = await createEvictions(answering(500, message)).askFor(SUBJECTS, new Date(0));
   expect([...said.values()]).toEqual([expect.stringContaining('Post "https://lifeboat.test/…": EOF')]);
 });

@@ -2,11 +2,11 @@
 import { html } from "hono/html";
 import { cancelEvacuations, evacuateVm, retryVm } from "../../../shared/pass/api.ts";
 import { reconcileVmi } from "../../../shared/pass/reconcile.ts";
-import { foresee, retryOf } from "../../../shared/policy/evacuation/api.ts";
+import { retryOf } from "../../../shared/policy/evacuation/api.ts";
 import type { NamespacedName } from "../../../shared/policy/facts.ts";
 import { reconciling } from "../../reconciling.ts";
 import { RejectionError } from "../../rejection.ts";
-import { commandLine, type Html, isolated, type Mood, notice, sentence, shellLine, visible } from "../components.ts";
+import { commandLine, type Html, isolated, type Mood, notice, shellLine, visible } from "../components.ts";
 import { layout } from "../layout.ts";
 import { type Act, actPath, clusterPath, crumbs, vmPath } from "../links.ts";
 import { readVm, type VmView } from "../reads.ts";
@@ -53,7 +53,7 @@ export async function askBefore(c: PageContext, visit: Visit, asked: Asked): Pro
   mustBeAllowed(visit);
   const { target, visitor } = visit;
   const { act, key } = asked;
-  const effects = effectsOf(act, await readVm(key, target), target.platform.now());
+  const effects = effectsOf(act, await readVm(key, target));
   const [here, back] = [`${key.namespace}/${key.name}`, vmPath(target.name, key)];
   const cluster = clusterPath(target.name);
   const main = html`${crumbs([target.name, cluster], [here, back], [ACT_WORDS[act]])}
@@ -117,19 +117,16 @@ function form(effects: readonly (Html | string)[], { act: name, key }: Asked, { 
 }
 
 /** What the act does to the VM as it is now; undefined: nothing. */
-function effectsOf(name: Act, view: VmView, now: Date): readonly (Html | string)[] | undefined {
-  const { vmi, evacuations, migrations = [], settings } = view;
+function effectsOf(name: Act, view: VmView): readonly (Html | string)[] | undefined {
+  const { vmi, evacuations } = view;
   if (vmi === undefined || !actsOn(view).includes(name)) return undefined;
   const onNode = html`node ${isolated(vmi.nodeName)}`;
   switch (name) {
-    case "evacuate": {
-      const next = foresee(vmi, { evacuations, migrations, settings, now });
-      const waits = next === "StaleRead" || next.phase === "Pending" ? "" : isolated(sentence(next.message));
+    case "evacuate":
       return [
-        html`An Evacuation is created for the VM, which is to leave ${onNode}. ${waits}`,
+        html`An Evacuation is created for the VM, which is to leave ${onNode}.`,
         "KubeVirt migrates it to another node that has room for it, or its owner does. The guest continues to run.",
       ];
-    }
     case "retry":
       return [
         html`The last attempt failed: ${isolated(retryOf(vmi, evacuations)?.evacuation.status.message)}`,

@@ -39,7 +39,7 @@ import { actPath, clusterPath, crumbs, move, vmLink } from "../links.ts";
 import { type NodeView, readNode } from "../reads.ts";
 import type { LivePage, Seen } from "../stream.ts";
 import type { Visit } from "../visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, commandAgainst, phaseBadge, whyInTheWay } from "../words.ts";
+import { ACT_WORDS, actsOn, CAUSES, phaseBadge } from "../words.ts";
 
 const MOST_VMS = 200;
 const MOST_GONE = 50;
@@ -133,15 +133,13 @@ function blockerItem({ kind, reason, remedy, held }: Blocker, cluster: string): 
   const [first] = held;
   const areVms = held.every(({ subject }) => subject.verdict.vmi !== undefined);
   const what = held.length === 1 && first ? first.subject.key : counted(held.length, areVms ? "VM" : "pod");
-  const command = first && commandAgainst(reason, keyOf(first));
   return html`<li class="${mood}">
-    <h3>${badge(word, mood)} ${whyInTheWay(reason, what)}</h3>
+    <h3>${badge(word, mood)} ${visible(reason)}: ${what}</h3>
     <ul>
       ${held.slice(0, MOST_NAMED).map(({ subject, message }) => html`<li>${nameOf(subject, cluster)}: ${isolated(message)}</li>`)}
       ${held.length > MOST_NAMED ? html`<li class="muted">and ${held.length - MOST_NAMED} more</li>` : ""}
     </ul>
     ${remedy === undefined ? "" : html`<p><strong>Who can change it:</strong> ${remedy}.</p>`}
-    ${command === undefined ? "" : commandLine(command)}
   </li>`;
 }
 

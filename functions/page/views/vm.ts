@@ -116,15 +116,9 @@ function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Seen
       ["Eviction strategy", html`${isolated(strategyInForce(vmi, settings))} <span class="muted">${whose}</span>`],
       ["Can migrate", migratable ? "yes" : html`no: ${isolated([reason, message].filter(Boolean).join(": "))}`],
       ["Last moved", vmi.movedAt === undefined ? "" : html`${ago(vmi.movedAt, now)}${took}`],
-      ["Memory", vmi.guestMemory === undefined ? "" : memoryText(vmi.guestMemory)],
       ["Backup", vmi.backup === undefined ? "" : html`${isolated(vmi.backup)} is in progress: no migration begins`],
       ["Pod", isolated(pod?.name)],
     ])}
     ${cooldown === undefined ? "" : html`<p>${isolated(sentence(cooldown))}</p>`}
   </section>`;
-}
-
-function memoryText(bytes: number): string {
-  const gib = bytes / 1024 ** 3;
-  return gib >= 1 ? `${Number(gib.toFixed(1))} GiB` : `${Math.round(bytes / 1024 ** 2)} MiB`;
 }

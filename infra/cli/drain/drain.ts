@@ -4,7 +4,7 @@ import { patch } from "../../../shared/cluster/write.ts";
 import type { Preflight, PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
-import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -23,7 +23,6 @@ interface Options {
   readonly waitForBlocked?: true | undefined;
   readonly stopBlocked?: true | undefined;
   readonly restart?: true | undefined;
-  readonly gracePeriod?: number | undefined;
 }
 
 /** Lines of progress. */
@@ -65,9 +64,6 @@ read, and there is no terminal to ask on, 130 interrupted.`,
     .option("--restart", "with --stop-blocked: start those again, on other nodes, once they have stopped")
     .option(...FORCE)
     .option(...EMPTY_DIR)
-    .addOption(
-      new Option("--grace-period <seconds>", "as with kubectl drain (default: as each pod says)").argParser(graceOf),
-    )
     .option("--ignore-daemonsets", "always so")
     .action(
       ends(async (node, options) => {
@@ -140,10 +136,4 @@ async function cordon({ connection, say, facts: { node } }: Drain): Promise<void
   const path = object("nodes", { namespace: "", name: node.name });
   if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
   say(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
-}
-
-function graceOf(text: string): number | undefined {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  if (text === "-1") return undefined;
-  throw new InvalidArgumentError("Expected seconds.");
 }

@@ -75,7 +75,7 @@ function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise
   const { connection, host, say, options, subjects } = drain;
   const look = lookAt(drain);
   const blockers = createBlockers(subjects);
-  const evictions = createEvictions(connection, options.gracePeriod);
+  const evictions = createEvictions(connection);
   const paint = paintFor(host.stderr, host);
   const said = new Set<string>();
   let emptyLooks = 0;
@@ -148,10 +148,10 @@ function nameOf({ pod, verdict: { reason } }: Subject): string {
 const AT_ONCE = 10;
 const AGAIN_MS = 5000;
 
-export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined) {
+export function createEvictions(connection: Connection) {
   const notBefore = new Map<string, number>();
   const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
-    const { code, message: said } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    const { code, message: said } = await requestEviction(connection.send(), pod);
     const message = quoted(said);
     if (code < 300 || code === 404 || code === 409) return;
     if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);

@@ -12,8 +12,6 @@ import * as z from "zod/mini";
 export interface Applying {
   readonly send: () => Send;
   readonly host: Host;
-  /** Says what would change. */
-  readonly dryRun: boolean;
   /** Takes over fields that other managers have set to other values. */
   readonly forceConflicts: boolean;
 }
@@ -27,11 +25,11 @@ const APPLY = "application/apply-patch+yaml";
 
 /** Says of each object what has become of it, as kubectl apply does. */
 export async function applyAll(manifests: readonly Manifest[], applying: Applying): Promise<void> {
-  const { host, send, dryRun } = applying;
+  const { host, send } = applying;
   for (const manifest of manifests) {
     const change = await apply(manifest, applying);
-    host.stdout.write(`${nameOf(manifest)} ${change}${dryRun ? " (dry run)" : ""}\n`);
-    if (!dryRun && manifest.kind === "CustomResourceDefinition") {
+    host.stdout.write(`${nameOf(manifest)} ${change}\n`);
+    if (manifest.kind === "CustomResourceDefinition") {
       await until(`${nameOf(manifest)} is not served`, { host }, async () => {
         return isEstablished(await readObject(manifest, send())) || undefined;
       });
@@ -39,22 +37,17 @@ export async function applyAll(manifests: readonly Manifest[], applying: Applyin
   }
 }
 
-async function apply(manifest: Manifest, { send, dryRun, forceConflicts }: Applying) {
+async function apply(manifest: Manifest, { send, forceConflicts }: Applying) {
   const path = pathOf(manifest);
   const before = await readObject(manifest, send());
   const turns = turned(before, manifest);
-  if (turns.length > 0) {
-    if (dryRun) return "configured";
-    await send()({ method: "PATCH", path, body: turns, query: { fieldManager: MANAGER } });
-  }
-  const query = { fieldManager: MANAGER, force: String(forceConflicts), ...(dryRun && { dryRun: "All" }) };
+  if (turns.length > 0) await send()({ method: "PATCH", path, body: turns, query: { fieldManager: MANAGER } });
+  const query = { fieldManager: MANAGER, force: String(forceConflicts) };
   const body = withGatesOf(before, manifest);
-  const request = { method: "PATCH", path, query, body, contentType: APPLY, expect: [409] } as const;
-  // In a dry run neither the kinds nor the namespace of this installation may be there.
-  const after = dryRun ? await ifThere(send()({ ...request, expect: [404, 409] })) : await send()(request);
-  if (after?.code === 409) throw new Failed(conflictOf(manifest, after.body));
+  const after = await send()({ method: "PATCH", path, query, body, contentType: APPLY, expect: [409] });
+  if (after.code === 409) throw new Failed(conflictOf(manifest, after.body));
   if (before === undefined) return "created";
-  return isDeepStrictEqual(contentOf(before), contentOf(after?.body)) ? "unchanged" : "configured";
+  return isDeepStrictEqual(contentOf(before), contentOf(after.body)) ? "unchanged" : "configured";
 }
 
 /** Undefined: there is no such object, or no such kind. */

@@ -33,8 +33,6 @@ interface Step {
   readonly title: string;
   /** `Worker`: one that was asked for. One that is kept has its entry already. */
   readonly form?: "Cluster" | "Worker";
-  /** For Lifeboat: no part of a dry run. */
-  readonly waits?: true;
   readonly do: (installing: Installing) => Promise<void> | void;
 }
 
@@ -49,13 +47,13 @@ const STEPS: readonly Step[] = [
       ),
   },
   { title: "nothing of an older version is left", do: removeRetired },
-  { title: "every replica of Lifeboat is available", form: "Cluster", waits: true, do: untilAvailable },
+  { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
-  { title: "the Worker can work in this cluster", form: "Worker", waits: true, do: untilWorking },
+  { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
-  { title: "the API server can call Lifeboat", form: "Cluster", waits: true, do: untilPointed },
+  { title: "the API server can call Lifeboat", form: "Cluster", do: untilPointed },
   // Without webhooks it would make budgets that it does not need, and report them missing.
-  { title: "the Worker has looked at every VM", form: "Worker", waits: true, do: scan },
+  { title: "the Worker has looked at every VM", form: "Worker", do: scan },
 ];
 
 const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
@@ -79,7 +77,6 @@ is deployed by itself, before.`,
     .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one")
     .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
     .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
-    .option("--dry-run", "say what would change")
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
     .addOption(timeout("how long to wait for Lifeboat", "10m"))
     .addHelpText("after", `\nParts:\n${partLines}`)
@@ -87,14 +84,14 @@ is deployed by itself, before.`,
       ends(async (options) => {
         const connection = connect();
         const { send } = connection;
-        const { worker, with: wanted = [], timeout: seconds, dryRun = false, forceConflicts = false } = options;
-        const facts = await readClusterFacts(connection);
+        const { worker, with: wanted = [], timeout: seconds, forceConflicts = false } = options;
         const entry = entryOf(options, connection);
+        const facts = await readClusterFacts(connection);
         const ca = options.caBundle && readFileSync(options.caBundle, "utf8");
         const home =
           worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
-        const all: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
+        const all: Installing = { send, host, forceConflicts, facts, parts, home, seconds, entry, ca };
         if (options.export) host.stdout.write(exported(all));
         else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
         return EXIT.done;
@@ -121,13 +118,13 @@ function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
 }
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
-  const { host, dryRun } = installing;
-  for (const { title, form = asked, waits = false, do: step } of STEPS) {
-    if (form !== asked || (waits && dryRun)) continue;
+  const { host } = installing;
+  for (const { title, form = asked, do: step } of STEPS) {
+    if (form !== asked) continue;
     await step(installing);
-    if (!dryRun) host.stderr.write(`√ ${title}\n`);
+    host.stderr.write(`√ ${title}\n`);
   }
-  if (!dryRun) host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
+  host.stderr.write("Lifeboat is installed. `lifeboat doctor` looks whether all is well.\n");
 }
 
 function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => boolean): readonly Manifest[] {
@@ -147,11 +144,9 @@ function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
     ${enablingPlugins}`);
 }
 
-async function removeRetired({ facts, send, host, dryRun }: Installing): Promise<void> {
+async function removeRetired({ facts, send, host }: Installing): Promise<void> {
   for (const manifest of retired(facts.kubevirtNamespace)) {
-    if ((await readObject(manifest, send())) === undefined) continue;
-    if (!dryRun) await removeObject(manifest, send());
-    host.stdout.write(`${nameOf(manifest)} deleted${dryRun ? " (dry run)" : ""}\n`);
+    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
   }
 }
 
@@ -199,7 +194,7 @@ async function untilPointed(installing: Installing): Promise<void> {
 
 /** Those that the Worker's entry holds, else new ones, which are written there. */
 async function giveToken(installing: Installing): Promise<void> {
-  const { entry, send, host, dryRun, home, ca } = installing;
+  const { entry, send, host, home, ca } = installing;
   const { file, cluster, server } = entry;
   const found = await readEntry(file, cluster);
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
@@ -208,7 +203,7 @@ async function giveToken(installing: Installing): Promise<void> {
     const what = `this cluster does not accept the token in ${file}: it was revoked, or has ended`;
     throw new Failed(`${what}. To make another one: ${rotate}`);
   }
-  if ((found === undefined && dryRun) || home.in !== "Worker") return;
+  if (home.in !== "Worker") return;
   const known = found ?? (await writeEntry(file, { server, token: (await createToken(send, host)).token }));
   installing.home = { ...home, webhookToken: known.webhookToken };
   installing.worker = { ...known, url: home.url, ...(ca !== undefined && { ca }) };
