@@ -2,7 +2,7 @@
 import { reviewEviction } from "../../shared/pass/eviction.ts";
 import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
-import { durationText } from "../../shared/policy/duration-text.ts";
+import { timeText } from "../../shared/policy/preflight/duration.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
 import type {
   DrainFlags,
@@ -121,7 +121,7 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
   const say = (line: string) => stream.write(`${line}\n`);
   const [mark, style] = MARKS[result.verdict];
   say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
-  if (result.time !== undefined && result.time.moves > 0) say(`  ${timeText(result.time)}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${plain(timeText(result.time))}`);
   for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
   for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
   const shown = wide ? result.pods : result.pods.filter(isWorthALine);
@@ -154,11 +154,4 @@ function rowOf(wide: boolean) {
     const to = room === undefined ? "" : (room.node ?? "no room");
     return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
   };
-}
-
-function timeText({ moves, atOnce, waves, seconds, basis }: NonNullable<Preflight["time"]>): string {
-  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
-  const range = least === most ? least : `${least} to ${most}`;
-  const inWaves = waves === 1 ? "all at once" : `${atOnce} at a time, in ${waves} waves`;
-  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${plain(basis)})`;
 }

@@ -6,7 +6,6 @@ export interface Stream {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
-  readonly rows?: number | undefined;
 }
 
 export interface Host {

@@ -66,28 +66,17 @@ export type Cancelling =
   /** The drain taint of the VMI's node would begin it again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-type Foreseen =
-  | { readonly result: "Possible"; readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] }
-  | Exclude<Cancelling, { readonly result: "Withdrawn" }>;
-
-/** What a cancel would meet. Changes nothing. */
-export async function foreseeCancel(key: NamespacedName, { cluster, settings }: Observer): Promise<Foreseen> {
-  const { vmi, evacuations } = await observeNamed(key, cluster);
-  if (vmi === undefined || (!evacuations.some(isActive) && !isMarked(vmi))) return { result: "NotEvacuating" };
-  const node = vmi.nodeName === undefined ? undefined : await cluster.get("nodes", named(vmi.nodeName));
-  if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
-  return { result: "Possible", vmi, evacuations };
-}
-
 /** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
-  const found = await foreseeCancel(key, observer);
-  if (found.result !== "Possible") return found;
-  const active = found.evacuations.filter(isActive);
+  const { cluster, settings } = observer;
+  const { vmi, evacuations } = await observeNamed(key, cluster);
+  const active = evacuations.filter(isActive);
+  if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
+  const node = vmi.nodeName === undefined ? undefined : await cluster.get("nodes", named(vmi.nodeName));
+  if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
   // The person who cancels may be any user, and who has the VM evicted is not known.
-  const begun =
-    active.length > 0 ? undefined : await begin(found.vmi, found.evacuations, { ...observer, requestedBy: "" });
-  const evacuations = begun?.result === "Begun" ? [begun.evacuation] : active;
-  for (const evacuation of evacuations) await withdraw(evacuation, observer.cluster);
-  return { result: "Withdrawn", evacuations };
+  const begun = active.length > 0 ? undefined : await begin(vmi, evacuations, { ...observer, requestedBy: "" });
+  const withdrawn = begun?.result === "Begun" ? [begun.evacuation] : active;
+  for (const evacuation of withdrawn) await withdraw(evacuation, cluster);
+  return { result: "Withdrawn", evacuations: withdrawn };
 }

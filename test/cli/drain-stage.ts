@@ -48,7 +48,7 @@ async function lifeboat(stage: Stage, words: readonly string[], person: Person =
   const isTTY = answers !== undefined;
   const host: Host = {
     stdout: { write: (text) => void (out += text) },
-    stderr: { write: (text) => void (err += text), isTTY, columns: 100, rows: 40 },
+    stderr: { write: (text) => void (err += text), isTTY, columns: 100 },
     env,
     now: () => new Date(begun + passed),
     async wait(milliseconds) {

@@ -29,20 +29,6 @@ test("VMs move, other pods go, DaemonSets stay: 0, the node is empty and cordone
 });
 
 test.each([
-  ["in colours", {}, true],
-  ["NO_COLOR", { NO_COLOR: "1" }, false],
-])("on a terminal, %s: a bar for each VM is drawn over again, until all are full", async (_, env, isColoured) => {
-  const node = await on.freshNode();
-  const names = [await on.vmOn(node), await on.vmOn(node)];
-  const { code, err } = await on.lifeboat(["drain", node], { answers: [], env });
-  expect(code).toBe(0);
-  const last = err.slice(err.lastIndexOf("\u001B[0J"));
-  expect(last).toContain(`${node}: 2 of 2 VMs gone`);
-  for (const name of names) expect(last).toMatch(new RegExp(`█{12}  ${NAMESPACE}/${name} +moved to `));
-  expect(err.includes("\u001B[32m")).toBe(isColoured);
-});
-
-test.each([
   ["drains", 0, "WillSucceed", false],
   ["blocks", 3, "WillBlock", true],
 ])("--dry-run of a node that %s: %d, the verdict is data, nothing is changed", async (_, code, verdict, pinned) => {

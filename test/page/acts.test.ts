@@ -79,7 +79,7 @@ describe("before an act, the page says what it would do now", () => {
   // prettier-ignore
   test.each<readonly [string, Act, Scene, says: string, "form" | "no form"]>([
     ["evacuate",                        "evacuate", { vmi: vmi() },                                   "is to leave node node01.", "form"],
-    ["… External",                      "evacuate", { vmi: vmi(EXTERNAL) },                           "External", "form"],
+    ["… External",                      "evacuate", { vmi: vmi(EXTERNAL) },                           "or its owner does", "form"],
     ["… pinned",                        "evacuate", { vmi: vmi(PINNED) },                             "has no way to move", "no form"],
     ["… strategy None",                 "evacuate", { vmi: vmi({ evictionStrategy: "None" }) },       "has no way to move", "no form"],
     ["… in progress already",           "evacuate", { vmi: marked(), evacuations: [evacuation()] },   "is being evacuated already", "no form"],

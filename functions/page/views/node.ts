@@ -1,9 +1,8 @@
 /** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
 import { html } from "hono/html";
-import { durationText } from "../../../shared/policy/duration-text.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { NamespacedName } from "../../../shared/policy/facts.ts";
-import type { NodeVerdict, Preflight } from "../../../shared/policy/preflight/facts.ts";
+import type { NodeVerdict } from "../../../shared/policy/preflight/facts.ts";
 import type {
   Blocker,
   BlockerKind,
@@ -12,7 +11,7 @@ import type {
   VmProgress,
 } from "../../../shared/policy/preflight/progress.ts";
 import { isQueued, type Subject, targetOf } from "../../../shared/policy/preflight/subjects.ts";
-import { timeLeft } from "../../../shared/policy/preflight/duration.ts";
+import { timeLeft, timeText } from "../../../shared/policy/preflight/duration.ts";
 import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
 import {
   ago,
@@ -217,21 +216,11 @@ const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
 /** In the middle of a drain, how long that takes is said above. One that was broken off can begin again. */
 function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
   const isDraining = node.unschedulable && progress.active.length > 0;
-  const { verdict, summary, unknown } = preflight;
+  const { verdict, summary, unknown, time } = preflight;
   return html`<section>
     <h2>${isDraining ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICTS[verdict])}</h2>
     <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
-    ${isDraining ? "" : factList(timeOf(preflight))}
+    ${isDraining || time === undefined || time.moves === 0 ? "" : html`<p>${sentence(timeText(time))}</p>`}
     ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not looked at: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
-}
-
-function timeOf({ time }: Preflight): readonly Fact[] {
-  if (time === undefined || time.moves === 0) return [];
-  const [least, most] = [durationText(time.seconds.least), durationText(time.seconds.most)];
-  return [
-    ["Takes", least === most ? `about ${least}` : `${least} to ${most}`],
-    ["How", time.waves === 1 ? "all at once" : `${time.atOnce} at a time, in ${counted(time.waves, "wave")}`],
-    ["Rests on", isolated(time.basis)],
-  ];
 }

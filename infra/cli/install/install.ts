@@ -99,15 +99,11 @@ is deployed by itself, before.`,
     );
 };
 
-interface Entry {
-  readonly worker?: string | undefined;
-  readonly cluster?: string | undefined;
-  readonly server?: string | undefined;
-  readonly entry?: string | undefined;
-}
-
 /** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
-function entryOf({ worker, cluster: said, server, entry }: Entry, connection: Connection): Installing["entry"] {
+function entryOf(
+  { worker, cluster: said, server, entry }: Partial<Record<"worker" | "cluster" | "server" | "entry", string>>,
+  connection: Connection,
+): Installing["entry"] {
   const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
   return { file: entry ?? `lifeboat-${cluster}.json`, cluster, server: server ?? connection.server };
 }

@@ -48,11 +48,6 @@ kubelet renews the token every hour.`,
           if (host.interrupted.aborted) return EXIT.interrupted;
           await deleteToken(send(), old.name, host);
         }
-        for (const { name } of before.filter((one) => one !== old)) {
-          host.stderr.write(
-            `‼ Secret ${name} holds a token of Lifeboat's account, too: delete it if nothing uses it\n`,
-          );
-        }
         return EXIT.done;
       }),
     );

@@ -72,6 +72,13 @@ function inWords(bytesPerSecond: number): string {
   return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
 }
 
+export function timeText({ moves, atOnce, waves, seconds, basis }: DrainTime): string {
+  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
+  const range = least === most ? least : `${least} to ${most}`;
+  const inWaves = waves === 1 ? "all at once" : `${atOnce} at a time, in ${waves} waves`;
+  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
+}
+
 interface Pace {
   /** VMs that this drain has moved, and that are still to move. */
   readonly moved: number;
