@@ -40,7 +40,7 @@ export async function reviewEvictionRequest(
   const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
-  const pod = reading.getPod(key);
+  const pod = reading.get("pods", key);
   const onFailure: Performing["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
   const deps = { cluster: reading, settings, now: target.platform.now(), onFailure };
   try {

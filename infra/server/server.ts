@@ -5,7 +5,7 @@ import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { runTick } from "../../functions/ticks.ts";
-import { type Send, sender } from "../../shared/cluster/transport.ts";
+import { createClient } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
@@ -62,9 +62,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
     return { CLUSTERS: JSON.stringify({ [cluster]: entry }), PUBLIC_URL: `https://${HOST}` };
   };
-  const send = (): Send => {
+  const connect = () => {
     const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };
-    return sender(endpoint, AbortSignal.timeout(REQUEST_MS));
+    const [signal, onOddItem] = [AbortSignal.timeout(REQUEST_MS), () => undefined];
+    return createClient({ endpoint, signal, timeout: platform.timeout, onOddItem });
   };
   const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
@@ -93,7 +94,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log("info", "serving", { port: opened.port });
   };
 
-  const leadership = new Leadership({ identity, send, clock, onFailure: told("holding the Lease") });
+  const leadership = new Leadership({ identity, connect, clock, onFailure: told("holding the Lease") });
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
@@ -105,7 +106,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const kept = [
-    keep({ cluster, send, clock, use, onFailure: told("keeping certificate and webhooks") }, signal),
+    keep({ cluster, connect, clock, use, onFailure: told("keeping certificate and webhooks") }, signal),
     leadership.keep(signal),
     keepTicking(
       {

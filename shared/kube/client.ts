@@ -1,8 +1,8 @@
-/** A client of one cluster: six verbs over the table of resources, by requests to its API server. */
+/** A client of one cluster: six verbs over the table of resources and a count, by requests to its API server. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failures.ts";
-import { type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
+import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
 import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
@@ -77,6 +77,8 @@ export interface Client {
   get<R extends Resource>(resource: R, key: NamespacedName, how?: Expecting): Promise<Facts<R> | undefined>;
   list<S extends z.ZodMiniType>(resource: Resource, listing: Listing & As<S>): Promise<readonly z.output<S>[]>;
   list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  /** How many there are in all; undefined: the API server does not count them. */
+  count(resource: Resource): Promise<number | undefined>;
   create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<Facts<R>>>;
   /** A JSON patch if it is a list, else a merge patch. */
   patch<R extends Resource>(
@@ -143,7 +145,7 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  return { get, list, ...writes(send) };
+  return { get, list, count: (resource) => countAll(send, resource), ...writes(send) };
 }
 
 function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptions): OnOddItem {

@@ -5,6 +5,7 @@ import { isActive } from "../policy/evacuation/phase.ts";
 import { type EvacuationFacts, isCompleted, type VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
+import { requestEviction } from "../kube/evict.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
 import type { Resource } from "../kube/resources.ts";
 import * as manifests from "./manifests.ts";
@@ -115,8 +116,7 @@ async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client):
   if (launcher === undefined) return "Conflict";
   // KubeVirt's webhook fails to add the first annotation of a VMI.
   const annotations = forDescheduler && hasAnnotations ? { [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER } : {};
-  const eviction = manifests.eviction({ ...launcher, uid: IMPOSSIBLE_UID }, annotations);
-  const asked = cluster.create("pods", eviction, { subresource: "eviction", expect: [429, 500] });
+  const asked = requestEviction({ ...launcher, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
   // 429: the webhook's words. 409: it does not refuse. 500: it cannot be asked, or two budgets select the pod.
   return await resultOf(asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }

@@ -1,7 +1,7 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { Limits, resourcesOf } from "../cluster/kinds/pod-resources.ts";
-import { scheduledPodSchema, Time } from "../cluster/kinds/scheduled-pod.ts";
+import { Limits, resourcesOf } from "../kube/schemas/pod-resources.ts";
+import { scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import { ownValue } from "../policy/kube/own-value.ts";
 import type { Labels, PodTerm, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";

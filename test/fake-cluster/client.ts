@@ -1,11 +1,11 @@
-/** The client's six verbs over a fake cluster. */
+/** The client's verbs over a fake cluster. */
 import type { Answer, Client, Listing, Manifest, WriteOptions } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Facts, Resource } from "../../shared/kube/resources.ts";
 import { type NamespacedName, keyOf } from "../../shared/policy/facts.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 import { answer } from "./answer.ts";
-import { labelOfGet, labelOfList, labelOfWrite } from "./labels.ts";
+import { labelOfCount, labelOfGet, labelOfList, labelOfWrite } from "./labels.ts";
 import { createIn } from "./creations.ts";
 import { listOf } from "./lists.ts";
 import { patchIn } from "./patched.ts";
@@ -50,6 +50,7 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
   return {
     get,
     list,
+    count: (resource) => when(labelOfCount(resource), () => listOf(fake, resource, {}).length),
     create,
     patch,
     update: (vmi, _, body) =>

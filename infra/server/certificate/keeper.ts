@@ -4,7 +4,7 @@
  * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other looks again.
  */
 import { randomBytes, X509Certificate } from "node:crypto";
-import type { Send } from "../../../shared/cluster/transport.ts";
+import type { Client } from "../../../shared/kube/client.ts";
 import { type Clock, pause } from "../../relay/clock.ts";
 import type { Pair } from "../listener.ts";
 import { HOST } from "../names.ts";
@@ -22,8 +22,8 @@ export interface Identity {
 
 export interface KeeperOptions {
   readonly cluster: string;
-  /** A sender whose requests end in good time. */
-  readonly send: () => Send;
+  /** Its requests end in good time. */
+  readonly connect: () => Client;
   readonly clock: Clock;
   /** Told with every look. */
   readonly use: (identity: Identity) => Promise<void> | void;
@@ -43,9 +43,9 @@ export async function keep(options: KeeperOptions, signal: AbortSignal): Promise
 const RETRY_MS = 2000;
 
 /** Resolves to how many milliseconds later to look again. */
-export async function look({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
-  const api = send();
-  const secret = await readSecret(api);
+export async function look({ cluster, connect, clock, use }: KeeperOptions): Promise<number> {
+  const client = connect();
+  const secret = await readSecret(client);
   const { isCertManagers } = secret;
   const identity = identityOf(secret);
   if (identity !== undefined) {
@@ -53,12 +53,12 @@ export async function look({ cluster, send, clock, use }: KeeperOptions): Promis
     await use(identity);
     // Only what the API server has been told of is served later: a failure here puts off the next step.
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
-    if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
+    if ((await pointWebhooks(pointing, client)) === "Conflict") return 0;
   }
   const validities = validitiesOf(secret);
   const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeOf(validities, secret, clock.now())) };
   if (Object.keys(change).length === 0) return lookAgainMs(validities);
-  await changeSecret(api, secret, change);
+  await changeSecret(secret, change, client);
   return 0;
 }
 

@@ -2,13 +2,11 @@
  * The server's Secret: its certificates, and the tokens of its doors. Its manifest has no data, so the server needs no permission to create
  * Secrets.
  */
-import { kind, Meta, TextsOrNone } from "../../../shared/cluster/kinds/fields.ts";
-import { parseAnswer } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
-import { type ActResult, patch } from "../../../shared/cluster/write.ts";
+import { type Client, meaningOf } from "../../../shared/kube/client.ts";
+import { kind, Meta, TextsOrNone } from "../../../shared/kube/schemas/fields.ts";
 import { NAME, NAMESPACE } from "../names.ts";
 
-const PATH = `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`;
+const KEY = { namespace: NAMESPACE, name: NAME };
 
 export type Key = "tls.crt" | "tls.key" | "next.crt" | "next.key" | "previous.crt" | "webhookToken" | "operatorToken";
 
@@ -36,16 +34,17 @@ const Secret = kind(
   }),
 );
 
-export async function readSecret(send: Send): Promise<ServerSecret> {
-  const { body } = await send({ method: "GET", path: PATH });
-  return parseAnswer(Secret, body, `GET ${PATH}`);
+export async function readSecret(cluster: Client): Promise<ServerSecret> {
+  const found = await cluster.get("secrets", KEY, { as: Secret });
+  if (found === undefined) throw new Error(`there is no Secret ${NAME} in namespace ${NAMESPACE}`);
+  return found;
 }
 
-/** Conflict: another replica was first. A Secret that may not be changed (immutable, or by a policy) is a failure. */
-export async function changeSecret(send: Send, { resourceVersion }: ServerSecret, change: Change): Promise<ActResult> {
+/** Where another replica was first, the next look finds what it wrote. A Secret that may not be changed (immutable, or by a policy) is a failure. */
+export async function changeSecret({ resourceVersion }: ServerSecret, change: Change, cluster: Client): Promise<void> {
   const encoded = Object.entries(change).map(
     ([key, text]) => [key, text === null ? null : Buffer.from(text).toString("base64")] as const,
   );
   const body = { metadata: { resourceVersion }, data: Object.fromEntries(encoded) };
-  return await patch(send, PATH, body, { 409: "Conflict" });
+  meaningOf(await cluster.patch("secrets", KEY, body), { 409: "Conflict" });
 }

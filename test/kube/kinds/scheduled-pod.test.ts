@@ -1,6 +1,6 @@
 /** Pods as descheduling sees them: each field, and what pods have in common. */
 import { describe, expect, test } from "vitest";
-import { scheduledPodSchema } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { apart, EXISTS, IN, preferred, raw, required, type Tweak } from "./raw-pods.ts";
 

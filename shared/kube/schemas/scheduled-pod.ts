@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import type { Labels } from "../../policy/kube/placement.ts";
 import type { PodCondition, PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import * as names from "../../policy/names.ts";
-import { ObjectName, ObjectNamespace } from "../paths.ts";
+import { ObjectName, ObjectNamespace } from "./fields.ts";
 import { Conditions, listOf, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";
