@@ -27,12 +27,12 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
     return answer();
   };
 
-  function get<R extends Resource>(resource: R, key: NamespacedName): Promise<Facts<R> | undefined>;
+  function get<R extends Resource, T = Facts<R>>(resource: R, key: NamespacedName): Promise<T | undefined>;
   function get(resource: Resource, key: NamespacedName, how: How = {}): Promise<unknown> {
     return when(labelOfGet(resource, how), () => found(fake, resource, key, how), key);
   }
 
-  function list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  function list<R extends Resource, T = Facts<R>>(resource: R, listing?: Listing): Promise<readonly T[]>;
   function list(resource: Resource, listing: Listing & How = {}): Promise<readonly unknown[]> {
     return when(labelOfList(resource, listing), () => listOf(fake, resource, listing), listing);
   }

@@ -17,7 +17,7 @@ import {
   present,
   Quantities,
   quantity,
-  Requirement,
+  Selector,
   TextsOrNone,
   Text,
   Toleration,
@@ -68,8 +68,6 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
   const { status, reason, lastTransitionTime: since = "" } = condition;
   return present({ active: status === "True", since, reason });
 }
-
-export const LAUNCHER_SELECTOR = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
 
 const DESCHEDULING: readonly string[] = [
   names.REQUEST_EVICT_ONLY_ANNOTATION,
@@ -122,14 +120,12 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));
 
-const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) })));
-
 export const Budget = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
       minAvailable: z.optional(z.union([z.number(), z.string()])),
-      selector: Selector,
+      selector: z.nullish(Selector),
       unhealthyPodEvictionPolicy: Text,
     }),
     status: part({
@@ -174,8 +170,8 @@ const Webhook = kind(
     failurePolicy: z._default(z.string(), "Fail"),
     rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
     matchConditions: listOf(z.object({ expression: z.string() })),
-    namespaceSelector: Selector,
-    objectSelector: Selector,
+    namespaceSelector: z.nullish(Selector),
+    objectSelector: z.nullish(Selector),
   }),
   ({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }): WebhookFacts => ({
     failurePolicy,

@@ -1,14 +1,13 @@
 /** What a pod asks of its node and of the pods there. */
 import * as z from "zod/mini";
-import { listOf, present, Requirement, TextsOrNone, Toleration } from "./fields.ts";
-
-const Term = z.lazy(() => z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) }));
+import type { PodTerm } from "../../policy/kube/placement.ts";
+import { listOf, NodeTerm, present, Selector, TextsOrNone, Toleration } from "./fields.ts";
 
 const Affinity = z.lazy(() =>
   z.nullish(
     z.object({
-      requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(Term) })),
-      preferredDuringSchedulingIgnoredDuringExecution: listOf(z.object({ weight: z.number(), preference: Term })),
+      requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })),
+      preferredDuringSchedulingIgnoredDuringExecution: listOf(z.object({ weight: z.number(), preference: NodeTerm })),
     }),
   ),
 );
@@ -28,25 +27,27 @@ export const Asked = z.lazy(() =>
   ),
 );
 
-const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
+export const PodAffinityTerm = z.lazy(() =>
+  z.object({
+    topologyKey: z.string(),
+    namespaces: listOf(z.string()),
+    namespaceSelector: z.nullish(Selector),
+    labelSelector: z.nullish(Selector),
+  }),
+);
 
-/** A term without a selector selects nothing. */
+/** Labels of namespaces are not read: a selector of some of them counts as one of all. */
+export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
+  const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
+  const selector = labelSelector ?? undefined;
+  return present({ topologyKey, namespaces, selector, allNamespaces: namespaceSelector ? true : undefined });
+}
+
 export const AntiAffinity = z.lazy(() =>
   z.pipe(
-    listOf(z.object({ topologyKey: z.string(), namespaces: listOf(z.string()), labelSelector: z.nullish(Selector) })),
-    z.transform((terms) =>
-      terms.flatMap(({ topologyKey, namespaces, labelSelector }) => {
-        return labelSelector ? [{ topologyKey, namespaces, selector: labelSelector }] : [];
-      }),
-    ),
+    listOf(PodAffinityTerm),
+    z.transform((terms) => terms.map(podTermOf)),
   ),
 );
 
-export const Tolerations = z.lazy(() =>
-  listOf(
-    z.pipe(
-      Toleration,
-      z.transform((t) => ({ ...present({ ...t, tolerationSeconds: t.tolerationSeconds ?? undefined }) })),
-    ),
-  ),
-);
+export const Tolerations = z.lazy(() => listOf(Toleration));
