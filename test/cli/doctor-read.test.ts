@@ -114,7 +114,9 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
 });
 
 test("no request but dry runs and questions changes anything", async () => {
-  const { asked, connection } = connectionTo();
+  const { asked, connection } = connectionTo({
+    "/apis/lifeboat.dev/v1alpha1": { body: resources("evacuations", "lifeboatconfigurations") },
+  });
   await examine(readsOf(connection, NOW));
   const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
   expect(writing.map(({ method, path, query }) => [method, path, query["dryRun"]])).toEqual([
