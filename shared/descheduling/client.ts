@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { ClusterOptions } from "../cluster/cluster.ts";
 import { type EvictionOptions, requestEviction } from "../cluster/evict.ts";
-import { Text, TextsOrNone } from "../cluster/kinds/fields.ts";
+import { TextsOrNone } from "../cluster/kinds/fields.ts";
 import { scheduledPodSchema } from "../cluster/kinds/scheduled-pod.ts";
 import { giveLeaseBack, type LeaseFacts, readLease, takeLease } from "../cluster/lease.ts";
 import { readAll, readOne } from "../cluster/read.ts";
@@ -12,13 +12,6 @@ import * as names from "../policy/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
 
 const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: TextsOrNone }) }));
-
-const Claim = z.lazy(() =>
-  z.object({
-    metadata: z.object({ namespace: z.string(), name: z.string() }),
-    spec: z.object({ storageClassName: Text }),
-  }),
-);
 
 const PriorityClass = z.lazy(() => z.object({ value: z._default(z.number(), 0) }));
 
@@ -39,15 +32,6 @@ export function deschedulingClient(options: Pick<ClusterOptions, "endpoint" | "s
     async listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>> {
       const namespaces = await readAll(send, { onOddItem, resource: "namespaces", schema: Namespace });
       return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
-    },
-    /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
-    async listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>> {
-      const claims = await readAll(send, { onOddItem, resource: "persistentvolumeclaims", schema: Claim });
-      return new Map(
-        claims.flatMap(({ metadata: { namespace, name }, spec: { storageClassName } }) =>
-          storageClassName === undefined ? [] : [[`${namespace}/${name}`, storageClassName]],
-        ),
-      );
     },
     getPriorityClassValue: async (name: string) =>
       (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,

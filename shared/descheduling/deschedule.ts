@@ -61,12 +61,11 @@ async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
  */
 async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps) {
   const evacuations = await cluster.listEvacuations("Active");
-  const [nodes, pods, namespaces, budgets, storageClasses, priorityClasses] = await Promise.all([
+  const [nodes, pods, namespaces, budgets, priorityClasses] = await Promise.all([
     cluster.listNodesWithRoom(),
     client.listPods(),
     needs.namespaces ? client.listNamespaceLabels() : new Map<string, never>(),
     needs.budgets ? cluster.listAllBudgets() : [],
-    needs.claims ? client.listStorageClassesOfClaims() : new Map<string, never>(),
     priorityClassesOf(needs, client),
   ]);
   const vmis = pods.some(isLauncher) ? await cluster.listVmis("All") : [];
@@ -75,7 +74,6 @@ async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps)
     nodes,
     pods,
     namespaces,
-    storageClasses,
     priorityClasses,
     budgets: Map.groupBy(budgets, (budget) => budget.namespace),
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
