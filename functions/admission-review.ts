@@ -1,8 +1,8 @@
 /** AdmissionReview in, AdmissionReview out. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Held } from "../shared/cluster/budget.ts";
-import { Pod } from "../shared/cluster/kinds/kubernetes.ts";
+import type { Held } from "../shared/kube/budget.ts";
+import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type Parsed } from "../shared/config/problem.ts";
 import type { Review } from "../shared/pass/eviction.ts";
@@ -115,10 +115,9 @@ export interface AdmissionReview {
   };
 }
 
-/** It is the review of something else. */
-export function refuseOther(uid: string, expected: string, parsed: Extract<Parsed<unknown>, { ok: false }>) {
-  const [problem] = parsed.problems;
-  return refusal(uid, `not a review of ${expected}: ${problem?.field}: ${problem?.message}`);
+/** Says of the review of something else what is wrong with it. */
+export function otherThan(expected: string, { problems: [problem] }: Extract<Parsed<unknown>, { ok: false }>): string {
+  return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
 }
 
 interface More {

@@ -1,26 +1,24 @@
-/** The routes: which door answers what, for whom. */
-import type { Context } from "hono";
+/** The routes: what each is answered by, and what comes before that: the cluster, its caller, the room for the body. */
+import type { Context, MiddlewareHandler, Next } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
-import type { Held } from "../shared/cluster/budget.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
 import { parseClusters, problemsOf } from "../shared/config/clusters.ts";
 import { parseKeys } from "../shared/config/sealed-entry.ts";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import type { AdmissionReview, Received } from "./admission-review.ts";
 import * as evictions from "./evictions.ts";
 import * as deletions from "./deletions.ts";
-import { accessProblems } from "./access-problems.ts";
 import { descheduleNow } from "./descheduling.ts";
-import type { Env, Platform } from "./env.ts";
-import { receiveEvents, signedPayload } from "./events.ts";
+import { accessProblems, type Env, type Platform } from "./env.ts";
+import { asRelay, receiveEvents } from "./events.ts";
+import { clusterReadyz } from "./installation.ts";
 import { clusterMetrics } from "./metrics.ts";
-import { clusterReadyz } from "./readyz.ts";
 import { readReview } from "./review-body.ts";
 import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
 import { reconcileNow } from "./schedule.ts";
-import type { createPages } from "./page/pages.ts";
+import type { createPages } from "./page/routes.ts";
 import * as targets from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
@@ -28,25 +26,23 @@ const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 /** Of a caller that cannot be known. A launcher pod takes about 20 KB. */
 const LARGEST_STRANGER_BYTES = 64 * 1024;
 
-type AppContext = Context<{ Bindings: Env }>;
-type Door = (c: AppContext, target: targets.Target) => Promise<Response>;
-
-interface ReviewDoor {
-  readonly review: (c: AppContext, target: targets.Target, received: Received) => Promise<Response>;
-  /** The answer where there is no room for the review. */
-  readonly refuseUnread: (uid: string) => AdmissionReview;
+interface Variables {
+  readonly entry: targets.Target["entry"];
+  readonly arrived: Date;
+  readonly target: targets.Target;
+  readonly received?: Received;
 }
-interface Expected {
-  readonly door: ReviewDoor;
-  readonly most: number;
-}
-type Answer = (body: string, held: Held) => Promise<Response>;
 
-const EVICTIONS: ReviewDoor = { review: evictions.reviewEvictionRequest, refuseUnread: evictions.refuseUnread };
-const DELETIONS: ReviewDoor = { review: deletions.reviewDeletionRequest, refuseUnread: deletions.refuseUnread };
+interface Of {
+  readonly Bindings: Env;
+  readonly Variables: Variables;
+}
+
+type AppContext = Context<Of>;
+type Middleware = MiddlewareHandler<Of>;
 
 export interface AppOptions {
-  /** Whether there is a door for the relay. */
+  /** Whether the relay delivers here. */
   readonly takesEvents: boolean;
 }
 
@@ -54,78 +50,84 @@ export function createApp(
   platform: Platform,
   state: targets.IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
-): HonoBase<{ Bindings: Env }> {
+): HonoBase<Of> {
   // Of the three that a plain Hono brings along, to choose from with its first request: enough for a score of routes.
-  const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
+  const app = new HonoBase<Of>({ router: new TrieRouter() });
 
-  /** Finds the cluster, authenticates the caller, opens the door. */
-  const guarded = (caller: targets.Caller, door: Door) => async (c: AppContext) => {
-    const name = c.req.param("cluster") ?? "";
-    const entry = await targets.findEntry(name, { env: c.env, platform, state });
-    const inPath = caller === "webhook" ? c.req.param("webhookToken") : undefined;
-    await targets.authenticate(entry, caller, targets.bearerOf(c.req.header("authorization")) ?? inPath);
-    return await door(c, targets.targetOf(name, entry, { env: c.env, platform, state }));
+  const noteArrival: Middleware = async (c, next) => {
+    c.set("arrived", platform.now());
+    await next();
   };
-  const limitEvents = limitTo(LARGEST_BATCH_BYTES);
-  /** A stranger cannot make Lifeboat hold more. */
-  const limited = async (c: AppContext, limit: typeof limitEvents, open: () => Promise<Response>) => {
-    const answers: Response[] = [];
-    const rejected = await limit(c, async () => void answers.push(await open()));
-    return rejected ?? answers[0] ?? reject(c, new RejectionError("InternalError"));
+  const findCluster: Middleware = async (c, next) => {
+    c.set("entry", await targets.findEntry(c.req.param("cluster") ?? "", { env: c.env, platform, state }));
+    await next();
   };
-  /** Deliveries are authenticated by their signature; as above, what is wrong with an entry is no stranger's business. */
-  const events = async (c: AppContext) => {
-    const name = c.req.param("cluster") ?? "";
-    const entry = await targets.findEntry(name, { env: c.env, platform, state });
-    const payload = await signedPayload(c, entry, platform.now());
-    return await receiveEvents(c, targets.targetOf(name, entry, { env: c.env, platform, state }), payload);
+  /** What is wrong with an entry is no stranger's business: it shows after this. */
+  const authenticate = (verify: Verify) => async (c: AppContext, next: Next) => {
+    const { entry } = c.var;
+    await verify(c, entry, platform.now());
+    const surroundings = { env: c.env, platform, state };
+    c.set("target", targets.targetOf(c.req.param("cluster") ?? "", entry, surroundings));
+    await next();
   };
-  const withRoom = async (c: AppContext, { door, most }: Expected, answer: Answer) => {
-    const held = state.budget.openReview(platform.now());
-    try {
-      const body = await readReview(c, held, most);
-      return "uid" in body ? c.json(door.refuseUnread(body.uid)) : await answer(body.text, held);
-    } finally {
-      held.end();
-    }
-  };
-  const reviewed = (c: AppContext, door: ReviewDoor, arrived: Date) =>
-    guarded("webhook", (_, target) =>
-      withRoom(c, { door, most: LARGEST_REVIEW_BYTES }, (body, held) =>
-        door.review(c, target, { arrived, body, held }),
-      ),
-    )(c);
-  const eviction = (c: AppContext) => reviewed(c, EVICTIONS, platform.now());
-  /** A deletion carries its pod: where no cluster can be asked, that alone says until when it is refused. */
-  const deletion = (c: AppContext) => {
-    const arrived = platform.now();
-    let read: string | undefined;
-    const review: ReviewDoor["review"] = (_, target, received) => {
-      read = received.body;
-      return deletions.reviewDeletionRequest(c, target, received);
+  /** Reads the body of a review as far as there is room for it, and keeps that room until the answer. */
+  const receive =
+    (most: number, refuseUnread: (uid: string) => AdmissionReview): Middleware =>
+    async (c, next) => {
+      const held = state.budget.openReview(platform.now());
+      try {
+        const body = await readReview(c, held, most);
+        if ("uid" in body) return c.json(refuseUnread(body.uid));
+        c.set("received", { arrived: c.var.arrived, body: body.text, held });
+        return await next();
+      } finally {
+        held.end();
+      }
     };
-    return reviewed(c, { ...DELETIONS, review }, arrived).catch((error: unknown) => {
-      if (isCallersFault(error)) throw error;
-      const refuse = (body: string) => deletions.answerUnreviewed(c, platform, { arrived, body }, error);
-      return read === undefined ? withRoom(c, { door: DELETIONS, most: LARGEST_STRANGER_BYTES }, refuse) : refuse(read);
-    });
+  /** A deletion carries its pod: where no cluster can be asked, that alone says until when it is refused. */
+  const refuseUnreviewed: Middleware = async (c, next) => {
+    await next();
+    const { error } = c;
+    if (error === undefined || isCallersFault(error)) return;
+    let answer: Response | undefined;
+    const refuse = async () => {
+      answer = await deletions.answerUnreviewed(c, receivedBy(c), error);
+    };
+    const readingNow = receive(LARGEST_STRANGER_BYTES, deletions.refuseUnread);
+    const busy = c.var.received === undefined ? await readingNow(c, refuse) : await refuse();
+    c.res = undefined;
+    c.res = answer ?? busy ?? undefined;
   };
-  app.post("/clusters/:cluster/admission/evictions", eviction);
-  app.post("/clusters/:cluster/admission/evictions/:webhookToken", eviction);
-  app.post("/clusters/:cluster/admission/deletions", deletion);
-  app.post("/clusters/:cluster/admission/deletions/:webhookToken", deletion);
-  if (takesEvents) app.post("/clusters/:cluster/events", (c) => limited(c, limitEvents, () => events(c)));
-  app.post("/clusters/:cluster/reconcile", guarded("webhook", reconcileNow));
-  app.post("/clusters/:cluster/deschedule", guarded("webhook", descheduleNow));
-  app.get("/clusters/:cluster/readyz", guarded("operator", clusterReadyz));
-  app.get("/clusters/:cluster/metrics", guarded("operator", clusterMetrics));
+  const webhook = [findCluster, authenticate(asWebhook)] as const;
+  const operator = [findCluster, authenticate(asOperator)] as const;
+  const eviction = [noteArrival, ...webhook, receive(LARGEST_REVIEW_BYTES, evictions.refuseUnread)] as const;
+  const deletion = [
+    noteArrival,
+    refuseUnreviewed,
+    ...webhook,
+    receive(LARGEST_REVIEW_BYTES, deletions.refuseUnread),
+  ] as const;
+  for (const token of ["", "/:webhookToken"]) {
+    app.post(`/clusters/:cluster/admission/evictions${token}`, ...eviction, reviewed(evictions.reviewEvictionRequest));
+    app.post(`/clusters/:cluster/admission/deletions${token}`, ...deletion, reviewed(deletions.reviewDeletionRequest));
+  }
+  if (takesEvents) {
+    const limit = limitTo(LARGEST_BATCH_BYTES);
+    app.post("/clusters/:cluster/events", limit, findCluster, authenticate(asRelay), (c) =>
+      receiveEvents(c, c.var.target),
+    );
+  }
+  app.post("/clusters/:cluster/reconcile", ...webhook, (c) => reconcileNow(c, c.var.target));
+  app.post("/clusters/:cluster/deschedule", ...webhook, (c) => descheduleNow(c, c.var.target));
+  app.get("/clusters/:cluster/readyz", ...operator, (c) => clusterReadyz(c, c.var.target));
+  app.get("/clusters/:cluster/metrics", ...operator, (c) => clusterMetrics(c, c.var.target));
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c));
 
   // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
   let pages: ReturnType<typeof createPages> | undefined;
   const page = async (c: AppContext) => {
-    pages ??= (await import("./page/pages.ts")).createPages(platform, state);
+    pages ??= (await import("./page/routes.ts")).createPages(platform, state);
     return await pages.fetch(c.req.raw, c.env, contextOf(c));
   };
   for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);
@@ -138,6 +140,27 @@ export function createApp(
     return reject(c, new RejectionError("InternalError"));
   });
   return app;
+}
+
+type Verify = (c: AppContext, entry: targets.Target["entry"], now: Date) => Promise<void>;
+
+const asWebhook: Verify = async (c, entry) => {
+  const presented = targets.bearerOf(c.req.header("authorization")) ?? c.req.param("webhookToken");
+  await targets.authenticate(entry, "webhook", presented);
+};
+const asOperator: Verify = async (c, entry) => {
+  await targets.authenticate(entry, "operator", targets.bearerOf(c.req.header("authorization")));
+};
+
+type Review = (c: Context, target: targets.Target, received: Received) => Promise<Response>;
+
+function reviewed(review: Review) {
+  return (c: AppContext) => review(c, c.var.target, receivedBy(c));
+}
+
+function receivedBy({ var: { received } }: AppContext): Received {
+  if (received === undefined) throw new Error("no body was received");
+  return received;
 }
 
 /** Absent in a test that asks the app itself. */

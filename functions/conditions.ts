@@ -1,17 +1,19 @@
 /** What full scans say about Lifeboat itself in a cluster: the status of the LifeboatConfiguration, and the log. */
-import type { Cluster } from "../shared/cluster/cluster.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
-import type { ConfigurationFacts } from "../shared/cluster/kinds/lifeboat.ts";
+import { type Client, named } from "../shared/kube/client.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
+import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
 import { parseConfiguration } from "../shared/config/lifeboat-configuration.ts";
 import { notesOn } from "../shared/config/settings.ts";
 import { reportConditions, reportUndecided } from "../shared/policy/configuration-status.ts";
+import type { Action } from "../shared/policy/action.ts";
+import { CONFIGURATION } from "../shared/policy/names.ts";
+import { act } from "../shared/pass/act.ts";
 import { type CredentialVerdict, judgeCredential } from "../shared/policy/credential.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/policy/settings.ts";
 import type { Comparison } from "../shared/policy/webhooks/compare.ts";
-import { credentialOf, logCredential } from "./credentials.ts";
+import { credentialOf, logCredential, logWebhooks, lookAtWebhooks } from "./installation.ts";
 import { tryPermissions } from "./permissions.ts";
 import type { Target } from "./target.ts";
-import { logWebhooks, lookAtWebhooks } from "./webhooks.ts";
 
 const REPORT_SECONDS = 10;
 
@@ -23,7 +25,7 @@ export async function keepConditions(target: Target): Promise<void> {
     logCredential(credential, target);
     // Nothing can be read or written then: the log, the metrics and /readyz say so.
     if (credential.rejected) return;
-    const observed = await cluster.getConfiguration();
+    const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
     const webhooks = await lookAtWebhooks(target, cluster, settings);
     logWebhooks(webhooks, target);
@@ -39,7 +41,7 @@ export async function keepConditions(target: Target): Promise<void> {
 
 interface Found {
   readonly target: Target;
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   readonly settings: Settings;
   readonly credential: CredentialVerdict;
   readonly webhooks: readonly Comparison[];
@@ -56,11 +58,15 @@ async function report(observed: ConfigurationFacts, found: Found): Promise<void>
     webhooks: found.webhooks,
     called: target.state.called.has(target.name),
   };
-  for (const action of reportConditions(observed, findings, target.platform.now())) await cluster.act(action);
+  await write(reportConditions(observed, findings, target.platform.now()), target, cluster);
+}
+
+async function write(actions: readonly Action[], { platform: { now } }: Target, cluster: Client): Promise<void> {
+  for (const action of actions) await act(action, { cluster, now });
 }
 
 /** What keeps them from being read is among what is tried. */
-async function settingsNow(target: Target, cluster: Cluster): Promise<Settings> {
+async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
   try {
     return (await target.settings(cluster)).settings;
   } catch (error) {
@@ -73,10 +79,9 @@ async function settingsNow(target: Target, cluster: Cluster): Promise<Settings> 
 export async function keepUndecided(target: Target, why: string): Promise<void> {
   try {
     const cluster = target.connect(REPORT_SECONDS);
-    const observed = await cluster.getConfiguration();
+    const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     if (observed === undefined) return;
-    const actions = reportUndecided(observed, why, target.platform.now());
-    for (const action of actions) await cluster.act(action);
+    await write(reportUndecided(observed, why, target.platform.now()), target, cluster);
   } catch (error) {
     target.logFailure("reporting a review that was left undecided", error);
   }

@@ -1,7 +1,7 @@
 /** The guard's door: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
 import type { Context } from "hono";
-import type { Held } from "../shared/cluster/budget.ts";
-import { BUSY } from "../shared/cluster/failure.ts";
+import type { Held } from "../shared/kube/budget.ts";
+import { BUSY } from "../shared/kube/failures.ts";
 import { parseConfig } from "../shared/config/problem.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion, ruleOnDeletion } from "../shared/pass/deletion.ts";
 import { blindMessage } from "../shared/policy/blind.ts";
@@ -10,8 +10,7 @@ import { RETRY_SECONDS } from "../shared/policy/guard/refuse.ts";
 import { deleteByOf } from "../shared/policy/guard/node-termination.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/policy/settings.ts";
 import * as review from "./admission-review.ts";
-import { carryOn, recordEvents } from "./carry-on.ts";
-import type { Platform } from "./env.ts";
+import { carryOn, recordEvents } from "./reconciling.ts";
 import { describeDefect, describeFailure } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
@@ -35,14 +34,9 @@ export async function reviewDeletionRequest(c: Context, target: Target, received
  * No cluster can be asked, because of its configuration or of a defect of ours: refused until the deadline that the request itself
  * shows. Any 5xx would let the pod go: the API server takes it for a webhook that fails.
  */
-export async function answerUnreviewed(
-  c: Context,
-  platform: Platform,
-  received: Unreviewed,
-  error: unknown,
-): Promise<Response> {
+export async function answerUnreviewed(c: Context, received: review.Received, error: unknown): Promise<Response> {
   return await answerDeletion(c, received, (asked) =>
-    Promise.resolve(undecided(asked, describeDefect(error, platform), undefined, platform.now())),
+    Promise.resolve(undecided(asked, describeDefect(error), undefined, received.arrived)),
   );
 }
 
@@ -55,11 +49,12 @@ type Unreviewed = Pick<review.Received, "arrived" | "body">;
 
 type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDecision>;
 
-/** Anything that is not the review of a deletion is refused: the webhook as shipped does not send it. */
+/** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
 async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
   const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.DeletionRequestSchema, request, "request");
-  if (!parsed.ok) return c.json(review.refuseOther(uid, "pods DELETE", parsed));
+  const later = { retryAfterSeconds: RETRY_SECONDS };
+  if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods DELETE", parsed), later));
   const { oldObject: pod, userInfo, options } = parsed.value;
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
   const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
@@ -90,7 +85,7 @@ async function rule(
     const besides = () => target.connect(Math.min(BESIDES_SECONDS, secondsLeft() * BESIDES_SHARE), held);
     const { settings } = await target.settings(cluster);
     const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
-    const deps = { cluster, besides, settings, now: platform.now(), onFailure };
+    const deps = { cluster, besides, settings, now: platform.now, onFailure };
     const ruled = dryRun ? await reviewDeletion(asked, deps) : await ruleOnDeletion(asked, deps);
     return ruled ?? { decision: undecided(asked, "its VMI keeps changing", settings, platform.now()) };
   } catch (error) {

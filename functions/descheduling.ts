@@ -1,20 +1,16 @@
-/** The descheduling door: runs a cycle on request, and when the interval has passed. */
+/** The descheduling endpoint: runs a cycle on request, and when the interval has passed. */
 import type { Context } from "hono";
-import {
-  loadDeschedulerPolicy,
-  type LoadedPolicy,
-} from "../shared/descheduling/policy-file/load-descheduler-policy.ts";
+import type { LeaseFacts } from "../shared/cluster/lease.ts";
+import { deschedulingClient } from "../shared/descheduling/client.ts";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
-import { isDue, type LeaseFacts } from "../shared/descheduling/cycle/lease.ts";
-import { isRequested } from "../shared/descheduling/cycle/eviction-answer.ts";
+import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
+import { deschedule, isDue } from "../shared/descheduling/deschedule.ts";
+import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
+import { reconcileActive } from "../shared/pass/reconcile.ts";
 import { keyOf } from "../shared/policy/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
-import { deschedule } from "../shared/descheduling/deschedule.ts";
-import { recordEvents } from "./carry-on.ts";
-import { reconcileActive } from "../shared/pass/reconcile.ts";
-import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
-import { queryFlag } from "./query-flag.ts";
-import { rejectProblems } from "./rejection.ts";
+import { reconciling, recordEvents, SETTINGS_SECONDS } from "./reconciling.ts";
+import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
@@ -26,7 +22,7 @@ const LISTED = 500;
 
 export async function descheduleNow(c: Context, target: Target): Promise<Response> {
   const dryRun = queryFlag(c, "dryRun");
-  const loaded = await load(target);
+  const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   if (!loaded.ok) {
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
     return rejectProblems("InvalidConfiguration", loaded.problems);
@@ -34,6 +30,14 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   const report = await runCycle(target, loaded, { dryRun });
   if (!dryRun) c.executionCtx.waitUntil(carryOn(target, report, CARRY_ON_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
+}
+
+/** `true`, `false`, or absent, which is false. Anything else is the caller's mistake. */
+function queryFlag(c: Context, field: string): boolean {
+  const value = c.req.query(field);
+  if (value === undefined || value === "false") return false;
+  if (value === "true") return true;
+  throw new RejectionError("BadRequest", { field, message: "expected true or false" });
 }
 
 /** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */
@@ -44,9 +48,9 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const { intervalSeconds } = settings.descheduling;
   // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
   if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
-  const lease = await cluster.getDeschedulingLease();
+  const lease = await clientFor(target, SETTINGS_SECONDS).getLease();
   if (!isDue(lease, intervalSeconds, target.platform.now())) return;
-  const loaded = await load(target);
+  const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   if (!loaded.ok) return await reportPolicy(target, loaded);
   const report = await runCycle(target, loaded, { dryRun: false, lease });
   await carryOn(target, report, CARRY_ON_SECONDS.ofTick);
@@ -65,8 +69,8 @@ async function carryOn(target: Target, { nominations, withdrawn }: CycleReport, 
   }
 }
 
-async function load(target: Target): Promise<LoadedPolicy> {
-  return await loadDeschedulerPolicy(target.connect(SETTINGS_SECONDS));
+function clientFor(target: Target, seconds: number) {
+  return deschedulingClient(target.connection(seconds));
 }
 
 async function runCycle(
@@ -76,10 +80,10 @@ async function runCycle(
 ): Promise<CycleReport> {
   const { platform } = target;
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
-  const cluster = target.connect(CYCLE_SECONDS);
   const report = await deschedule({
     ...how,
-    cluster,
+    cluster: target.connect(CYCLE_SECONDS),
+    client: clientFor(target, CYCLE_SECONDS),
     settings,
     policy,
     seconds: target.within(CYCLE_SECONDS) * REQUESTING,
@@ -96,7 +100,7 @@ async function runCycle(
 /** A nomination was either requested, with an outcome, or skipped, with a reason why. */
 function rendered({ ended, nodes, pods, inProgress, nominations, withdrawn }: CycleReport) {
   const { requested = [], skipped = [] } = Object.groupBy(nominations, (one) =>
-    isRequested(one) ? "requested" : "skipped",
+    EVICTION_OUTCOMES.some((outcome) => outcome === one.result) ? "requested" : "skipped",
   );
   return {
     ended,

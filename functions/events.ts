@@ -14,10 +14,9 @@ import { isSigned } from "./webhook-signature.ts";
 /** A delivery is answered when its events have been acted on; the relay waits this long and more. */
 const PASS_SECONDS = 20;
 
-/** What has been delivered, if the relay of this cluster has signed it. */
-export async function signedPayload(c: Context, entry: ClusterEntry, now: Date): Promise<string> {
+/** Whether the relay of this cluster has signed what is delivered. */
+export async function asRelay(c: Context, { relaySecret }: ClusterEntry, now: Date): Promise<void> {
   const payload = await c.req.text();
-  const { relaySecret } = entry;
   const secrets = relaySecret === undefined ? [] : [relaySecret].flat();
   const headers = {
     id: c.req.header("webhook-id") ?? "",
@@ -25,14 +24,14 @@ export async function signedPayload(c: Context, entry: ClusterEntry, now: Date):
     signature: c.req.header("webhook-signature") ?? "",
   };
   if (!(await isSigned(payload, headers, secrets, now))) throw new RejectionError("BadSignature");
-  return payload;
 }
 
 /**
  * 204: everything that was told has been looked at. 503: send all again. Duplicates and stale events are harmless. What is refused for good,
  * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
  */
-export async function receiveEvents(c: Context, target: Target, payload: string): Promise<Response> {
+export async function receiveEvents(c: Context, target: Target): Promise<Response> {
+  const payload = await c.req.text();
   const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
   if (requests.length === 0) return c.body(null, 204);
   const looking = reconciling(target, PASS_SECONDS, (deps) => reconcileRequested(requests, deps));

@@ -4,15 +4,15 @@
  * Functions share no memory: everything is read from the cluster.
  */
 import type { Context } from "hono";
-import type { Cluster } from "../shared/cluster/cluster.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
+import { type Client, named } from "../shared/kube/client.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
 import { expiryOf } from "../shared/config/token-expiry.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import { isAccepted } from "./credentials.ts";
+import { CONFIGURATION } from "../shared/policy/names.ts";
+import { isAccepted, lookAtWebhooks } from "./installation.ts";
 import { isUndecided } from "../shared/policy/configuration-status.ts";
 import type { Target } from "./target.ts";
-import { lookAtWebhooks } from "./webhooks.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */
 export const VERSION = "0.1.0";
@@ -33,11 +33,11 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
   }
 }
 
-async function readAll(target: Target, cluster: Cluster): Promise<SeenMetrics> {
+async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
   const [configuration, evacuations, webhooks] = await Promise.all([
-    cluster.getConfiguration(),
-    cluster.listEvacuations("All"),
+    cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
+    cluster.list("evacuations"),
     lookAtWebhooks(target, cluster, settings),
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");

@@ -1,25 +1,45 @@
 /** What Lifeboat has to be allowed to do in a cluster, tried out without changing anything, for the conditions. */
-import type { Cluster } from "../shared/cluster/cluster.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
-import type { Right } from "../shared/cluster/identity-reviews.ts";
+import * as z from "zod/mini";
+import type { Client } from "../shared/kube/client.ts";
+import { ClusterError, isForbidden } from "../shared/kube/failures.ts";
+import { mayI, type Right } from "../shared/kube/reviews.ts";
+import { kubeVirt, LAUNCHER } from "../shared/kube/selections.ts";
+import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
+import type { Resource } from "../shared/kube/resources.ts";
 import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import type { Trial } from "../shared/policy/configuration-status.ts";
+import { DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { annotate } from "../shared/pass/patches.ts";
 import type { Settings } from "../shared/policy/settings.ts";
 
-export async function tryPermissions(cluster: Cluster, settings: Settings): Promise<readonly Trial[]> {
+export async function tryPermissions(cluster: Client, settings: Settings): Promise<readonly Trial[]> {
+  const isListed = (resource: Resource) => () => cluster.list(resource, { limit: 1, as: z.unknown() });
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   return [
-    await tried("kubevirt", () => cluster.getKubeVirt()),
-    await tried("pods", () => cluster.canList("pods")),
-    await tried("nodes", () => cluster.canList("nodes")),
-    await tried("evacuations", () => cluster.canList("evacuations")),
-    await tried("migrations", () => cluster.canList("virtualmachineinstancemigrations")),
-    await tried("budgets", () => cluster.canList("poddisruptionbudgets")),
+    await tried("kubevirt", () => kubeVirt(cluster)),
+    await tried("pods", isListed("pods")),
+    await tried("nodes", isListed("nodes")),
+    await tried("evacuations", isListed("evacuations")),
+    await tried("migrations", isListed("virtualmachineinstancemigrations")),
+    await tried("budgets", isListed("poddisruptionbudgets")),
     await triedWrites(cluster, settings),
-    ...(isAnnotating(settings) ? [await tried("annotations", () => cluster.proveAnnotating())] : []),
-    ...(isDescheduling ? [await tried("descheduling", () => cluster.getDeschedulingLease())] : []),
+    ...(isAnnotating(settings) ? [await tried("annotations", () => tryAnnotating(cluster))] : []),
+    ...(isDescheduling
+      ? [
+          await tried("descheduling", () =>
+            cluster.get("leases", { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULING }),
+          ),
+        ]
+      : []),
   ];
+}
+
+/** Annotates a launcher pod with nothing, as a dry run. That it is gone or has changed is an answer too: it was permitted. */
+export async function tryAnnotating(cluster: Client): Promise<void> {
+  const [pod] = await cluster.list("pods", { labels: LAUNCHER, as: Launcher, limit: 1 });
+  if (pod === undefined) return;
+  await cluster.patch("pods", pod, annotate({ verb: "AnnotatePod", pod, add: {}, remove: [] }), { dryRun: true });
 }
 
 function write(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {
@@ -39,12 +59,12 @@ const WRITES = [
 const BUDGETS = write("create patch delete", "policy", "poddisruptionbudgets");
 
 /** Asked, not tried: a write that is tried may have been one. */
-async function triedWrites(cluster: Cluster, settings: Settings): Promise<Trial> {
+async function triedWrites(cluster: Client, settings: Settings): Promise<Trial> {
   const name = "writing";
   const rights = areBudgetsWanted(settings) ? [...WRITES, ...BUDGETS] : WRITES;
   const lacking: string[] = [];
   const asked = await tried(name, async () => {
-    const answers = await Promise.all(rights.map((right) => cluster.mayI(right)));
+    const answers = await Promise.all(rights.map((right) => mayI(right, cluster)));
     lacking.push(...rights.filter((_, at) => answers[at] === false).map(textOf));
   });
   if (lacking.length === 0) return asked;
@@ -56,16 +76,12 @@ function textOf({ verb, group, resource, subresource }: Right): string {
   return `${verb} ${kind}${subresource === undefined ? "" : `/${subresource}`}`;
 }
 
-const FORBIDDEN = 403;
-
 async function tried(name: string, prove: () => Promise<unknown>): Promise<Trial> {
   try {
     await prove();
     return { name };
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    const { failure, message } = error;
-    const forbidden = failure.reason === "Refused" && failure.code === FORBIDDEN;
-    return { name, problem: { forbidden, message } };
+    return { name, problem: { forbidden: isForbidden(error), message: error.message } };
   }
 }

@@ -1,7 +1,12 @@
-/** A reconcile within a time limit, with its failures in one line of the log. */
-import type { Held } from "../shared/cluster/budget.ts";
-import type { ClusterError, Failure } from "../shared/cluster/failure.ts";
+/** A reconcile within a time limit, with its failures in one line of the log; and what follows an answer. */
+import type { Held } from "../shared/kube/budget.ts";
+import type { ClusterError, Failure } from "../shared/kube/failures.ts";
+import type { Action } from "../shared/policy/action.ts";
+import type { NamespacedName } from "../shared/policy/facts.ts";
 import type { Deps, Result } from "../shared/pass/carry-out.ts";
+import type { Known } from "../shared/pass/observe-vmi.ts";
+import { perform } from "../shared/pass/perform.ts";
+import { reconcileVmi } from "../shared/pass/reconcile.ts";
 import type { Target } from "./target.ts";
 
 /** A few objects: what takes longer does not answer. */
@@ -52,4 +57,28 @@ class Failures {
   kinds() {
     return [...this.#kinds.values()];
   }
+}
+
+/** The platform ends what runs after an answer at 30 s. */
+const AFTER_ANSWER_SECONDS = 20;
+
+/**
+ * One reconcile of the VMI that was asked about: a drain repeats its requests every five seconds, so it drives itself; the relay and the tick
+ * do the rest. Never throws: what fails is logged, and the next reconcile finds it.
+ */
+export async function carryOn(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
+  const held = target.state.budget.open(target.platform.now());
+  try {
+    await reconciling(target, AFTER_ANSWER_SECONDS, (deps) => reconcileVmi(vmi, deps, known), { held });
+  } catch (error) {
+    target.logFailure("carrying an evacuation on", error);
+  } finally {
+    held.end();
+  }
+}
+
+/** Creates Events. Never throws: what fails is logged. */
+export async function recordEvents(target: Target, events: readonly Action[]): Promise<void> {
+  const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
+  await perform(events, { cluster: target.connect(AFTER_ANSWER_SECONDS), now: target.platform.now, onFailure });
 }

@@ -1,7 +1,6 @@
 /** Every answer that is not the one asked for: one table, one renderer. */
-import { ClusterError } from "../shared/cluster/failure.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/config/problem.ts";
-import type { Platform } from "./env.ts";
 
 export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 
@@ -87,12 +86,9 @@ export function describeFailure(error: unknown): string {
   return error instanceof ClusterError ? error.message : "an unexpected error";
 }
 
-/** Of a failure before any cluster could be asked: a defect is logged, a mistake in the configuration is told. */
-export function describeDefect(error: unknown, { log }: Platform): string {
-  if (error instanceof RejectionError) {
-    const { field, message } = renderRejection(error).body.error;
-    return field === undefined ? message : `${field}: ${message}`;
-  }
-  log({ level: "error", message: "unexpected error", error: error instanceof Error ? error.stack : undefined });
-  return "an unexpected error";
+/** Of a failure before any cluster could be asked: a mistake in the configuration is told. */
+export function describeDefect(error: unknown): string {
+  if (!(error instanceof RejectionError)) return describeFailure(error);
+  const { field, message } = renderRejection(error).body.error;
+  return field === undefined ? message : `${field}: ${message}`;
 }

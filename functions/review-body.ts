@@ -1,6 +1,6 @@
 /** The body of a review: read only once its sender is known, and as far as there is room for it. */
 import type { Context } from "hono";
-import type { Held } from "../shared/cluster/budget.ts";
+import type { Held } from "../shared/kube/budget.ts";
 import { RejectionError } from "./rejection.ts";
 
 /** An API server puts the uid at the beginning. Without it no answer would count. */

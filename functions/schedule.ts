@@ -1,12 +1,15 @@
 /** One cluster's share of a tick, and requests for a full scan. */
 import type { Context } from "hono";
+import * as z from "zod/mini";
 import { keepConditions } from "./conditions.ts";
 import { descheduleIfDue } from "./descheduling.ts";
 import { reconcileActive, reconcileAll } from "../shared/pass/reconcile.ts";
 import type { Result } from "../shared/pass/carry-out.ts";
 import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
 import { hash8 } from "../shared/policy/kube/object-name.ts";
-import { ClusterError, isSilence } from "../shared/cluster/failure.ts";
+import { ClusterError, isSilence } from "../shared/kube/failures.ts";
+import { OURS } from "../shared/kube/selections.ts";
+import type { Client } from "../shared/kube/client.ts";
 import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
 import { RejectionError } from "./rejection.ts";
 import { findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
@@ -106,6 +109,11 @@ async function scanAll(target: Target): Promise<Result> {
 async function lookAtActive(target: Target): Promise<unknown> {
   const cluster = target.connect(TICK_SECONDS);
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
-  if (areBudgetsWanted(settings) && !(await cluster.isAnyBudget())) return await scanAll(target);
+  if (areBudgetsWanted(settings) && !(await isAnyBudget(cluster))) return await scanAll(target);
   return await reconciling(target, TICK_SECONDS, reconcileActive);
+}
+
+/** Whether Lifeboat has made any: one small request. */
+async function isAnyBudget(cluster: Client): Promise<boolean> {
+  return (await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })).length > 0;
 }

@@ -1,9 +1,10 @@
 /** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
 import { timingSafeEqual } from "hono/utils/buffer";
-import { Budget, type Held } from "../shared/cluster/budget.ts";
-import { type Cluster, connect } from "../shared/cluster/cluster.ts";
-import { ClusterError } from "../shared/cluster/failure.ts";
-import type { Endpoint } from "../shared/cluster/transport.ts";
+import { Budget, type Held } from "../shared/kube/budget.ts";
+import { type Cluster, type ClusterOptions, connect } from "../shared/cluster/cluster.ts";
+import type { Client } from "../shared/kube/client.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
+import type { Endpoint } from "../shared/kube/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/config/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
@@ -47,9 +48,11 @@ export interface Target {
    * counts there until its end.
    */
   connect(seconds: number, held?: Held): Cluster;
+  /** The same, for a client of the caller's own. */
+  connection(seconds: number, held?: Held): ClusterOptions;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
-  settings(cluster: Cluster, fresh?: boolean): Promise<LoadedSettings>;
+  settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   /** One line, with the cluster's name. */
   log(line: Readonly<Record<string, unknown>>): void;
   /** Unexpected errors too: one cluster's defect is no other's. */
@@ -79,6 +82,14 @@ export function targetOf(
   };
   const endpoint = endpointOf(entry, env, platform);
   const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
+  const connection = (seconds: number, held?: Held): ClusterOptions => ({
+    endpoint,
+    signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
+    timeout: platform.timeout,
+    onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
+    now: platform.now,
+    hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
+  });
   return {
     name,
     entry,
@@ -86,15 +97,8 @@ export function targetOf(
     state,
     publicUrl: env.PUBLIC_URL,
     within,
-    connect: (seconds, held) =>
-      connect({
-        endpoint,
-        signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
-        timeout: platform.timeout,
-        onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
-        now: platform.now,
-        hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
-      }),
+    connect: (seconds, held) => connect(connection(seconds, held)),
+    connection,
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),
@@ -115,6 +119,24 @@ export async function findEntry(name: string, { env, platform, state }: Surround
   const entry = registered ?? (clusters.ok ? undefined : clusters);
   if (entry === undefined) throw new RejectionError("UnknownCluster");
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
+}
+
+/** Which clusters there are. */
+export async function clusterNames({ env, platform, state }: Surroundings): Promise<readonly string[]> {
+  const clusters = parseClusters(env.CLUSTERS);
+  if (!clusters.ok) {
+    for (const problem of clusters.problems)
+      platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
+  }
+  const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
+  try {
+    return [...new Set([...ofSecret, ...(await state.registry.names(env))])];
+  } catch (error) {
+    // A registry that fails does not hurt the clusters of the secret.
+    const stack = error instanceof Error ? error.stack : undefined;
+    platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
+    return ofSecret;
+  }
 }
 
 function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint {

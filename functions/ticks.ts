@@ -1,7 +1,6 @@
 /** Which clusters a tick is for, and that each gets its own share of it. */
 import * as z from "zod/mini";
-import { clusterNames } from "./cluster-names.ts";
-import type { Surroundings } from "./target.ts";
+import { clusterNames, type Surroundings } from "./target.ts";
 import { type Tick, tickOne } from "./schedule.ts";
 
 /** `sentAt`: milliseconds since the epoch. */

@@ -1,10 +1,33 @@
-/** The frame of every page. */
+/** The frame of every page, and the files that it loads. */
 import { html, raw } from "hono/html";
 import { durationText } from "../../shared/policy/duration-text.ts";
-import { ASSETS } from "./assets/assets.ts";
-import { visible } from "./parts/text.ts";
-import { fleetPath } from "./paths.ts";
-import type { Html } from "./visit.ts";
+import { type Html, visible } from "./components.ts";
+import { FLEET_PATH } from "./links.ts";
+import { SCRIPT } from "./script.ts";
+import { STYLE } from "./style.ts";
+
+/** The mark: a lifebuoy, cut where a light and a dark surface would both show it. */
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke-width="7"><circle cx="16" cy="16" r="11.5" stroke="#0f7f8c"/><circle cx="16" cy="16" r="11.5" stroke="#f4f7f7" stroke-dasharray="6.02 12.04" stroke-dashoffset="3.01"/></g><g fill="none" stroke="#0a5c66" stroke-width="1.2"><circle cx="16" cy="16" r="15"/><circle cx="16" cy="16" r="8"/></g></svg>
+`;
+
+export interface Asset {
+  readonly path: string;
+  readonly type: string;
+  readonly content: string;
+}
+
+/** FNV-1a, 32 bits: tells versions apart, secures nothing. */
+function versionOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+export const ASSETS = {
+  icon: { path: `/assets/${versionOf(ICON)}.svg`, type: "image/svg+xml", content: ICON },
+  style: { path: `/assets/${versionOf(STYLE)}.css`, type: "text/css; charset=utf-8", content: STYLE },
+  script: { path: `/assets/${versionOf(SCRIPT)}.js`, type: "text/javascript; charset=utf-8", content: SCRIPT },
+} as const satisfies Record<string, Asset>;
 
 export interface Frame {
   readonly title: string;
@@ -13,7 +36,7 @@ export interface Frame {
   /** Absent on a page that does not change. */
   readonly live?: Live;
   /** What has come of what the visitor has just done: stays while `main` changes. */
-  readonly said?: Html | undefined;
+  readonly result?: Html | undefined;
   readonly main: Html | string;
 }
 
@@ -24,7 +47,7 @@ interface Live {
   readonly ageSeconds: number;
 }
 
-export function layout({ title, visitor, live, said, main }: Frame): Html {
+export function layout({ title, visitor, live, result, main }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -39,12 +62,12 @@ export function layout({ title, visitor, live, said, main }: Frame): Html {
       <body>
         <a class="skip" href="#main">Skip to content</a>
         <header class="top">
-          <a class="home" href="${fleetPath()}"
+          <a class="home" href="${FLEET_PATH}"
             ><img src="${ASSETS.icon.path}" alt="" width="28" height="28" />Lifeboat</a
           >
           ${live === undefined ? "" : asOf(live)} ${visitor === undefined ? "" : signOut(visitor)}
         </header>
-        ${said === undefined ? "" : html`<div class="said">${said}</div>`}
+        ${result === undefined ? "" : html`<div class="said">${result}</div>`}
         <main id="main" tabindex="-1">${typeof main === "string" ? raw(main) : main}</main>
       </body>
     </html> `;

@@ -1,5 +1,5 @@
 /**
- * What pages have read lately, kept for the other watchers of this isolate. A promise is never shared: workerd lets no request wait for
+ * What pages have read lately, kept for the other visitors of this isolate. A promise is never shared: workerd lets no request wait for
  * another's I/O.
  */
 export interface Recent<F> {
@@ -13,15 +13,16 @@ interface Slot<F> {
   readingSince?: number;
 }
 
-/** How long another request's reading is waited for, and how often it is looked after. Milliseconds. */
-const PATIENCE_MS = 10_000;
-const LOOK_MS = 100;
+/** How long another request's reading is waited for, and how often it is looked after. */
+const TIMEOUT_MS = 10_000;
+const INTERVAL_MS = 100;
 const MOST_KEPT = 64;
 
 export interface Reading<F> {
   readonly key: string;
   readonly maxAgeMs: number;
-  read(): Promise<F>;
+  /** `last`: what was read before, of which it may keep what changes slowly. */
+  read(last: Recent<F> | undefined): Promise<F>;
 }
 
 interface Clock {
@@ -50,13 +51,13 @@ export class RecentReads<F> {
       const now = clock.now().getTime();
       const last = slot.last;
       if (last !== undefined && now - last.readAt.getTime() <= reading.maxAgeMs) return last;
-      if (slot.readingSince === undefined || now - slot.readingSince > PATIENCE_MS) break;
-      await clock.sleep(LOOK_MS);
+      if (slot.readingSince === undefined || now - slot.readingSince > TIMEOUT_MS) break;
+      await clock.sleep(INTERVAL_MS);
     }
-    const begun = clock.now();
-    slot.readingSince = begun.getTime();
+    const readAt = clock.now();
+    slot.readingSince = readAt.getTime();
     try {
-      const recent = { facts: await reading.read(), readAt: begun };
+      const recent = { facts: await reading.read(slot.last), readAt };
       slot.last = recent;
       return recent;
     } finally {

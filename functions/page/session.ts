@@ -9,10 +9,17 @@ import * as z from "zod/mini";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { parseKeys } from "../../shared/config/sealed-entry.ts";
 import type { Env } from "../env.ts";
-import type { Visitor } from "./visit.ts";
 
 /** `__Host-`: over TLS only, for this host only, for every path. */
 export const COOKIE = "__Host-lifeboat";
+
+/** A person who has signed in to a cluster. */
+export interface Visitor {
+  /** As Kubernetes or Cloudflare Access names them. Becomes `requestedBy`. */
+  readonly name: string;
+  /** Whether they may evacuate, cancel and retry; else they only look. */
+  readonly mayAct: boolean;
+}
 
 export interface Grant extends Visitor {
   readonly cluster: string;
@@ -22,8 +29,10 @@ export interface Grant extends Visitor {
 
 const Fields = z.lazy(() => z.tuple([z.string(), z.string(), z.boolean(), z.number()]));
 
+/** `BASE64URL(json).BASE64URL(mac)`. */
 export async function signGrant({ cluster, name, mayAct, until }: Grant, entry: ClusterEntry): Promise<string> {
-  return await sign("session", [cluster, name, mayAct, until], entry);
+  const text = unpadded(bytes(JSON.stringify([cluster, name, mayAct, until])).buffer);
+  return `${text}.${await macOf("session", text, secretsOf(entry))}`;
 }
 
 /** The grant of the named cluster among those of the cookie, if it is signed with one of its tokens and has not ended. */
@@ -34,7 +43,8 @@ export async function findGrant(
   for (const one of grantsIn(cookie)) {
     const grant = parse(one);
     if (grant?.cluster !== cluster || isOver(grant, now)) continue;
-    if (await isSigned("session", one, entry)) return grant;
+    const [text = "", mac = ""] = one.split(".");
+    if (await isMacOf("session", text, mac, secretsOf(entry))) return grant;
   }
   return undefined;
 }
@@ -90,68 +100,37 @@ function isOver({ until }: Grant, now: Date): boolean {
   return until * 1000 <= now.getTime();
 }
 
+/** What it says, whether it is signed or not; undefined: it is no grant. */
 function parse(signed: string): Grant | undefined {
-  const fields = Fields.safeParse(readUnchecked(signed));
-  if (!fields.success) return undefined;
-  const [cluster, name, mayAct, until] = fields.data;
-  return { cluster, name, mayAct, until };
-}
-
-/** `BASE64URL(json).BASE64URL(mac)`. Signed for one of these, a text counts for no other. */
-export type Purpose = "session" | "cookie";
-
-export async function sign(purpose: Purpose, value: unknown, entry: Doors): Promise<string> {
-  const text = unpadded(bytes(JSON.stringify(value)).buffer);
-  return `${text}.${await macOf(purpose, text, secretsOf(entry))}`;
-}
-
-/** With the first of the secrets. */
-export async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
-  return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
-}
-
-/** `=` would have to be escaped in a cookie. */
-function unpadded(binary: ArrayBuffer): string {
-  return encodeBase64Url(binary).replaceAll("=", "");
-}
-
-/** What it says, whether it is signed or not; undefined: it is none. */
-export function readUnchecked(signed: string): unknown {
-  const json = decoded(signed.split(".")[0] ?? "");
-  if (json === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(json));
-    return value;
+    const json = new TextDecoder().decode(decodeBase64Url(signed.split(".")[0] ?? ""));
+    const [cluster, name, mayAct, until] = Fields.parse(JSON.parse(json));
+    return { cluster, name, mayAct, until };
   } catch {
     return undefined;
   }
 }
 
-export async function isSigned(purpose: Purpose, signed: string, entry: Doors): Promise<boolean> {
-  const [text = "", mac = ""] = signed.split(".");
-  return await isMacOf(purpose, text, mac, secretsOf(entry));
+/** Signed for one of these, a text counts for no other. */
+type Purpose = "session" | "cookie";
+
+/** With the first of the secrets. */
+async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
+  return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
-/** With any of the secrets. */
-export async function isMacOf(
-  purpose: Purpose,
-  text: string,
-  mac: string,
-  secrets: readonly string[],
-): Promise<boolean> {
+/** With any of the secrets. `verify` compares in constant time. */
+async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: readonly string[]): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
-  // `verify` compares in constant time.
   const tried = secrets.map(async (secret) =>
     crypto.subtle.verify("HMAC", await keyOf(purpose, secret), signature, bytes(text)),
   );
   return (await Promise.all(tried)).includes(true);
 }
 
-export type Doors = Pick<ClusterEntry, "webhookToken" | "operatorToken">;
-
 /** While tokens are rotated, each pair of them. */
-function secretsOf({ webhookToken, operatorToken = webhookToken }: Doors): readonly string[] {
+function secretsOf({ webhookToken, operatorToken = webhookToken }: ClusterEntry): readonly string[] {
   const others = [webhookToken].flat();
   return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));
 }
@@ -163,6 +142,11 @@ function keyOf(purpose: Purpose, secret: string) {
 
 function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
+}
+
+/** `=` would have to be escaped in a cookie. */
+function unpadded(binary: ArrayBuffer): string {
+  return encodeBase64Url(binary).replaceAll("=", "");
 }
 
 /** What is no base64url is nothing. */

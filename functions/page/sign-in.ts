@@ -1,71 +1,37 @@
 /**
- * Signing in and out.
+ * Signing in with a token that was made for this page, which the cluster's API server reviews, and signing out.
  *
- * A stranger is answered alike of a cluster that there is not and of one that they have no token of.
+ * A stranger is answered alike of a cluster that does not exist and of one that they have no token of.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import type { Cluster } from "../../shared/cluster/cluster.ts";
 import { ClusterError } from "../../shared/cluster/failure.ts";
-import { clusterNames } from "../cluster-names.ts";
+import type { Right } from "../../shared/kube/reviews.ts";
+import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
 import { RejectionError } from "../rejection.ts";
-import { findEntry, type IsolateState, type Surroundings, targetOf } from "../target.ts";
-import type { Platform } from "../env.ts";
-import { readForm } from "./form.ts";
-import { clusterPath, fleetPath } from "./paths.ts";
-import { isForPage, type Proof, prove, SESSION_SECONDS, type Unproven } from "./proof.ts";
+import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
+import { clusterPath, FLEET_PATH } from "./links.ts";
 import { COOKIE, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
 import { type Failure, signInPage } from "./views/sign-in.ts";
-import type { PageContext } from "./visit.ts";
+import type { PageContext } from "./visits.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
+/** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */
+const AUDIENCE = "lifeboat";
+/** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
+const SESSION_SECONDS = 3600;
+const REVIEW_SECONDS = 5;
 
-export function signingIn({ platform, state }: { readonly platform: Platform; readonly state: IsolateState }) {
-  const around = (c: PageContext): Surroundings => ({ env: c.env, platform, state });
-
-  const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
-    const only = await onlyCluster(around(c));
-    const cluster = asked.cluster === "" ? (clusterIn(asked.to) ?? "") : asked.cluster;
-    const view = { cluster: only === undefined ? cluster : undefined, to: asked.to, failure };
-    return c.html(await signInPage(view), failure?.code ?? 200);
-  };
-
-  /** Of a cluster that has been named. */
-  const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
-    const proof = await tried(cluster, token, around(c));
-    const isProven = proof.result === "Proven";
-    const visitor = isProven ? proof.grant.name : proof.result === "MayNotLook" ? proof.name : "";
-    platform.log({ level: isProven ? "info" : "warn", cluster, message: "signing in", result: proof.result, visitor });
-    if (proof.result === "Unknown") return await page(c, asked, { code: 401, reason: "Unknown" });
-    if (proof.result === "MayNotLook")
-      return await page(c, asked, { code: 403, reason: "MayNotLook", name: proof.name });
-    const before = await openCookie(getCookie(c, COOKIE), c.env);
-    const cookie = await sealCookie(withGrant(before, cluster, proof.signed, platform.now()), c.env);
-    if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "TooMany" });
-    setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: SESSION_SECONDS });
-    return c.redirect(asked.to === fleetPath() ? clusterPath(cluster) : asked.to, 303);
-  };
-
-  const signIn = async (c: PageContext) => {
-    const form = await readForm(c);
-    const token = (form["token"] ?? "").trim();
-    const typed = (form["cluster"] ?? "").trim();
-    const asked = { cluster: typed, to: pageOf(form["to"]) };
-    const cluster = typed || (await onlyCluster(around(c)));
-    if (token === "") return await page(c, asked, { code: 400, reason: "NoToken" });
-    if (!isForPage(token)) return await page(c, asked, { code: 401, reason: "NotForPage" });
-    if (cluster === undefined) return await page(c, asked, { code: 400, reason: "NoCluster" });
-    return await enter(c, asked, { cluster, token });
-  };
-
-  return {
-    ask: (c: PageContext) => page(c, { cluster: "", to: pageOf(c.req.query("to")) }),
-    signIn,
-    signOut: async (c: PageContext) => {
-      await readForm(c);
-      deleteCookie(c, COOKIE, ATTRIBUTES);
-      return c.redirect("/signin", 303);
-    },
-  };
-}
+const of = (group: string, resource: string) => (verb: string) => ({ verb, group, resource });
+const evacuations = of("lifeboat.dev", "evacuations");
+/** The pages show objects of these kinds, of every namespace. */
+const LOOK: readonly Right[] = [
+  evacuations("list"),
+  of("", "nodes")("list"),
+  of("", "pods")("list"),
+  of("kubevirt.io", "virtualmachineinstances")("list"),
+];
+const ACT: readonly Right[] = [evacuations("create"), evacuations("patch")];
 
 interface Asked {
   /** Empty: none was named. */
@@ -74,39 +40,98 @@ interface Asked {
   readonly to: string;
 }
 
-/** The names are not told to strangers; where there is one cluster, none need be. */
+export function signingIn(around: (c: PageContext) => Surroundings) {
+  const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
+    const only = await onlyCluster(around(c));
+    const cluster = asked.cluster === "" ? (clusterIn(asked.to) ?? "") : asked.cluster;
+    const view = { cluster: only === undefined ? cluster : undefined, to: asked.to, failure };
+    return c.html(await signInPage(view), failure?.code ?? 200);
+  };
+
+  /** Of a cluster that has been named, with a token that is for the page. */
+  const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
+    const { env, platform } = around(c);
+    const found = await review(token, cluster, around(c));
+    if ("code" in found) {
+      platform.log({ level: "warn", cluster, message: "not signed in", ...found });
+      return await page(c, asked, found);
+    }
+    platform.log({ level: "info", cluster, message: "signed in", visitor: found.name });
+    const before = await openCookie(getCookie(c, COOKIE), env);
+    const cookie = await sealCookie(withGrant(before, cluster, found.grant, platform.now()), env);
+    if (isTooLong(cookie)) return await page(c, asked, { code: 400, reason: "TooMany" });
+    setCookie(c, COOKIE, cookie, { ...ATTRIBUTES, maxAge: SESSION_SECONDS });
+    return c.redirect(asked.to === FLEET_PATH ? clusterPath(cluster) : asked.to, 303);
+  };
+
+  const signIn = async (c: PageContext) => {
+    const form = new URLSearchParams(await c.req.text());
+    const read = (field: string) => (form.get(field) ?? "").trim();
+    const [token, asked] = [read("token"), { cluster: read("cluster"), to: pageOf(read("to")) }];
+    const cluster = asked.cluster || (await onlyCluster(around(c)));
+    if (token === "") return await page(c, asked, { code: 400, reason: "NoToken" });
+    if (!isOnlyFor(AUDIENCE, token)) return await page(c, asked, { code: 401, reason: "NotForPage" });
+    if (cluster === undefined) return await page(c, asked, { code: 400, reason: "NoCluster" });
+    return await enter(c, asked, { cluster, token });
+  };
+
+  return {
+    ask: (c: PageContext) => page(c, { cluster: "", to: pageOf(c.req.query("to") ?? "") }),
+    signIn,
+    signOut: (c: PageContext) => {
+      deleteCookie(c, COOKIE, ATTRIBUTES);
+      return c.redirect("/signin", 303);
+    },
+  };
+}
+
+type Reviewed = { readonly name: string; readonly grant: string } | Extract<Failure, { code: 401 | 403 }>;
+
+/** Of a token that is for the page. The API server is the judge of whose it is, and who may what. */
+async function review(token: string, cluster: string, surroundings: Surroundings): Promise<Reviewed> {
+  const { platform } = surroundings;
+  try {
+    const entry = await findEntry(cluster, surroundings);
+    const client = targetOf(cluster, entry, surroundings).connect(REVIEW_SECONDS);
+    const user = await client.userOf(token, AUDIENCE);
+    if (user === undefined) return { code: 401, reason: "Unknown" };
+    const name = user.username;
+    const [mayLook, mayAct] = await Promise.all([mayAll(LOOK, user, client), mayAll(ACT, user, client)]);
+    if (!mayLook) return { code: 403, reason: "MayNotLook", name };
+    const now = Math.floor(platform.now().getTime() / 1000);
+    const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
+    const grant = { cluster, name, mayAct, until: Math.min(now + SESSION_SECONDS, end) };
+    return { name, grant: await signGrant(grant, entry) };
+  } catch (error) {
+    if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
+    const doing = "finding out whose token a visitor has";
+    platform.log({ level: "warn", cluster, doing, message: error.message });
+    return { code: 401, reason: "Unknown" };
+  }
+}
+
+type User = Parameters<Cluster["isAllowed"]>[0];
+
+async function mayAll(rights: readonly Right[], user: User, cluster: Cluster): Promise<boolean> {
+  return (await Promise.all(rights.map((right) => cluster.isAllowed(user, right)))).every(Boolean);
+}
+
+/** Strangers do not learn the names; where there is one cluster, none need be given. */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);
   return names.length === 1 ? names[0] : undefined;
 }
 
-type Tried = (Extract<Proof, { result: "Proven" }> & { readonly signed: string }) | Unproven;
-
-async function tried(cluster: string, token: string, surroundings: Surroundings): Promise<Tried> {
-  try {
-    const entry = await findEntry(cluster, surroundings);
-    const proof = await prove(token, targetOf(cluster, entry, surroundings));
-    return proof.result === "Proven" ? { ...proof, signed: await signGrant(proof.grant, entry) } : proof;
-  } catch (error) {
-    if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
-    const doing = "finding out whose token a visitor has";
-    surroundings.platform.log({ level: "warn", cluster, doing, message: error.message });
-    return { result: "Unknown" };
-  }
-}
-
-/** A page of ours: whatever else is asked for becomes the fleet, so that no link leads from here to another site. */
-function pageOf(to: string | undefined): string {
-  const asked = to ?? "";
+/** A page of ours: anything else becomes the fleet, so that no link leads from here to another site. */
+function pageOf(to: string): string {
   // Only what needs no normalising: `..`, `//` and backslashes could lead elsewhere.
-  return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(asked) ? asked : fleetPath();
+  return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(to) ? to : FLEET_PATH;
 }
 
 function clusterIn(path: string): string | undefined {
   const [, cluster] = /^\/fleet\/([^/?#]+)/.exec(path) ?? [];
-  if (cluster === undefined) return undefined;
   try {
-    return decodeURIComponent(cluster);
+    return cluster === undefined ? undefined : decodeURIComponent(cluster);
   } catch {
     return undefined;
   }

@@ -1,103 +1,56 @@
-/** What every command of `lifeboat` has in common: flags as kubectl's, the cluster, the form of the output. */
-import type { ParseArgsOptionsConfig } from "node:util";
-import { FLAG, HELP, readArguments, TEXT, UsageError } from "../tools/console/arguments.ts";
-import { type Connection, openConnection } from "./connection.ts";
-import type { ExitCode } from "./exit-code.ts";
+/** What every command of `lifeboat` has in common: the cluster, how it ends, options that several have. */
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Connection } from "./connection.ts";
 import type { Host } from "./host.ts";
 
-export interface Command {
-  /** The words that call it: `["explain", "node"]`. */
-  readonly words: readonly string[];
-  /** One line, without a full stop. */
-  readonly summary: string;
-  /** What follows `lifeboat`, then what there is to know. */
-  readonly usage: string;
-  /** Beside those that every command has. */
-  readonly flags: ParseArgsOptionsConfig;
-  readonly run: (args: readonly string[], host: Host, opened: Opened) => Promise<ExitCode>;
-}
-
-/** Told of the connection, for the words of an error. */
-export type Opened = (connection: Connection) => void;
-
-export const COMMON_FLAGS = {
-  kubeconfig: TEXT,
-  context: TEXT,
-  namespace: { ...TEXT, short: "n" },
-  "request-timeout": TEXT,
-  output: { ...TEXT, short: "o" },
-  help: HELP,
+/** How a command ends, for scripts: documented in `lifeboat --help`. */
+export const EXIT = {
+  done: 0,
+  /** Something could not be done: the cluster cannot be reached, a permission is missing. */
+  failed: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** The answer is no: a drain would not end, a check has failed. */
+  no: 3,
+  /** Not everything could be read, so the answer may be no. */
+  unknown: 4,
+  /** Ctrl-C. */
+  interrupted: 130,
 } as const;
 
-export const COMMON_USAGE = `      --kubeconfig FILE       (default: $KUBECONFIG, else ~/.kube/config)
-      --context NAME          a context of the kubeconfig
-  -n, --namespace NAME        (default: the context's)
-      --request-timeout 30s   how long the API server may take to answer
-  -h, --help`;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-export const ALL_NAMESPACES = { "all-namespaces": { ...FLAG, short: "A" } } as const;
-
-interface CommonValues {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly namespace?: string | undefined;
-  readonly "request-timeout"?: string | undefined;
+/** One call of the command. */
+export interface Call {
+  readonly host: Host;
+  /** What the person typed. */
+  readonly line: string;
+  /** To the cluster that the options name. */
+  readonly connect: () => Connection;
+  /** Takes the exit code of what a command does. */
+  readonly ends: <A extends readonly unknown[]>(
+    act: (...args: A) => Promise<ExitCode>,
+  ) => (...args: A) => Promise<void>;
 }
 
-/** Reads the flags that the command has, and those that all have. */
-export function readCommand<T extends ParseArgsOptionsConfig>(args: readonly string[], flags: T) {
-  try {
-    return readArguments(args, { ...COMMON_FLAGS, ...flags });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    // Node's advice on words that begin with "-": no name does.
-    throw new UsageError(error.message.replace(/\. To specify a positional argument .*$/s, ""), { cause: error });
-  }
+/** Adds a command to `lifeboat`, or to one of its commands. */
+export type Add = (to: CommandUnknownOpts, call: Call) => void;
+
+/** Forms of the output beside that for people. */
+export function output<const T extends readonly string[]>(forms: T, about = "print data") {
+  return new Option("-o, --output <form>", about).choices(forms);
 }
 
-export function connectionOf(values: CommonValues, host: Host, opened: Opened): Connection {
-  const { kubeconfig, context, namespace } = values;
-  const timeout = secondsOf("--request-timeout", values["request-timeout"] ?? "30s");
-  const connection = openConnection({ kubeconfig, context, namespace, timeout }, host);
-  opened(connection);
-  return connection;
-}
+const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
-const SECONDS: ReadonlyMap<string | undefined, number> = new Map([
-  ["", 1],
-  ["s", 1],
-  ["m", 60],
-  ["h", 3600],
-]);
-
-/** As kubectl writes durations, in one unit. */
-export function secondsOf(flag: string, text: string): number {
-  const [, count, unit] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
-  const seconds = Number(count) * (SECONDS.get(unit) ?? 0);
+/** Of a time as kubectl writes it, in one unit. */
+export function secondsOf(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
+  const seconds = Number(count) * (UNITS[unit] ?? 0);
   if (seconds > 0) return seconds;
-  throw new UsageError(`${flag}: expected a time such as 30s, 5m or 1h, got "${text}"`);
+  throw new InvalidArgumentError("Expected a time such as 30s, 5m or 1h.");
 }
 
-/** One of the forms that the command can print; undefined: for people. */
-export function formOf<T extends string>(text: string | undefined, forms: readonly T[]): T | undefined {
-  if (text === undefined) return undefined;
-  const form = forms.find((one) => one === text);
-  if (form === undefined) throw new UsageError(`--output: expected ${listOf(forms)}, got "${text}"`);
-  return form;
-}
-
-function listOf(words: readonly string[]): string {
-  return words.join(", ").replace(/, ([^,]+)$/, " or $1");
-}
-
-/** The one word that is no flag. */
-export function nameIn(words: readonly string[], what: string): string {
-  const [name = "", ...more] = words;
-  if (name === "") throw new UsageError(`${what}: expected a name`);
-  noWords(more);
-  return name;
-}
-
-export function noWords([unexpected]: readonly string[]): void {
-  if (unexpected !== undefined) throw new UsageError(`unexpected argument "${unexpected}"`);
+export function timeout(about: string, otherwise: string) {
+  return new Option("--timeout <time>", about).argParser(secondsOf).default(secondsOf(otherwise), otherwise);
 }

@@ -1,37 +1,29 @@
 /** `lifeboat completion`: commands and flags, for bash and zsh. */
-import { UsageError } from "../tools/console/arguments.ts";
-import { type Command, COMMON_FLAGS, noWords, readCommand } from "./command.ts";
-import { EXIT } from "./exit-code.ts";
+import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { type Add, EXIT } from "./command.ts";
 
-export function completion(commands: readonly Command[]): Command {
-  return {
-    words: ["completion"],
-    summary: "completion for bash and zsh",
-    usage: `completion bash|zsh
-
-  bash: source <(lifeboat completion bash)
-  zsh:  source <(lifeboat completion zsh)
-`,
-    flags: {},
-    async run(args, host) {
-      const [shell, ...more] = readCommand(args, {}).positionals;
-      if (shell === undefined) throw new UsageError("SHELL: expected bash or zsh");
-      if (shell !== "bash" && shell !== "zsh") throw new UsageError(`SHELL: expected bash or zsh, got "${shell}"`);
-      noWords(more);
-      host.stdout.write(scriptOf(shell, commands));
-      return await Promise.resolve(EXIT.done);
-    },
-  };
-}
+export const completion: Add = (program, { host, ends }) => {
+  program
+    .command("completion")
+    .summary("completion for bash and zsh")
+    .description("bash: source <(lifeboat completion bash)\n\nzsh: source <(lifeboat completion zsh)")
+    .addArgument(new Argument("<shell>").choices(["bash", "zsh"]))
+    .action(
+      ends(async (shell) => {
+        const zsh = shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
+        host.stdout.write(zsh + scriptOf(program));
+        return await Promise.resolve(EXIT.done);
+      }),
+    );
+};
 
 /** The words before the one that is being typed decide; nodes, pods and VMs are kubectl's to list. */
-function scriptOf(shell: "bash" | "zsh", commands: readonly Command[]): string {
-  const zsh = shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "";
-  return `${zsh}_lifeboat() {
+function scriptOf(program: CommandUnknownOpts): string {
+  return `_lifeboat() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words=() word next=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do [[ $word == -* ]] || words+=("$word"); done
   case "\${words[*]}" in
-${[...wordCases(commands), ...flagCases(commands)].join("\n")}
+${casesOf(program, []).join("\n")}
   esac
   case "\${words[*]}" in
     "explain node" | drain) [[ $current == -* ]] || next="$(kubectl get nodes -o name 2>/dev/null | sed 's|^node/||')" ;;
@@ -44,16 +36,16 @@ complete -F _lifeboat lifeboat kubectl-lifeboat
 `;
 }
 
-/** The commands, and what follows `explain`. */
-function wordCases(commands: readonly Command[]): readonly string[] {
-  const first = new Set(commands.map(({ words }) => words[0]));
-  const second = commands.flatMap(({ words: [, word] }) => word ?? []);
-  return [`    "") next="${[...first].join(" ")}" ;;`, `    explain) next="${second.join(" ")}" ;;`];
-}
-
-function flagCases(commands: readonly Command[]): readonly string[] {
-  return commands.map(({ words, flags }) => {
-    const all = Object.keys({ ...COMMON_FLAGS, ...flags }).map((flag) => `--${flag}`);
-    return `    "${words.join(" ")}" | "${words.join(" ")} "*) next="${all.join(" ")}" ;;`;
-  });
+/** What may follow: a command's own commands, else its options. */
+function casesOf(command: CommandUnknownOpts, words: readonly string[]): readonly string[] {
+  const help = command.createHelp();
+  const below = help.visibleCommands(command);
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)].map(({ long }) => long);
+  const next = below.length > 0 ? below.map((one) => one.name()) : options;
+  const said = words.join(" ");
+  const pattern = below.length > 0 ? `"${said}"` : `"${said}" | "${said} "*`;
+  return [
+    `    ${pattern}) next="${next.join(" ")}" ;;`,
+    ...below.flatMap((one) => casesOf(one, [...words, one.name()])),
+  ];
 }

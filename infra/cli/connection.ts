@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly context?: string | undefined;
   readonly namespace?: string | undefined;
   /** Seconds. */
-  readonly timeout: number;
+  readonly requestTimeout: number;
 }
 
 export type Connection = ReturnType<typeof openConnection>;
@@ -23,10 +23,10 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const config = loadKubeConfig(options, host);
   const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");
   const context = config.getCurrentContext();
-  if (server === undefined) throw new Failed(noCluster(context));
+  if (server === undefined || context === MADE_UP) throw new Failed(noCluster(context));
   const heard = listening(kubeFetch(config), server);
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
-  const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.timeout * 1000)]);
+  const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
   /** Its requests all end after the time for requests, counted from now. */
   const cluster = () =>
@@ -74,7 +74,11 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
   return config;
 }
 
+/** The context that client-node makes up where it finds no kubeconfig. */
+const MADE_UP = "loaded-context";
+
 function noCluster(context: string | undefined): string {
+  if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE";
   if (!context) return "the kubeconfig has no current context: choose one with --context";
   return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
 }

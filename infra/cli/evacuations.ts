@@ -1,15 +1,13 @@
 /** `lifeboat evacuations`: what leaves which node, and why. */
 import * as z from "zod/mini";
 import { readAll } from "../../shared/cluster/read.ts";
-import { FLAG, UsageError } from "../tools/console/arguments.ts";
-import { ALL_NAMESPACES, type Command, COMMON_USAGE, connectionOf, formOf, noWords, readCommand } from "./command.ts";
+import { UsageError } from "../tools/console/arguments.ts";
+import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import type { Connection } from "./connection.ts";
-import { EXIT } from "./exit-code.ts";
 import type { Host } from "./host.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
 import { printData, printTable } from "./print.ts";
 
-const FLAGS = { ...ALL_NAMESPACES, watch: { ...FLAG, short: "w" } } as const;
 const LOOK_MS = 2000;
 
 const Text = z._default(z.string(), "");
@@ -35,57 +33,64 @@ const Evacuation = z.looseObject({
 });
 type Evacuation = z.output<typeof Evacuation>;
 
-export const evacuations: Command = {
-  words: ["evacuations"],
-  summary: "what leaves which node, why, and how far it is",
-  usage: `evacuations [-n NAMESPACE | -A] [-w] [-o json|yaml|name|wide]
-
-Lists Evacuations, those that ended within the last hour (evacuation.historySeconds) included. Oldest first.
-
-  -A, --all-namespaces
-  -w, --watch                 go on, and print each one again when it changes
-  -o, --output FORM           json, yaml, name, or wide: who asked, the migration, and why it waits
-${COMMON_USAGE}
-`,
-  flags: FLAGS,
-  async run(args, host, opened) {
-    const { values, positionals } = readCommand(args, FLAGS);
-    noWords(positionals);
-    const form = formOf(values.output, ["json", "yaml", "name", "wide"]);
-    if (values.watch) refuseData(form);
-    const connection = connectionOf(values, host, opened);
-    const namespace = values["all-namespaces"] ? undefined : connection.namespace;
-    const view = { wide: form === "wide", all: namespace === undefined, now: host.now };
-    const listed = await list(connection, namespace);
-    if (form !== undefined && form !== "wide") printAs(form, listed, host);
-    else if (listed.length > 0) printRows(listed, view, host);
-    else host.stderr.write(`No evacuations found${namespace === undefined ? "" : ` in namespace ${namespace}`}.\n`);
-    let known = contentsOf(listed);
-    // A watch would tell no more, and the command would have to open it again when it breaks.
-    while (values.watch) {
-      await host.wait(LOOK_MS);
-      if (host.interrupted.aborted) return EXIT.interrupted;
-      const found = await list(connection, namespace);
-      const changed = found.filter((one) => known.get(one.metadata.uid) !== contentsOf([one]).get(one.metadata.uid));
-      if (changed.length > 0) printRows(changed, view, host);
-      known = contentsOf(found);
-    }
-    return EXIT.done;
-  },
+export const evacuations: Add = (program, { host, connect, ends }) => {
+  program
+    .command("evacuations")
+    .summary("what leaves which node, why, and how far it is")
+    .description(
+      "Lists Evacuations, those that ended within the last hour (evacuation.historySeconds) included. Oldest first.",
+    )
+    .option("-A, --all-namespaces")
+    .option("-w, --watch", "go on, and print each one again when it changes")
+    .addOption(output(["json", "yaml", "name", "wide"], "data, or wide: who asked, the migration, and why it waits"))
+    .action(
+      ends(async ({ allNamespaces: all = false, watch, output: form }) => {
+        const isTable = form === undefined || form === "wide";
+        if (watch && !isTable) throw new UsageError(`--watch: expected no --output but wide, got "${form}"`);
+        const connection = connect();
+        const namespace = all ? undefined : connection.namespace;
+        const view = { wide: form === "wide", all, now: host.now };
+        const listed = await list(connection, namespace);
+        if (!isTable) printAs(form, listed, host);
+        else if (listed.length > 0) printRows(listed, view, host);
+        else host.stderr.write(`No evacuations found${all ? "" : ` in namespace ${connection.namespace}`}.\n`);
+        return watch ? await follow(listed, () => list(connection, namespace), view, host) : EXIT.done;
+      }),
+    );
 };
+
+/** A watch would tell no more, and the command would have to open it again when it breaks. */
+async function follow(
+  listed: readonly Evacuation[],
+  again: () => Promise<readonly Evacuation[]>,
+  view: View,
+  host: Host,
+): Promise<ExitCode> {
+  let known = contentsOf(listed);
+  for (;;) {
+    await host.wait(LOOK_MS);
+    if (host.interrupted.aborted) return EXIT.interrupted;
+    const found = await again();
+    const contents = contentsOf(found);
+    const changed = found.filter(({ metadata: { uid } }) => known.get(uid) !== contents.get(uid));
+    if (changed.length > 0) printRows(changed, view, host);
+    known = contents;
+  }
+}
 
 function contentsOf(listed: readonly Evacuation[]): ReadonlyMap<string, string> {
   return new Map(listed.map(({ metadata, spec, status }) => [metadata.uid, JSON.stringify([spec, status])]));
 }
 
-function refuseData(form: string | undefined): void {
-  if (form === undefined || form === "wide") return;
-  throw new UsageError(`--watch: expected no --output but wide, got "${form}"`);
+function printAs(form: "json" | "yaml" | "name", listed: readonly Evacuation[], host: Host): void {
+  const items = listed.map(withoutManagers);
+  if (form !== "name") return printData({ apiVersion: "v1", kind: "List", items }, form, host);
+  for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
 }
 
-function printAs(form: "json" | "yaml" | "name", listed: readonly Evacuation[], host: Host): void {
-  if (form !== "name") return printData({ apiVersion: "v1", kind: "List", items: listed }, form, host);
-  for (const { metadata } of listed) host.stdout.write(`evacuation.lifeboat.dev/${metadata.name}\n`);
+function withoutManagers(one: Evacuation) {
+  const { managedFields: _, ...metadata } = one.metadata;
+  return { ...one, metadata };
 }
 
 interface View {

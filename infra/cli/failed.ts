@@ -48,7 +48,7 @@ function ofMissing(request: string): string {
     return `this cluster does not serve KubeVirt's kinds (${request}): is KubeVirt installed, and this the right --context?`;
   }
   if (request.includes("lifeboat.dev/")) {
-    return `this cluster does not serve Lifeboat's kinds (${request}): install them with kubectl apply -f infra/kubernetes/crds`;
+    return `this cluster does not serve Lifeboat's kinds (${request}): lifeboat install brings them`;
   }
   return `the API server knows nothing of ${request}`;
 }

@@ -1,44 +1,102 @@
 /** One call of `lifeboat`, from its words to its exit code. */
+import { Command, CommanderError, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { VERSION } from "../../functions/metrics.ts";
 import { UsageError } from "../tools/console/arguments.ts";
-import { ALL_COMMANDS, findCommand, helpText } from "./commands.ts";
-import type { Connection } from "./connection.ts";
-import { EXIT, type ExitCode } from "./exit-code.ts";
+import { type Add, type Call, EXIT, type ExitCode, secondsOf } from "./command.ts";
+import { completion } from "./completion.ts";
+import { type Connection, openConnection } from "./connection.ts";
+import { doctor } from "./doctor/doctor.ts";
+import { drain } from "./drain/drain.ts";
+import { cancel, evacuate, retry } from "./evacuate.ts";
+import { evacuations } from "./evacuations.ts";
+import { explainNode, explainPod } from "./explain.ts";
 import { wordsOf } from "./failed.ts";
-import type { Host } from "./host.ts";
+import { type Host } from "./host.ts";
+import { install } from "./install/install.ts";
+import { rotate } from "./install/rotate.ts";
+import { uninstall } from "./install/uninstall.ts";
+
+/** In the order in which help lists them. */
+const COMMANDS: readonly Add[] = [
+  drain,
+  evacuations,
+  evacuate,
+  cancel,
+  retry,
+  doctor,
+  install,
+  rotate,
+  uninstall,
+  completion,
+];
+const EXIT_CODES =
+  "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 
 export async function run(args: readonly string[], host: Host): Promise<ExitCode> {
-  if (args.length === 0 || isHelp(args[0])) {
-    host.stdout.write(helpText());
-    return EXIT.done;
-  }
-  const found = findCommand(args);
-  if (found === undefined) {
-    const isBegun = ALL_COMMANDS.some(({ words }) => words.length > 1 && words[0] === args[0]);
-    const what = isBegun ? `expected one of these after "${args[0]}"` : `unknown command "${args.join(" ")}"`;
-    host.stderr.write(`error: ${what}\n\n${helpText()}`);
-    return EXIT.usage;
-  }
-  const { command, rest } = found;
-  if (rest.some(isHelp)) {
-    host.stdout.write(`Usage: lifeboat ${command.usage}`);
-    return EXIT.done;
-  }
+  let code: ExitCode = EXIT.done;
   let connection: Connection | undefined;
+  const program = createProgram(host);
+  addCommands(program, {
+    host,
+    line: ["lifeboat", ...args].join(" "),
+    connect: () => (connection = openConnection(program.opts(), host)),
+    ends:
+      (act) =>
+      async (...words) => {
+        code = await act(...words);
+      },
+  });
   try {
-    return await command.run(rest, host, (opened) => (connection = opened));
+    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+    return code;
   } catch (error) {
-    if (host.interrupted.aborted) return EXIT.interrupted;
-    if (error instanceof UsageError) {
-      host.stderr.write(`error: ${error.message}\nlifeboat ${command.words.join(" ")} --help says more.\n`);
-      return EXIT.usage;
-    }
-    const words = wordsOf(error, connection);
-    if (words === undefined) throw error;
-    host.stderr.write(`error: ${words}\n`);
-    return EXIT.failed;
+    return host.interrupted.aborted ? EXIT.interrupted : afterError(error, connection, host);
   }
 }
 
-function isHelp(word: string | undefined): boolean {
-  return word === "--help" || word === "-h" || word === "help";
+function afterError(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
+  // It has said it already, or has printed the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  const words = error instanceof UsageError ? error.message : wordsOf(error, connection);
+  if (words === undefined) throw error;
+  stderr.write(`error: ${words}\n`);
+  return error instanceof UsageError ? EXIT.usage : EXIT.failed;
+}
+
+function createProgram({ stdout, stderr }: Host) {
+  return new Command("lifeboat")
+    .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also: kubectl lifeboat.")
+    .option("--kubeconfig <file>", "(default: $KUBECONFIG, else ~/.kube/config)")
+    .option("--context <name>", "a context of the kubeconfig")
+    .option("-n, --namespace <name>", "(default: the context's)")
+    .addOption(
+      new Option("--request-timeout <time>", "how long the API server may take to answer")
+        .argParser(secondsOf)
+        .default(30, "30s"),
+    )
+    .version(VERSION, "--version", "the version of this command")
+    .addHelpText("after", `\n${EXIT_CODES}`)
+    .exitOverride()
+    .showHelpAfterError("(--help says more)")
+    .configureHelp({
+      showGlobalOptions: true,
+      commandDescription: (command) => command.description().replaceAll(/(?<!\n)\n(?!\n)/g, " "),
+    })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      getOutHelpWidth: () => stdout.columns || 80,
+      getErrHelpWidth: () => stderr.columns || 80,
+    });
+}
+
+function addCommands(program: CommandUnknownOpts, call: Call): void {
+  const explanations = program
+    .command("explain")
+    .description("whether a drain of a node would succeed; what an eviction of a pod would get");
+  explainNode(explanations, call);
+  explainPod(explanations, call);
+  for (const add of COMMANDS) add(program, call);
+  const version = program.command("version").description("the version of this command");
+  version.action(() => void call.host.stdout.write(`${VERSION}\n`));
 }

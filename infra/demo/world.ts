@@ -62,10 +62,6 @@ export interface World {
   readonly events: ReadonlyMap<string, Told>;
 }
 
-export function emptyWorld(): World {
-  return { vmis: new Map(), migrations: new Map(), pods: new Map(), nodes: new Map(), events: new Map() };
-}
-
 export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
   const { metadata, spec, status = {} } = vmi;
   const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState } = status;

@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000, interval: 50 } },
+    // Node loads TypeScript itself.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
   },
 });

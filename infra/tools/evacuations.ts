@@ -4,6 +4,7 @@ import type { KubeObject, Resource } from "../sandbox/actors/resources.ts";
 export interface Evacuation extends KubeObject {
   readonly spec: {
     readonly virtualMachineInstance: { readonly name: string };
+    readonly retryAt?: string;
     readonly cause?: string;
     readonly intent?: "Evacuate" | "Withdrawn";
   };

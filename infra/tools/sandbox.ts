@@ -1,10 +1,10 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
 import { writeFile } from "node:fs/promises";
-
+import { createVirtualMachine } from "../sandbox/fleet.ts";
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { runTool } from "./console/arguments.ts";
 import { pageInvitation } from "./page-invitation.ts";
-import { createNodes, createVms } from "./scene.ts";
+import { createNodes } from "./scene.ts";
 import { buildWorker } from "./build-worker.ts";
 import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
 import { parseArguments, USAGE, type Arguments } from "./sandbox-command-line.ts";
@@ -43,10 +43,7 @@ async function main(): Promise<void> {
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   const { client } = sandbox;
   await Promise.all([buildWorker(), createNodes(client, NODES)]);
-  await createVms(
-    client,
-    VMS.map((vm) => ({ namespace: "default", ...vm })),
-  );
+  await Promise.all(VMS.map((vm) => createVirtualMachine(client, "Always", { namespace: "default", ...vm })));
   const lifeboat = await startLifeboat(sandbox, { queue: true, onLog: (line) => console.log(line) });
   const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
   const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
@@ -59,7 +56,9 @@ async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubecon
   if (lifeboat === undefined) lines.push("  kubectl api-resources");
   else
     lines.push(
-      "  kubectl get nodes,vmi -o wide",
+      "  npm run lifeboat -- explain node node-1",
+      "  npm run lifeboat -- drain node-1 --stop-blocked",
+      "  kubectl get nodes,vms,vmis -o wide",
       "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
       "",
       `Lifeboat answers at ${lifeboat.url}`,

@@ -6,12 +6,14 @@
  * about feature gates, and to go on as if they were off would let go of what a guard is to keep. The last ones seen count, and if there are
  * none, the failure is the caller's.
  */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError, isSilence } from "../cluster/failure.ts";
-import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
+import { type Client, named } from "../kube/client.ts";
+import { ClusterError, isSilence } from "../kube/failures.ts";
+import { WebhookConfiguration } from "../kube/schemas/kubernetes.ts";
+import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
+import { kubeVirt } from "../kube/selections.ts";
 import { areEvictionsCovered } from "../policy/budget/budget-mode.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
-import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../policy/names.ts";
+import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../policy/names.ts";
 import type { Settings } from "../policy/settings.ts";
 import { isShieldWanted } from "../policy/shield/shield.ts";
 import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
@@ -51,11 +53,11 @@ export class SettingsCache {
   }
 
   /** The settings of the named cluster, at most 30 s old; `fresh` reads them in any case. */
-  async load(name: string, cluster: Cluster, now: Date, fresh = false): Promise<LoadedSettings> {
+  async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
     const [kubevirt, own] = await Promise.all([
-      orLast("KubeVirt CR", () => cluster.getKubeVirt(), cached && { value: cached.kubevirt }),
+      orLast("KubeVirt CR", () => kubeVirt(cluster), cached && { value: cached.kubevirt }),
       orLast("LifeboatConfiguration", () => readConfiguration(cluster, cached), cached && { value: cached.own }),
     ]);
     const merged = mergeSettings(kubevirt.value, own.value.configuration);
@@ -100,24 +102,31 @@ async function orLast<T>(
 }
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
-async function readCover(settings: Settings, cluster: Cluster): Promise<boolean> {
+async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
-    cluster.getWebhooks(KUBEVIRT_WEBHOOKS),
-    cluster.getWebhooks(GUARD_WEBHOOKS),
+    readWebhooks(KUBEVIRT_WEBHOOKS, cluster),
+    readWebhooks(GUARD_WEBHOOKS, cluster),
   ]);
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-/** Likewise. */
-async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefined, cluster: Cluster): Promise<boolean> {
+/** Undefined also where they may not be read; as is the plugin. */
+async function readWebhooks(name: string, cluster: Client) {
+  const how = { as: WebhookConfiguration, expect: [403] };
+  return (await cluster.get("validatingwebhookconfigurations", named(name), how))?.webhooks;
+}
+
+/** Likewise asked only then. */
+async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefined, cluster: Client): Promise<boolean> {
   const isAsked = kubevirt?.featureGates.includes(PLUGINS_GATE) === true;
-  return isAsked && isShieldWanted(settings) && (await cluster.hasPlugin(SHIELD_PLUGIN));
+  if (!isAsked || !isShieldWanted(settings)) return false;
+  return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
 /** One that is wrong: the last valid one, and what is wrong with it. */
-async function readConfiguration(cluster: Cluster, cached: Cached | undefined): Promise<Own> {
-  const facts = await cluster.getConfiguration();
+async function readConfiguration(cluster: Client, cached: Cached | undefined): Promise<Own> {
+  const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
   const parsed = parseConfiguration(facts.spec);
   if (parsed.ok) return { configuration: parsed.value, problems: [] };

@@ -1,5 +1,5 @@
 /** The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged. */
-import type { KubeVirtFacts } from "../cluster/kinds/kubevirt.ts";
+import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
 import { isShieldOn } from "../policy/shield/shield.ts";
 import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";

@@ -1,53 +1,47 @@
-/** What descheduling asks of a cluster; the client of the whole product includes it. */
-import { Budget } from "../cluster/kinds/kubernetes.ts";
-import { type OnOddItem, readAll, readOne } from "../cluster/read.ts";
-import type { Send } from "../cluster/transport.ts";
-import type { ActResult } from "../cluster/write.ts";
-import type { BudgetFacts } from "../policy/facts.ts";
-import type { EvictionAnswer } from "./cycle/eviction-answer.ts";
+/** What descheduling asks of a cluster, beside what all of Lifeboat does. */
+import * as z from "zod/mini";
+import type { ClusterOptions } from "../cluster/cluster.ts";
+import { type EvictionOptions, requestEviction } from "../cluster/evict.ts";
+import { Text, TextsOrNone } from "../cluster/kinds/fields.ts";
+import { scheduledPodSchema } from "../cluster/kinds/scheduled-pod.ts";
+import { giveLeaseBack, type LeaseFacts, readLease, takeLease } from "../cluster/lease.ts";
+import { readAll, readOne } from "../cluster/read.ts";
+import { sender } from "../cluster/transport.ts";
+import type { Labels } from "../policy/kube/placement.ts";
+import * as names from "../policy/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
-import type { LeaseFacts } from "./cycle/lease.ts";
-import type { DeschedulerNode, DeschedulerPod, Labels } from "./plugins/facts.ts";
-import { deschedulerPodSchema, NodeWithResources } from "./reads/projections.ts";
-import { Claim, Namespace, PriorityClass } from "./reads/schemas.ts";
-import { evict, type EvictionOptions } from "./writes/evict.ts";
-import { giveLeaseBack, readLease, takeLease } from "./writes/lease.ts";
 
-export interface DeschedulingClient {
-  listDeschedulerNodes(): Promise<readonly DeschedulerNode[]>;
-  /** Those that are bound to a node, finished ones included. */
-  listDeschedulerPods(): Promise<readonly DeschedulerPod[]>;
-  /** All, not only ours: evictions ask every budget. */
-  listAllBudgets(): Promise<readonly BudgetFacts[]>;
-  /** By name. */
-  listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>>;
-  /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
-  listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>>;
-  getPriorityClassValue(name: string): Promise<number | undefined>;
-  getDeschedulingLease(): Promise<LeaseFacts>;
-  /** As it is once taken. Conflict: it is not what was found. */
-  takeDeschedulingLease(found: LeaseFacts, now: Date): Promise<LeaseFacts | "Conflict">;
-  giveDeschedulingLeaseBack(taken: LeaseFacts): Promise<ActResult>;
-  /** A refusal is an answer, with its code and message. */
-  evict(nominated: Nominated, options: Omit<EvictionOptions, "annotations">): Promise<EvictionAnswer>;
-}
+const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: TextsOrNone }) }));
 
-export function deschedulingClient(send: Send, onOddItem: OnOddItem): DeschedulingClient {
+const Claim = z.lazy(() =>
+  z.object({
+    metadata: z.object({ namespace: z.string(), name: z.string() }),
+    spec: z.object({ storageClassName: Text }),
+  }),
+);
+
+const PriorityClass = z.lazy(() => z.object({ value: z._default(z.number(), 0) }));
+
+const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
+/** Longer than a cycle lives, with a minute for clocks that differ. A cycle takes it once and never renews it. */
+export const LEASE_SECONDS = 300;
+
+export type DeschedulingClient = ReturnType<typeof deschedulingClient>;
+
+export function deschedulingClient(options: Pick<ClusterOptions, "endpoint" | "signal" | "hold" | "onOddItem">) {
+  const { onOddItem } = options;
+  const send = sender(options.endpoint, options.signal, options.hold);
   return {
-    listDeschedulerNodes: () => readAll(send, { onOddItem, resource: "nodes", schema: NodeWithResources }),
-    listDeschedulerPods: () =>
-      readAll(send, {
-        onOddItem,
-        resource: "pods",
-        fieldSelector: "spec.nodeName!=",
-        schema: deschedulerPodSchema(),
-      }),
-    listAllBudgets: () => readAll(send, { onOddItem, resource: "poddisruptionbudgets", schema: Budget }),
-    async listNamespaceLabels() {
+    /** Those that are bound to a node, finished ones included. */
+    listPods: () =>
+      readAll(send, { onOddItem, resource: "pods", fieldSelector: "spec.nodeName!=", schema: scheduledPodSchema() }),
+    /** By name. */
+    async listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>> {
       const namespaces = await readAll(send, { onOddItem, resource: "namespaces", schema: Namespace });
       return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
     },
-    async listStorageClassesOfClaims() {
+    /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
+    async listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>> {
       const claims = await readAll(send, { onOddItem, resource: "persistentvolumeclaims", schema: Claim });
       return new Map(
         claims.flatMap(({ metadata: { namespace, name }, spec: { storageClassName } }) =>
@@ -55,11 +49,21 @@ export function deschedulingClient(send: Send, onOddItem: OnOddItem): Descheduli
         ),
       );
     },
-    getPriorityClassValue: async (name) =>
+    getPriorityClassValue: async (name: string) =>
       (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
-    getDeschedulingLease: () => readLease(send),
-    takeDeschedulingLease: (found, now) => takeLease(send, found, now),
-    giveDeschedulingLeaseBack: (taken) => giveLeaseBack(send, taken),
-    evict: (nominated, options) => evict(send, nominated, options),
+    getLease: () => readLease(send, LEASE),
+    /** As it is once taken. Conflict: it is not what was found. */
+    takeLease: (found: LeaseFacts, now: Date) =>
+      takeLease(send, LEASE, found, { holder: names.MANAGED_BY, seconds: LEASE_SECONDS, now }),
+    giveLeaseBack: (taken: LeaseFacts) => giveLeaseBack(send, LEASE, taken),
+    // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
+    evict: ({ pod, profile, plugin, reason = "" }: Nominated, options: Omit<EvictionOptions, "annotations">) =>
+      requestEviction(send, pod, {
+        ...options,
+        annotations: {
+          [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
+          [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+        },
+      }),
   };
 }

@@ -1,16 +1,18 @@
-/** A descheduling cycle: take the Lease, observe, then perform the steps of the policy one after another. */
+/** A descheduling cycle: take the Lease, read what the policy needs, request, give the Lease back. */
 import type { Cluster } from "../cluster/cluster.ts";
 import { ClusterError } from "../cluster/failure.ts";
+import { isHeld, type LeaseFacts } from "../cluster/lease.ts";
+import { keyOf } from "../policy/facts.ts";
+import { isLauncher } from "../policy/kube/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
-import { type CycleReport, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
-import { interpretAnswer } from "./cycle/eviction-answer.ts";
-import { isHeld, type LeaseFacts } from "./cycle/lease.ts";
-import type { DeschedulerPolicy } from "./cycle/policy.ts";
-import type { Outcome, Step } from "./cycle/step.ts";
-import { observeCycle } from "./reads/observe-cycle.ts";
+import { type DeschedulingClient, LEASE_SECONDS } from "./client.ts";
+import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
+import type { DeschedulerPolicy, PolicyNeeds } from "./cycle/policy.ts";
+import { interpretAnswer, type Requests } from "./cycle/request.ts";
 
 export interface DeschedulingDeps {
   readonly cluster: Cluster;
+  readonly client: DeschedulingClient;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
   /** Decides everything, changes nothing. */
@@ -23,80 +25,98 @@ export interface DeschedulingDeps {
   readonly onFailure: (failure: ClusterError) => void;
 }
 
+/** Whether a cycle is due by its Lease. A last cycle far ahead was not one of Lifeboat's. */
+export function isDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
+  const age = now.getTime() - Date.parse(acquiredAt ?? "");
+  return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);
+}
+
 export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
-  const { cluster, dryRun, onFailure } = deps;
+  const { client, dryRun } = deps;
   if (dryRun) return await cycle(deps);
   const now = deps.now();
-  const found = deps.lease ?? (await cluster.getDeschedulingLease());
-  const taken = isHeld(found, now) ? "Conflict" : await cluster.takeDeschedulingLease(found, now);
+  const found = deps.lease ?? (await client.getLease());
+  const taken = isHeld(found, LEASE_SECONDS, now) ? "Conflict" : await client.takeLease(found, now);
   if (taken === "Conflict") return NO_CYCLE;
   try {
     return await cycle(deps);
   } finally {
     // Otherwise it expires.
-    await optional(cluster.giveDeschedulingLeaseBack(taken), onFailure);
-  }
-}
-
-async function optional(request: Promise<unknown>, onFailure: DeschedulingDeps["onFailure"]): Promise<void> {
-  try {
-    await request;
-  } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
-    onFailure(error);
+    await attempt(client.giveLeaseBack(taken), undefined, deps);
   }
 }
 
 async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
-  const { cluster, settings, policy, dryRun } = deps;
-  const began = deps.now();
-  const observed = await observeCycle(cluster, policy.needs);
+  const { settings, policy } = deps;
+  const now = deps.now();
+  const observed = await observe(deps);
   const inBackground = settings.featureGates.includes("EvictionsInBackground");
-  const until = new Date(began.getTime() + deps.seconds * 1000);
-  const steps = runCycle({ ...observed, policy, settings, inBackground, until, now: began });
-  let next = steps.next();
-  while (next.done !== true) {
-    const result = (dryRun ? assumed(next.value) : undefined) ?? (await tried(next.value, deps));
-    next = steps.next({ ...result, now: deps.now() });
-  }
-  return next.value;
+  const until = new Date(now.getTime() + deps.seconds * 1000);
+  return await runCycle({ ...observed, policy, settings, inBackground, until, now }, requestsOf(deps));
 }
 
-async function tried(step: Step, deps: DeschedulingDeps): Promise<Outcome> {
+/**
+ * Evacuations come first: one that begins later is found by the read before its request. VMIs come after the pods: a launcher pod whose VMI
+ * is missing has lost it.
+ */
+async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps) {
+  const evacuations = await cluster.listEvacuations("Active");
+  const [nodes, pods, namespaces, budgets, storageClasses, priorityClasses] = await Promise.all([
+    cluster.listNodesWithRoom(),
+    client.listPods(),
+    needs.namespaces ? client.listNamespaceLabels() : new Map<string, never>(),
+    needs.budgets ? cluster.listAllBudgets() : [],
+    needs.claims ? client.listStorageClassesOfClaims() : new Map<string, never>(),
+    priorityClassesOf(needs, client),
+  ]);
+  const vmis = pods.some(isLauncher) ? await cluster.listVmis("All") : [];
+  return {
+    evacuations,
+    nodes,
+    pods,
+    namespaces,
+    storageClasses,
+    priorityClasses,
+    budgets: Map.groupBy(budgets, (budget) => budget.namespace),
+    vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
+  } satisfies Partial<CycleWorld>;
+}
+
+async function priorityClassesOf({ priorityClasses }: PolicyNeeds, client: DeschedulingClient) {
+  const found = new Map<string, number>();
+  for (const name of priorityClasses) {
+    const value = await client.getPriorityClassValue(name);
+    if (value !== undefined) found.set(name, value);
+  }
+  return found;
+}
+
+/** In a dry run nothing is written, but evictions are asked for: webhooks and budgets say what would become of them. */
+function requestsOf(deps: DeschedulingDeps): Requests {
+  const { cluster, client, policy, dryRun, now } = deps;
+  return {
+    now,
+    act: async (action) => (dryRun ? "Done" : await attempt(cluster.act(action), "Failed", deps)),
+    withdraw: async (evacuation) => (dryRun ? "Done" : await attempt(cluster.withdraw(evacuation), "Failed", deps)),
+    evacuationsOf: ({ namespace, name }) => attempt(cluster.listEvacuations({ namespace, name }), undefined, deps),
+    async evict(nominated, inBackground) {
+      const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun };
+      const answer = await attempt(client.evict(nominated, options), undefined, deps);
+      return answer === undefined ? "Unknown" : interpretAnswer(answer, inBackground ? policy.messagePrefixes : []);
+    },
+  };
+}
+
+async function attempt<T, F>(
+  request: Promise<T>,
+  ifFailed: F,
+  { onFailure }: Pick<DeschedulingDeps, "onFailure">,
+): Promise<T | F> {
   try {
-    return await perform(step, deps);
+    return await request;
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    deps.onFailure(error);
-    return WHEN_FAILED[step.step];
+    onFailure(error);
+    return ifFailed;
   }
-}
-
-const WHEN_FAILED = {
-  Act: { step: "Act", outcome: "Failed" },
-  Withdraw: { step: "Withdraw", outcome: "Failed" },
-  Look: { step: "Look" },
-  Evict: { step: "Evict", outcome: "Unknown" },
-} as const satisfies Record<Step["step"], Outcome>;
-
-async function perform(step: Step, { cluster, policy, dryRun }: DeschedulingDeps): Promise<Outcome> {
-  switch (step.step) {
-    case "Act":
-      return { step: "Act", outcome: await cluster.act(step.action) };
-    case "Withdraw":
-      return { step: "Withdraw", outcome: await cluster.withdraw(step.evacuation) };
-    case "Look": {
-      const { namespace, name } = step.vmi;
-      return { step: "Look", evacuations: await cluster.listEvacuations({ namespace, name }) };
-    }
-    case "Evict": {
-      const answer = await cluster.evict(step.nominated, { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun });
-      return { step: "Evict", outcome: interpretAnswer(answer, step.inBackground ? policy.messagePrefixes : []) };
-    }
-  }
-}
-
-/** In a dry run: undefined for what is asked nevertheless. Webhooks and budgets say what becomes of an eviction, without its being done. */
-function assumed({ step }: Step): Outcome | undefined {
-  return step === "Act" || step === "Withdraw" ? { step, outcome: "Done" } : undefined;
 }

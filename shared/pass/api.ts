@@ -1,18 +1,19 @@
 /** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
-import type { Cluster } from "../cluster/cluster.ts";
+import { type Client, named } from "../kube/client.ts";
 import { retryOf } from "../policy/evacuation/api.ts";
 import { activeEvacuation, newEvacuation } from "../policy/evacuation/identity.ts";
 import { isMarked } from "../policy/evacuation/mark.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
+import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
 import { observeNamed } from "./observe-subject.ts";
 import type { Observer } from "./world.ts";
 
 export interface Asking {
   /** Whom it names. */
   readonly requestedBy: string;
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   readonly now: Date;
 }
 
@@ -44,9 +45,9 @@ export async function retryVm(
   if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
-  const begun = await begin(vmi, evacuations, asking);
-  const goesOn = found.retry === "TryNow" && begun.result === "Begun";
-  return goesOn ? { result: "Joined", evacuation: found.evacuation } : begun;
+  if (found.retry === "BeginAnew") return await begin(vmi, evacuations, asking);
+  const asked = await tryNow(found.evacuation, asking.now, asking.cluster);
+  return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
 }
 
 async function begin(
@@ -55,7 +56,7 @@ async function begin(
   { requestedBy, cluster, now }: Asking,
 ): Promise<Evacuating> {
   const beginning = { cause: "Operator", requestedBy } as const;
-  const created = await cluster.createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }));
+  const created = await createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }), cluster);
   return created === "Conflict" ? { result: "TryAgain" } : { result: "Begun", evacuation: created };
 }
 
@@ -73,7 +74,7 @@ type Foreseen =
 export async function foreseeCancel(key: NamespacedName, { cluster, settings }: Observer): Promise<Foreseen> {
   const { vmi, evacuations } = await observeNamed(key, cluster);
   if (vmi === undefined || (!evacuations.some(isActive) && !isMarked(vmi))) return { result: "NotEvacuating" };
-  const node = vmi.nodeName === undefined ? undefined : await cluster.getNode(vmi.nodeName);
+  const node = vmi.nodeName === undefined ? undefined : await cluster.get("nodes", named(vmi.nodeName));
   if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
   return { result: "Possible", vmi, evacuations };
 }
@@ -87,6 +88,6 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
   const begun =
     active.length > 0 ? undefined : await begin(found.vmi, found.evacuations, { ...observer, requestedBy: "" });
   const evacuations = begun?.result === "Begun" ? [begun.evacuation] : active;
-  for (const evacuation of evacuations) await observer.cluster.withdraw(evacuation);
+  for (const evacuation of evacuations) await withdraw(evacuation, observer.cluster);
   return { result: "Withdrawn", evacuations };
 }

@@ -1,6 +1,6 @@
 /** Carries out what the policy plans for a world. */
-import type { Cluster } from "../cluster/cluster.ts";
-import type { ClusterError } from "../cluster/failure.ts";
+import type { Client } from "../kube/client.ts";
+import type { ClusterError } from "../kube/failures.ts";
 import type { Plan } from "../policy/action.ts";
 import { planAnnotations } from "../policy/annotations/descheduler-annotations.ts";
 import { planBudgets } from "../policy/budget/budget.ts";
@@ -13,9 +13,9 @@ import { eachOf, perform } from "./perform.ts";
 import type { World } from "./world.ts";
 
 export interface Deps {
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   /** The same cluster by a connection whose requests end after so many seconds, and with the others at the latest. */
-  readonly connect: (seconds: number) => Cluster;
+  readonly connect: (seconds: number) => Client;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is begun after this time; absent: the requests' own deadline ends what is left. */
@@ -72,7 +72,7 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
   for (const name of names) {
     const { chains, again = false } = PLANS[name](world);
     const onFailure = (_: string, failure: ClusterError) => deps.onFailure(`reconciling: ${name}`, failure);
-    const performing = { cluster: deps.cluster, onFailure };
+    const performing = { cluster: deps.cluster, now: deps.clock, onFailure };
     const chained = await eachOf(chains, (chain) => perform(chain, performing), isTime(deps));
     const performed = chained.results.map(({ outcome, failure, done }) => {
       const count = failure === undefined ? 0 : 1;

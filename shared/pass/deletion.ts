@@ -1,6 +1,7 @@
 /** Ruling on a deletion that may be a disruption: observe, decide, begin the evacuation before the answer. */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
+import { named } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { evacuationsOf } from "../kube/selections.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../policy/guard/deletion.ts";
 import { mayBeRefused } from "../policy/guard/guarded.ts";
 import type { PodFacts } from "../policy/facts.ts";
@@ -16,7 +17,6 @@ export interface DeletionRequest extends DeletionTerms {
 
 export interface DeletionDeps extends Performing {
   readonly settings: Settings;
-  readonly now: Date;
 }
 
 export interface DeletionReview {
@@ -29,16 +29,16 @@ export interface DeletionReview {
 /** Decides without changing anything. */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster, besides, onFailure } = deps;
-  const plain: DeletionFacts = { ...r, settings, now, evacuations: [] };
+  const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };
   if (!mayBeRefused(r.requester, settings)) {
     return { facts: plain, decision: decideDeletion(plain), isUnlisted: false };
   }
   const { nodeName } = r.pod;
   let isUnlisted = false;
   // A VM is marked without them, too.
-  const listEvacuations: Cluster["listEvacuations"] = async (scope) => {
+  const listing: typeof evacuationsOf = async (key) => {
     try {
-      return await (besides?.() ?? cluster).listEvacuations(scope);
+      return await evacuationsOf(key, besides?.() ?? cluster);
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error;
       isUnlisted = true;
@@ -47,8 +47,8 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
     }
   };
   const [subject, node] = await Promise.all([
-    observeSubjectOf(r.pod, { ...cluster, listEvacuations }),
-    nodeName === undefined ? undefined : cluster.getNode(nodeName),
+    observeSubjectOf(r.pod, cluster, listing),
+    nodeName === undefined ? undefined : cluster.get("nodes", named(nodeName)),
   ]);
   const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }) };
   return { facts, decision: decideDeletion(facts), isUnlisted };

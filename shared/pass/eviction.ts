@@ -1,16 +1,20 @@
 /** Reviewing an eviction: observe, decide, and write before the answer. */
-import type { Cluster } from "../cluster/cluster.ts";
+import type { Client } from "../kube/client.ts";
+import { migrationsOf } from "../kube/selections.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
-import { decideEviction, type EvictionDecision, type EvictionFacts } from "../policy/eviction/eviction.ts";
+import {
+  decideEviction,
+  doMigrationsDecide,
+  type EvictionDecision,
+  type EvictionFacts,
+} from "../policy/eviction/eviction.ts";
 import type { Settings } from "../policy/settings.ts";
 import { observeSubject } from "./observe-subject.ts";
 import { type Performing, reviewAndPerform } from "./perform.ts";
 
-export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
-
 export interface Review {
   readonly facts: EvictionFacts;
-  readonly decision: Ruling;
+  readonly decision: EvictionDecision;
   /** The Evacuation that the decision has created or joined. */
   readonly created?: EvacuationFacts | undefined;
 }
@@ -23,7 +27,7 @@ export interface EvictionRequest {
 }
 
 export interface ReviewDeps {
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   /** Read at the same time as pod and VMI. */
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
@@ -32,16 +36,15 @@ export interface ReviewDeps {
 }
 
 /** Decides without changing anything. */
-export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps): Promise<Review> {
-  const [subject, settings] = await Promise.all([observeSubject(r.key, r.pod, deps.cluster), deps.settings()]);
-  let facts: EvictionFacts = { ...subject, request: r.request, settings, now: deps.now };
-  let decision = decideEviction(facts);
-  while (decision.verdict === "Ask") {
-    const migrations = facts.vmi === undefined ? [] : await deps.cluster.listMigrations(facts.vmi);
-    facts = { ...facts, migrations };
-    decision = decideEviction(facts);
-  }
-  return { facts, decision };
+export async function reviewEviction({ key, pod, request }: EvictionRequest, deps: ReviewDeps): Promise<Review> {
+  const observing = observeSubject(key, pod, deps.cluster).then(async (subject) => {
+    const { vmi } = subject;
+    const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
+    return { ...subject, migrations: isNeeded ? await migrationsOf([vmi], deps.cluster) : [] };
+  });
+  const [subject, settings] = await Promise.all([observing, deps.settings()]);
+  const facts = { ...subject, request, settings, now: deps.now };
+  return { facts, decision: decideEviction(facts) };
 }
 
 /**
@@ -51,8 +54,8 @@ export async function reviewEviction(r: EvictionRequest, deps: ReviewDeps): Prom
 export async function ruleOnEviction(
   r: EvictionRequest,
   deps: ReviewDeps,
-  acting: () => Cluster,
+  acting: () => Client,
 ): Promise<Review | undefined> {
-  const performing = () => ({ cluster: acting(), onFailure: deps.onFailure });
+  const performing = () => ({ cluster: acting(), now: () => deps.now, onFailure: deps.onFailure });
   return await reviewAndPerform(() => reviewEviction(r, deps), performing);
 }

@@ -2,7 +2,9 @@
  * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not begun, what is only
  * history.
  */
-import { ClusterError } from "../cluster/failure.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { LAUNCHER, OURS } from "../kube/selections.ts";
+import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
 import type { BudgetFacts, NamespacedName } from "../policy/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
@@ -16,12 +18,12 @@ export interface Scanned {
 
 export async function observeAll(observer: Observer): Promise<Scanned> {
   const { cluster, settings, now } = observer;
-  const evacuations = await cluster.listEvacuations("All");
-  const [vmis, nodes] = await Promise.all([cluster.listVmis("All"), cluster.listNodes()]);
+  const evacuations = await cluster.list("evacuations");
+  const [vmis, nodes] = await Promise.all([cluster.list("virtualmachineinstances"), cluster.list("nodes")]);
   const [{ budgets, unread }, launchers, pressure] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
-    isAnnotating(settings) ? cluster.listLaunchers("All") : [],
+    isAnnotating(settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
   const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete: true };
@@ -33,6 +35,8 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
  * and more than a few would be too much for an isolate.
  */
 const LISTS_AT_A_TIME = 3;
+/** A list that hangs must not use up the time of other namespaces'. */
+const BUDGETS_MS = 10_000;
 
 /** By namespace, so that a tenant's budgets are at most that namespace's trouble. */
 async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure }: Observer) {
@@ -42,7 +46,9 @@ async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure
   const worker = async () => {
     for (const namespace of namespaces) {
       try {
-        budgets.push(...(await cluster.listBudgets(namespace)));
+        budgets.push(
+          ...(await cluster.list("poddisruptionbudgets", { namespace, labels: OURS, withinMs: BUDGETS_MS })),
+        );
       } catch (error) {
         if (!(error instanceof ClusterError)) throw error;
         onFailure?.("budgets", error);

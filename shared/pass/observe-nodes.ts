@@ -1,6 +1,7 @@
 /** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
+import { type Client, named } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isCompleted, keyOf } from "../policy/facts.ts";
@@ -26,11 +27,11 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
   const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
   const [residents, leaving] = await Promise.all([
-    ofEach(drained, ({ name }) => cluster.listVmis({ node: name })),
+    ofEach(drained, ({ name }) => vmisOn(name, cluster)),
     // Of those under pressure they have just been read.
     ofEach(
       drained.filter(({ name }) => !pressured.has(name)),
-      ({ name }) => cluster.listEvacuations({ sourceNode: name }),
+      ({ name }) => evacuationsFrom(name, cluster),
     ),
   ]);
   const vmis = onceEach([...asked.vmis, ...residents]);
@@ -41,10 +42,12 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
 
 export async function readNodes(
   names: readonly (string | undefined)[],
-  cluster: Cluster,
+  cluster: Client,
 ): Promise<readonly NodeFacts[]> {
-  const named = [...new Set(names)].filter((name) => name !== undefined);
-  return (await Promise.all(named.map((name) => cluster.getNode(name)))).filter((node) => node !== undefined);
+  const distinct = [...new Set(names)].filter((name) => name !== undefined);
+  return (await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))))).filter(
+    (node) => node !== undefined,
+  );
 }
 
 async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
@@ -74,7 +77,7 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
   const [pressured, all] = await Promise.all([
     Promise.all(pressing.map((node) => populationOf(node, cluster))),
-    cluster.listNodes(),
+    cluster.list("nodes"),
   ]);
   const largest = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
   const takers: Taker[] = [];
@@ -84,18 +87,18 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
 }
 
 /** Nodes that are asked for, and those that VMs are leaving because of pressure. */
-async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Cluster): Promise<readonly NodeFacts[]> {
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
   const known = new Set(nodes.map((node) => node.name));
   const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
   const missing = leaving.flatMap((e) => e.status.sourceNode ?? []).filter((name) => !known.has(name));
   return [...nodes, ...(await readNodes(missing, cluster))];
 }
 
-async function populationOf(node: NodeFacts, cluster: Cluster): Promise<Pressure["pressured"][number]> {
+async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure["pressured"][number]> {
   const [pods, here, evacuations] = await Promise.all([
-    cluster.listLaunchersOn(node.name),
-    cluster.listVmis({ node: node.name }),
-    cluster.listEvacuations({ sourceNode: node.name }),
+    cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name } }),
+    vmisOn(node.name, cluster),
+    evacuationsFrom(node.name, cluster),
   ]);
   return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
 }
@@ -108,10 +111,12 @@ function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]):
   });
 }
 
+const PODS_MS = 5000;
+
 /** A node whose pods take long to read, because a tenant has made them large, is no taker this time. */
-async function roomOn(node: NodeFacts, cluster: Cluster): Promise<readonly Taker[]> {
+async function roomOn(node: NodeFacts, cluster: Client): Promise<readonly Taker[]> {
   try {
-    const pods = await cluster.listPodsOn(node.name);
+    const pods = await cluster.list("pods", { fields: { "spec.nodeName": node.name }, withinMs: PODS_MS });
     const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
     return [{ node, freeMemory: node.allocatableMemory - used }];
   } catch (error) {

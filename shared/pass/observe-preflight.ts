@@ -5,18 +5,26 @@
  * which nodes they are reached. Requests that grow with the node: one for the migrations of fifty VMs of a namespace that are being moved
  * already, one for each VM that has come without being there yet.
  */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
-import type { Listed } from "../cluster/preflight-reads.ts";
+import type { Client } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/selections.ts";
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import { isFinal, keyOf } from "../policy/facts.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { guardOf } from "../policy/preflight/budgets.ts";
-import type { DrainFlags, PreflightFacts, PreflightPod } from "../policy/preflight/facts.ts";
+import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "../policy/preflight/facts.ts";
+import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
+import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./preflight-schemas.ts";
 import type { Observer } from "./world.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
+
+interface Listed<T> {
+  readonly items: readonly T[];
+  /** How many could not be understood. */
+  readonly odd: number;
+}
 
 const NOTHING: Listed<never> = { items: [], odd: 0 };
 
@@ -39,34 +47,35 @@ export async function observePreflight(
 
 async function volumesOf(
   { pods, budgets }: PodsOfNode,
-  cluster: Cluster,
+  cluster: Client,
 ): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
   const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || guardOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return { volumes: [], unread: [] };
   const unread: string[] = [];
-  const reading = cluster.listVolumes();
+  const reading = listed((onOdd) => cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }));
   const { items, odd } = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
   if (odd > 0) unread.push(`${odd} persistent volumes`);
-  return { volumes: items, unread };
+  // Those that not every node reaches, with the claims that they say themselves: claims need not be read.
+  return { volumes: items.filter((volume) => volume !== undefined), unread };
 }
 
 type Around = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "migratingElsewhere" | "unread">;
 
-async function observeAround(name: string, cluster: Cluster): Promise<Around | undefined> {
-  const nodes = await cluster.listDeschedulerNodes();
+async function observeAround(name: string, cluster: Client): Promise<Around | undefined> {
+  const nodes = await cluster.list("nodes", { as: NodeWithResources });
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
   const unread: string[] = [];
   const [others, migrating] = await Promise.all([
-    orUnread(unread)("the pods of other nodes", cluster.listNeighbours(name), NOTHING),
-    cluster.listVmis("Migrating"),
+    orUnread(unread)("the pods of other nodes", readNeighbours(name, cluster), NOTHING),
+    migratingVmis(cluster),
   ]);
   if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
   return {
     node,
     otherNodes: nodes.filter((one) => one.name !== name),
     otherPods: others.items,
-    migratingElsewhere: migrating.filter(({ isMigrating, nodeName }) => isMigrating && nodeName !== name),
+    migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     unread,
   };
 }
@@ -79,21 +88,37 @@ export async function observePodsOf(
   const unread: string[] = [];
   const optional = orUnread(unread);
   const [pods, here, evacuations, budgets] = await Promise.all([
-    cluster.listPreflightPods(name),
-    cluster.listVmis({ node: name }),
-    evacuationsFrom(name, cluster),
-    optional("disruption budgets", cluster.listAllBudgets(), []),
+    listed((onOdd) => cluster.list("pods", { fields: { "spec.nodeName": name }, as: preflightPodSchema(), onOdd })),
+    vmisOn(name, cluster),
+    evacuationsSeen(name, cluster),
+    optional("disruption budgets", cluster.list("poddisruptionbudgets"), []),
   ]);
-  const reading = pods.items.some(isOfLiveVm) ? cluster.listQuotas() : Promise.resolve(NOTHING);
+  const reading = pods.items.some(isOfLiveVm) ? readQuotas(cluster) : Promise.resolve(NOTHING);
   const [vmis, quotas] = await Promise.all([
     vmisOf(here, pods.items, cluster),
     optional("resource quotas", reading, NOTHING),
   ]);
-  const migrations = await optional("migrations", migrationsOf(vmis, cluster), []);
+  const migrations = await optional("migrations", unfinishedMigrations(vmis, cluster), []);
   if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
   if (quotas.odd > 0) unread.push(`${quotas.odd} resource quotas`);
-  const listed = { pods: pods.items, quotas: quotas.items };
-  return { settings, now, ...listed, vmis, evacuations, migrations, budgets, flags, unread };
+  const found = { pods: pods.items, quotas: quotas.items };
+  return { settings, now, ...found, vmis, evacuations, migrations, budgets, flags, unread };
+}
+
+/** Bound to other nodes, and not ended. */
+function readNeighbours(node: string, cluster: Client): Promise<Listed<NeighbourPod>> {
+  const unlike = { "spec.nodeName": ["", node], "status.phase": ["Succeeded", "Failed"] };
+  return listed((onOdd) => cluster.list("pods", { unlike, as: neighbourPodSchema(), onOdd }));
+}
+
+function readQuotas(cluster: Client): Promise<Listed<QuotaFacts>> {
+  return listed((onOdd) => cluster.list("resourcequotas", { as: ResourceQuota, onOdd }));
+}
+
+async function listed<T>(read: (onOdd: () => void) => Promise<readonly T[]>): Promise<Listed<T>> {
+  let odd = 0;
+  const items = await read(() => void (odd += 1));
+  return { items, odd };
 }
 
 /** What cannot be read does not keep the rest from being shown. */
@@ -110,11 +135,8 @@ function orUnread(unread: string[]) {
 }
 
 /** Those that go on, of which one may not say its node yet; and those from this node that have ended. */
-async function evacuationsFrom(node: string, cluster: Cluster): Promise<readonly EvacuationFacts[]> {
-  const [active, fromHere] = await Promise.all([
-    cluster.listEvacuations("Active"),
-    cluster.listEvacuations({ sourceNode: node }),
-  ]);
+async function evacuationsSeen(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
+  const [active, fromHere] = await Promise.all([activeEvacuations(cluster), evacuationsFrom(node, cluster)]);
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
 }
 
@@ -122,7 +144,7 @@ async function evacuationsFrom(node: string, cluster: Cluster): Promise<readonly
 async function vmisOf(
   here: readonly VmiFacts[],
   pods: readonly PreflightPod[],
-  cluster: Cluster,
+  cluster: Client,
 ): Promise<readonly VmiFacts[]> {
   const known = new Set(here.map(keyOf));
   const missing = new Map(
@@ -132,12 +154,12 @@ async function vmisOf(
       return name === undefined || known.has(keyOf(key)) ? [] : [[keyOf(key), key] as const];
     }),
   );
-  const read = await Promise.all([...missing.values()].map((key) => cluster.getVmi(key)));
+  const read = await Promise.all([...missing.values()].map((key) => cluster.get("virtualmachineinstances", key)));
   return [...here, ...read.filter((vmi) => vmi !== undefined)];
 }
 
 /** Of a VM that nothing moves none is looked for. */
-async function migrationsOf(vmis: readonly VmiFacts[], cluster: Cluster): Promise<readonly MigrationFacts[]> {
+async function unfinishedMigrations(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly MigrationFacts[]> {
   const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
-  return (await cluster.listMigrationsOf(moving)).filter((migration) => !isFinal(migration));
+  return (await migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
 }

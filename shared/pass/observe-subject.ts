@@ -1,5 +1,6 @@
 /** Observing what the end of a pod concerns: its VMI and the Evacuations that name it; of a hotplug pod those of its launcher. */
-import type { Cluster } from "../cluster/cluster.ts";
+import type { Client } from "../kube/client.ts";
+import { evacuationsOf } from "../kube/selections.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";
 
@@ -11,28 +12,34 @@ export interface Subject {
   readonly evacuations: readonly EvacuationFacts[];
 }
 
+/** How the Evacuations of a VMI are listed: a review may do without them. */
+type Listing = typeof evacuationsOf;
+
 /** Of a pod that is still being read: VMI and Evacuations are read at the same time, by the pod's name. */
 export async function observeSubject(
   key: NamespacedName,
   reading: Promise<PodFacts | undefined>,
-  cluster: Cluster,
+  cluster: Client,
+  listing?: Listing,
 ): Promise<Subject & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
-  const guessed = observeIfNamed(key.namespace, guess, cluster);
+  const guessed = observeIfNamed({ namespace: key.namespace, name: guess }, cluster, listing);
   // It counts only if the pod turns out to be that VMI's.
   guessed.catch(() => undefined);
   const pod = await reading;
   if (pod === undefined) return { evacuations: [] };
   const isGuessed = guess !== undefined && guess === vmiNameIn(pod);
-  return { pod, ...(await (isGuessed ? guessed : observeSubjectOf(pod, cluster))) };
+  return { pod, ...(await (isGuessed ? guessed : observeSubjectOf(pod, cluster, listing))) };
 }
 
 /** Of a pod that is known. */
-export async function observeSubjectOf(pod: PodFacts, cluster: Cluster): Promise<Subject> {
+export async function observeSubjectOf(pod: PodFacts, cluster: Client, listing?: Listing): Promise<Subject> {
   const owner = launcherOfHotplug(pod);
-  if (owner === undefined) return await observeIfNamed(pod.namespace, vmiNameIn(pod), cluster);
+  if (owner === undefined) {
+    return await observeIfNamed({ namespace: pod.namespace, name: vmiNameIn(pod) }, cluster, listing);
+  }
   const key = { namespace: pod.namespace, name: owner.name };
-  const { pod: launcher, ...ofLauncher } = await observeSubject(key, cluster.getPod(key), cluster);
+  const { pod: launcher, ...ofLauncher } = await observeSubject(key, cluster.get("pods", key), cluster, listing);
   return { ...(launcher && { launcher }), ...ofLauncher };
 }
 
@@ -46,13 +53,21 @@ export function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
   return name === undefined ? [] : [{ namespace: pod.namespace, name }];
 }
 
-export async function observeNamed(key: NamespacedName, cluster: Cluster): Promise<Subject> {
-  const [vmi, evacuations] = await Promise.all([cluster.getVmi(key), cluster.listEvacuations(key)]);
+export async function observeNamed(
+  key: NamespacedName,
+  cluster: Client,
+  listing: Listing = evacuationsOf,
+): Promise<Subject> {
+  const [vmi, evacuations] = await Promise.all([cluster.get("virtualmachineinstances", key), listing(key, cluster)]);
   return { ...(vmi && { vmi }), evacuations };
 }
 
-async function observeIfNamed(namespace: string, name: string | undefined, cluster: Cluster): Promise<Subject> {
-  return name === undefined ? { evacuations: [] } : await observeNamed({ namespace, name }, cluster);
+async function observeIfNamed(
+  { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
+  cluster: Client,
+  listing?: Listing,
+): Promise<Subject> {
+  return name === undefined ? { evacuations: [] } : await observeNamed({ namespace, name }, cluster, listing);
 }
 
 /** `virt-launcher-<vmi>-<five characters>`. */

@@ -4,6 +4,7 @@
  * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
  * nothing whose size depends on other VMs.
  */
+import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/selections.ts";
 import { mayBeStuck } from "../policy/evacuation/attempts.ts";
 import { areBudgetsWanted } from "../policy/budget/budget-mode.ts";
 import { budgetName } from "../policy/budget/identity.ts";
@@ -20,6 +21,8 @@ import {
 } from "../policy/facts.ts";
 import { isActive, isToBeReleased } from "../policy/evacuation/phase.ts";
 import { readNodes } from "./observe-nodes.ts";
+import { CREATED_BY_LABEL } from "../policy/names.ts";
+import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { NO_WORLD, type Observer, type World } from "./world.ts";
 
 /** What the caller has read, or pods that it was asked about. */
@@ -36,12 +39,12 @@ export interface Known {
 export async function observeVmi(key: NamespacedName, observer: Observer, given: Known = {}): Promise<World> {
   const { cluster, settings, now } = observer;
   const known = stillKnown(given);
-  const evacuations = known.evacuations ?? (await cluster.listEvacuations(key));
+  const evacuations = known.evacuations ?? (await evacuationsOf(key, cluster));
   const active = evacuations.filter(isContinuing);
   const isReleased = evacuations.some(isToBeReleased);
   const [vmi, migrations] = await Promise.all([
-    known.vmi ?? cluster.getVmi(key),
-    known.migrations ?? (active.length === 0 && !isReleased ? [] : cluster.listMigrations(key)),
+    known.vmi ?? cluster.get("virtualmachineinstances", key),
+    known.migrations ?? (active.length === 0 && !isReleased ? [] : migrationsOf([key], cluster)),
   ]);
   const world = {
     ...NO_WORLD,
@@ -81,17 +84,23 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
   const [nodes, own, budgets, launchers, queues] = await Promise.all([
     readNodes(names, cluster),
-    active.some((e) => needsPods(e, migrations, observer.now)) ? cluster.listPodsOf(vmi) : [],
+    active.some((e) => needsPods(e, migrations, observer.now))
+      ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
+      : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
-    isAnnotating(settings) ? cluster.listLaunchers(vmi) : [],
+    isAnnotating(settings) ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher }) : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.
   return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
 }
 
+function launchersOf({ uid }: VmiFacts) {
+  return { [CREATED_BY_LABEL]: uid };
+}
+
 async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
-  const budget = await cluster.getBudget({ namespace: vmi.namespace, name: budgetName(vmi) });
+  const budget = await cluster.get("poddisruptionbudgets", { namespace: vmi.namespace, name: budgetName(vmi) });
   return budget === undefined ? [] : [budget];
 }
 
@@ -105,7 +114,7 @@ async function readQueue(
   { nodeName = "" }: VmiFacts,
   { cluster }: Observer,
 ): Promise<ReadonlyMap<string, MigrationQueue>> {
-  const running = (await cluster.listVmis("Migrating")).filter((vmi) => vmi.isMigrating);
+  const running = await migratingVmis(cluster);
   const leaving = running.filter((vmi) => vmi.nodeName === nodeName).length;
   return new Map([[nodeName, { running: running.length, leaving }]]);
 }

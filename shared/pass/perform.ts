@@ -1,19 +1,17 @@
 /** Performs actions in their order, for an answer and for a reconcile alike. */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError, isLasting } from "../cluster/failure.ts";
+import type { Client } from "../kube/client.ts";
+import { ClusterError, isLasting } from "../kube/failures.ts";
 import { type Action, isOptional } from "../policy/action.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
+import { act, type Acting, type ActResult, createEvacuation } from "./act.ts";
 
-export interface Performing {
-  readonly cluster: Cluster;
+export interface Performing extends Acting {
   /** Connections with less time, for what a mark does not depend on. Absent: `cluster`. */
-  readonly besides?: () => Cluster;
-  /** Told of each failure, that of an optional action included. */
-  readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
+  readonly besides?: () => Client;
 }
 
-/** `Conflict`: the world is not what was observed. `Refused`: it would fail again: a quota, a policy or a missing permission refuses it. */
-type Outcome = "Done" | "Conflict" | "Failed" | "Refused";
+/** `Refused`: it would fail again: a quota, a policy or a missing permission refuses it. `Failed`: only this time. */
+type Outcome = ActResult | "Failed";
 
 export interface Performed {
   readonly outcome: Outcome;
@@ -64,7 +62,6 @@ async function performInOrder(actions: readonly Action[], deps: Performing, done
 async function performOne(action: Action, deps: Performing, done: Action["verb"][]): Promise<Ended> {
   const ended = await attempt(action, deps);
   if (ended.outcome === "Done") done.push(action.verb);
-  if (ended.outcome === "Conflict" && isOnBudget(action) && !isOptional(action)) return await makeBudget(action, deps);
   if (ended.outcome !== "Refused" || action.verb !== "CreateMigration") return ended;
   const refused = await perform(action.ifRefused ?? [], deps);
   done.push(...refused.done);
@@ -73,37 +70,21 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   return ended.failure === undefined ? { outcome: "Conflict" } : ended;
 }
 
-async function attempt(action: Action, { cluster, besides, onFailure }: Performing): Promise<Ended> {
-  const { verb } = action;
+async function attempt(action: Action, deps: Performing): Promise<Ended> {
   try {
-    const by = (isOptional(action) && besides?.()) || cluster;
-    if (verb !== "CreateEvacuation") return { outcome: await by.act(action) };
-    const created = await by.createEvacuation(action.evacuation);
+    const cluster = (isOptional(action) && deps.besides?.()) || deps.cluster;
+    if (action.verb !== "CreateEvacuation") return { outcome: await act(action, { ...deps, cluster }) };
+    const created = await createEvacuation(action.evacuation, cluster);
     return created === "Conflict" ? { outcome: created } : { outcome: "Done", created };
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    onFailure?.(`performing ${verb}`, error);
+    deps.onFailure?.(`performing ${action.verb}`, error);
     return { outcome: isLasting(error.failure) ? "Refused" : "Failed", failure: error };
   }
 }
 
-/**
- * A VM that no scan has seen yet gets its budget now. Where Lifeboat may not make one, which the next scan reports, the rest is done
- * all the same.
- */
-async function makeBudget(action: OnBudget, deps: Performing): Promise<Ended> {
-  const { vmi, name } = action;
-  const minAvailable = action.verb === "GrowBudget" ? 2 : action.minAvailable;
-  const made = await attempt({ verb: "CreateBudget", vmi, name, minAvailable }, deps);
-  if (made.outcome === "Refused") return DONE;
-  // Another function may have made it meanwhile, and made it small.
-  return made.outcome === "Done" && action.verb === "GrowBudget" ? await attempt(action, deps) : made;
-}
-
-type OnBudget = Extract<Action, { verb: "EnsureBudget" | "GrowBudget" }>;
-
-function isOnBudget(action: Action): action is OnBudget {
-  return action.verb === "EnsureBudget" || action.verb === "GrowBudget";
+function isOnBudget({ verb }: Action): boolean {
+  return verb === "EnsureBudget" || verb === "GrowBudget";
 }
 
 /** Between review and action another function may act; after so many the caller has to come again. */

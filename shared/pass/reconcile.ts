@@ -3,7 +3,8 @@
  *
  * Every reconcile reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
-import { ClusterError, isOddObject } from "../cluster/failure.ts";
+import { ClusterError, isOddObject } from "../kube/failures.ts";
+import { activeEvacuations, unfinishedEvacuations } from "../kube/selections.ts";
 import { isActive, isUnfinished } from "../policy/evacuation/phase.ts";
 import { type EvacuationFacts, keyOf, type NamespacedName } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
@@ -57,7 +58,7 @@ async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known)
 
 /** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
 export async function reconcileActive(deps: Deps): Promise<Result> {
-  const active = await deps.cluster.listEvacuations("Unfinished");
+  const active = await unfinishedEvacuations(deps.cluster);
   const underWay = await reconcileVmisOf(active, deps);
   const requests = pressedNodes(underWay);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
@@ -95,7 +96,9 @@ function rotated<T>(items: readonly T[], now: Date): readonly T[] {
 export async function reconcileRequested(requests: readonly ReconcileRequest[], deps: Deps): Promise<Result> {
   const { cluster } = deps;
   const named = requests.filter((r) => r.kind === "Pod" || r.kind === "EndingPod");
-  const reads = await Promise.all(named.map((r) => attempt(`reading pod ${keyOf(r)}`, deps, () => cluster.getPod(r))));
+  const reads = await Promise.all(
+    named.map((r) => attempt(`reading pod ${keyOf(r)}`, deps, () => cluster.get("pods", r))),
+  );
   const pods = reads.flatMap(({ found }) => found ?? []);
   const vmis = requests.filter((r) => r.kind === "VirtualMachineInstance");
   const keys = [...new Map([...vmis, ...pods.flatMap(vmiKeyOf)].map((key) => [keyOf(key), key])).values()];
@@ -149,7 +152,7 @@ async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: 
 async function requeue(before: World, begun: Result, deps: Deps): Promise<Result> {
   if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
-  const unfinished = await deps.cluster.listEvacuations("Unfinished");
+  const unfinished = await unfinishedEvacuations(deps.cluster);
   const fresh = unfinished.filter(({ uid }) => !known.has(uid)).map((e) => keyOf(vmiOf(e)));
   return await reconcileVmisOf(
     unfinished.filter((e) => fresh.includes(keyOf(vmiOf(e)))),
@@ -172,7 +175,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
 async function reconcileShield(deps: Deps): Promise<Result> {
   if (!isShieldOn(deps.settings)) return NOTHING;
   const work = async () => {
-    const world = await observeShield(await deps.cluster.listEvacuations("Active"), observerOf(deps));
+    const world = await observeShield(await activeEvacuations(deps.cluster), observerOf(deps));
     return await carryOut(["shield"], world, deps);
   };
   const { found, result } = await attempt("looking after the shield", deps, work);

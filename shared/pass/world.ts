@@ -1,6 +1,6 @@
 /** What a reconcile is asked for, the facts that it decides on, and with what they are observed. */
-import type { Cluster } from "../cluster/cluster.ts";
-import type { ClusterError } from "../cluster/failure.ts";
+import type { Client } from "../kube/client.ts";
+import type { ClusterError } from "../kube/failures.ts";
 import type { AnnotationWorld } from "../policy/annotations/descheduler-annotations.ts";
 import type { BudgetWorld } from "../policy/budget/budget.ts";
 import type { EvacuationWorld } from "../policy/evacuation/world.ts";
@@ -29,7 +29,7 @@ export const NO_WORLD = {
 } as const satisfies Omit<World, "settings" | "now">;
 
 export interface Observer {
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
   /** Told of what could not be observed, and can wait. */

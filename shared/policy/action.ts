@@ -51,9 +51,9 @@ export type Action =
   /** Have KubeVirt begin one without its back-off. */
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Make sure that the VMI has one, of any size; a conflict if there is none of ours. */
+  /** Make sure that the VMI has one: one that exists may have any size. */
   | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Set ours for the VMI to 2; a conflict if there is none. Not `required`: the chain goes on without it. */
+  /** Set ours for the VMI to 2. `required`: made where there is none; else the chain goes on without it. */
   | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
@@ -74,6 +74,8 @@ export type Action =
       readonly conditions: ConfigurationObserved["conditions"];
     }
   | ({ readonly verb: "Event" } & KubernetesEvent);
+
+export type ActionOf<Verb extends Action["verb"]> = Extract<Action, { verb: Verb }>;
 
 export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;

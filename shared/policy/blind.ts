@@ -19,7 +19,7 @@ export const WHEN_BLIND = {
   evictionOfOtherPod: "allow",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows how long it may be held. */
+  /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows until when it is refused. */
   deletionBeforeDeadline: "refuse",
   deletionOtherwise: "allow",
   /** The relay sends it again. */

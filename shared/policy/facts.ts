@@ -176,15 +176,19 @@ export interface EvacuationStatus {
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
+  /** The `spec.retryAt` that an attempt has followed. */
+  readonly observedRetryAt?: string | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, and for who asked where only a mark did. */
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, the retry, and who asked where only a mark did. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
+  /** RFC 3339: when a person last asked to end its back-off. */
+  readonly retryAt?: string | undefined;
   /** RFC 3339: until when deletions of the pod are refused. */
   readonly deadline?: string | undefined;
   /** Absent if a person created it: then the pod that the VM runs in. */
@@ -193,7 +197,6 @@ export interface EvacuationSpec {
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
 }
 
-/** An `Evacuation` (lifeboat.dev/v1alpha1). */
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -236,10 +239,8 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** KubeVirt's `IsFinal` of VMIs and of migrations alike. A pod that has ended: nothing can happen to its guest any more. */
-export function isFinal(object: { readonly phase: string }): boolean {
-  return object.phase === "Succeeded" || object.phase === "Failed";
-}
+/** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
+export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 export const isCompleted = isFinal;
 
 export function keyOf(object: NamespacedName): string {

@@ -20,8 +20,6 @@ export interface Settings extends OwnSettings {
   };
 }
 
-export type GuardSettings = Settings["guard"];
-
 export const DEFAULT_SETTINGS: Settings = {
   ...defaultsOf(SCHEMA),
   featureGates: [],

@@ -20,7 +20,7 @@ import {
   startStage,
   WEBHOOK_TOKEN,
 } from "./stage.ts";
-import { causesOf, evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
+import { causesOf, evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 /** A simulated cluster is in the process of the test. */
@@ -91,7 +91,7 @@ test(
     for (const name of ["node01", "node02"]) await createNode(stage.client, name, { memory: "256Gi" });
     const names = await createVms(MANY);
     const migrations = watchMigrations();
-    const { done, lines } = drain(500);
+    const { done, lines } = await startQueued(stage.client, names, () => drain(500));
     expect(await done).toBe(true);
     await expectNoneLost(names);
     migrations.stop();
@@ -161,10 +161,11 @@ test("Lifeboat down: KubeVirt goes on by itself; back again, it finds what was b
   const { done } = drain(200);
   await untilVmi(stage.client, "vm-004", "marked", ({ status }) => status?.evacuationNodeName === NODE);
   await stage.restartWorker();
+  await expect.poll(() => evacuationsOf(stage.client, "vm-004")).toHaveLength(1);
   await openQueue(stage.client);
   expect(await done).toBe(true);
   await expectNoneLost(names);
-  await expect.poll(async () => (await evacuationsOf(stage.client, "vm-004")).length).toBe(1);
+  expect(await evacuationsOf(stage.client, "vm-004")).toHaveLength(1);
 });
 
 test("Lifeboat down, and no webhook of KubeVirt's: the budgets stop the drain; back again, it carries on", async () => {

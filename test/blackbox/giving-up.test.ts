@@ -74,7 +74,7 @@ describe("a migration that always fails", () => {
     stage = await startSimulatedStage({ clock: createFastClock(50) });
     stage.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded") });
     const vm = await createVm(stage, "second");
-    await vm.evict();
+    await vm.evictQueued();
     await vm.untilMoved();
     const phases = (await vm.migrations()).map(({ status }) => status?.phase);
     expect(new Set(phases)).toEqual(new Set(["Failed", "Succeeded"]));

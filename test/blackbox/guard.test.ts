@@ -77,7 +77,7 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
     [SCHEDULER, "Preemption", true],
     [TAINT_MANAGER, "NoExecuteTaint", false],
   ] as const)("deletion by %s (%s), urgent: %s", async (user, cause, isUrgent) => {
-    const name = `held-${cause.toLowerCase()}`;
+    const name = `kept-${cause.toLowerCase()}`;
     const own = `node-of-${name}`;
     await createNode(stage.client, own);
     const vm = await createVm(stage, name, { node: own });

@@ -10,7 +10,7 @@ import { makeCertificate } from "../../infra/server/certificate/make.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { type InCluster, type InClusterOptions, isReady, startInCluster } from "./in-cluster-stage.ts";
 import { closeQueue, NAMESPACE } from "./stage.ts";
-import { causesOf, evict, hasSettledAwayFrom, launcherOf, untilVmi, type Vmi } from "./vm.ts";
+import { causesOf, evict, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODES = ["node01", "node02", "node03"];
 /** Where a replica runs, unless a test asks for another one. */
@@ -33,9 +33,9 @@ async function createVms(count: number): Promise<readonly string[]> {
   return names;
 }
 
-function drain(): Promise<boolean> {
+function drain() {
   const signal = AbortSignal.timeout(100_000);
-  return drainNode({ client: stage.client, node, onLine: () => undefined, signal, retryMs: 200, pollMs: 50 });
+  return { done: drainNode({ client: stage.client, node, onLine: () => undefined, signal, retryMs: 200, pollMs: 50 }) };
 }
 
 async function expectMoved(names: readonly string[]): Promise<void> {
@@ -60,9 +60,6 @@ function errors(): readonly string[] {
 
 const ALONE = { evictionWebhook: false, evacuationController: false, adoptSeconds: 0 };
 
-/** Without KubeVirt's webhook no VM is marked. */
-const hasBegun = ({ status }: Vmi) => status?.evacuationNodeName === node || status?.nodeName !== node;
-
 async function deleteReplica(): Promise<void> {
   // The drain itself evicts one of them.
   await stage.untilReady();
@@ -82,8 +79,7 @@ test.each(DISTURBANCES)(
   async (_, options, disturb) => {
     stage = await startInCluster(options);
     const names = await createVms(6);
-    const done = drain();
-    await untilVmi(stage.client, "vm-1", "begun", hasBegun);
+    const { done } = await startQueued(stage.client, names, drain);
     await disturb();
     expect(await done).toBe(true);
     await expectMoved(names);
@@ -101,8 +97,7 @@ test("the leader is killed, and later gone for good: another replica ticks, and 
   const names = await createVms(4);
   const leader = (await stage.leader()) ?? "";
   const gone = await replicaBy((name) => name === leader);
-  const done = drain();
-  await untilVmi(stage.client, "vm-1", "marked", ({ status }) => status?.evacuationNodeName === node);
+  const { done } = await startQueued(stage.client, names, drain);
   stage.sandbox.processes.kill(gone.metadata.uid);
   await stage.untilReady();
   expect(await stage.leader()).toBe(leader);

@@ -13,7 +13,7 @@ import { startWorker } from "../../infra/tools/worker.ts";
 import { lifeboat } from "../cli/lifeboat.ts";
 import { keepLogsOfFailure } from "../setup/keep-logs.ts";
 import { NAMESPACE } from "./stage.ts";
-import { causesOf, hasSettledAwayFrom, untilVmi } from "./vm.ts";
+import { causesOf, hasSettledAwayFrom, startQueued, untilVmi } from "./vm.ts";
 
 type Install = (sandbox: Sandbox, context: TestContext) => Promise<Parameters<typeof lifeboat>>;
 
@@ -64,7 +64,8 @@ test.for([
 
   const signal = AbortSignal.timeout(100_000);
   const quick = { onLine: () => undefined, retryMs: 200, pollMs: 50 };
-  expect(await drainNode({ client, node: NODE, signal, ...quick })).toBe(true);
+  const drain = () => ({ done: drainNode({ client, node: NODE, signal, ...quick }) });
+  expect(await (await startQueued(client, NAMES, drain)).done).toBe(true);
   for (const name of NAMES) {
     const vmi = await untilVmi(client, name, "settled elsewhere", hasSettledAwayFrom(NODE));
     expect(vmi.status?.phase).toBe("Running");

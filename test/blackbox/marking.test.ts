@@ -28,7 +28,7 @@ const released = async (vm: Vm) => {
 
 test("an evicted VM is marked by KubeVirt, an Evacuation follows it, it moves, and Lifeboat is ready", async () => {
   const vm = await start();
-  const { code, message } = await vm.evict();
+  const { code, message } = await vm.evictQueued();
   expect(code).toBe(429);
   expect(message).toContain('Eviction triggered evacuation of VMI "vms/vm"');
   await vm.untilMoved();

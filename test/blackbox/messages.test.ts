@@ -50,7 +50,7 @@ test(
     await vm.untilMoved();
     // No third one: the one that KubeVirt had created moved the VM.
     await expect.poll(() => phasesOfMigrations(vm)).toEqual(["Failed", "Succeeded"]);
-    await expect.poll(vm.phases).toEqual(["Moved", "Duplicate"]);
+    await expect.poll(vm.phases).toEqual(["Moved"]);
   },
 );
 
@@ -71,6 +71,24 @@ test(
     }
   },
 );
+
+test("`lifeboat retry` ends Lifeboat's own back-off; there is none to end in another phase", async () => {
+  const evacuation = { backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  stage = await startStage({ ...ALONE, configuration: { evacuation } });
+  stage.sandbox.migrations.configure({ outcome: () => "Failed" });
+  const vm = await createVm(stage, "backs-off");
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["BackingOff"]);
+  stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
+  const retried = await call("retry backs-off");
+  expect(retried.code, retried.err.join("; ")).toBe(0);
+  await vm.untilMoved();
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+  const [moved] = await vm.evacuations();
+  expect(moved?.status).toMatchObject({ attempts: 1, observedRetryAt: moved?.spec.retryAt });
+  const again = await call("retry backs-off");
+  expect(again).toMatchObject({ code: 1, err: [expect.stringContaining("backs off or was abandoned")] });
+});
 
 test("an abandoned one is tried again, though the next one of the same drain was cancelled since", async () => {
   const evacuation = { maxAttempts: 1, backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };

@@ -8,7 +8,7 @@ import { nodes } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/tools/evacuations.ts";
 import { NAMESPACE, type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
 import type { RunningForm } from "./form.ts";
-import { evict, launcherOf, untilVmi } from "./vm.ts";
+import { evict, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
@@ -63,7 +63,7 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
   const enough = new AbortController();
   const loops = others.map((worker) => keepReconciling(worker, enough.signal));
   keepReconciling(doomed, enough.signal).catch(() => undefined);
-  const drained = drain();
+  const { drained } = await startQueued(stage.client, names, () => ({ drained: drain() }));
   await untilVmi(stage.client, "vm-0", "moved", (vmi) => vmi.status?.nodeName !== NODE);
   await doomed.stop();
   expect(await drained).toBe(true);

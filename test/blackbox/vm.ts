@@ -1,11 +1,12 @@
 /** A VM on the stage: evicting it, and what becomes of it. */
+import { expect } from "vitest";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Evacuation, evacuations } from "../../infra/tools/evacuations.ts";
-import { NAMESPACE, type Stage } from "./stage.ts";
+import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 
 export type Vmi = kubevirt.VirtualMachineInstance;
 export type Vm = ReturnType<typeof vmOf>;
@@ -22,6 +23,12 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
     evict: async (more?: Record<string, unknown>) => await evict(client, await launcherOf(client, name), more),
+    evictQueued: async () => {
+      const pod = await launcherOf(client, name);
+      return await (
+        await startQueued(client, [name], () => ({ answer: evict(client, pod) }))
+      ).answer;
+    },
     until,
     untilMoved: () => until("moved", hasSettledAwayFrom(node)),
     untilUnmarked: () => until("unmarked", isUnmarked),
@@ -142,6 +149,28 @@ export async function migrationsOf(
 /** What Lifeboat has written on the migrations of a VMI, by one of its next looks. */
 export async function causesOf(client: KubeClient, vmi: string): Promise<readonly (string | undefined)[]> {
   return (await migrationsOf(client, vmi)).map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"]);
+}
+
+/**
+ * A drain or an eviction whose VMs wait in KubeVirt's queue until Lifeboat has an Evacuation of each. A simulated migration may otherwise end
+ * before a busy machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
+ */
+export async function startQueued<T extends object>(
+  client: KubeClient,
+  names: readonly string[],
+  start: () => T,
+): Promise<T> {
+  await closeQueue(client);
+  const started = start();
+  for (const name of names) {
+    const found = expect.poll(() => evacuationsOf(client, name), {
+      message: `Evacuations of ${name}`,
+      timeout: 60_000,
+    });
+    await found.not.toEqual([]);
+  }
+  await openQueue(client);
+  return started;
 }
 
 /** Lifeboat's sentences about a VMI, oldest first. */

@@ -20,8 +20,7 @@ export const UNREAD = { unread: "it is forbidden" } as const;
 
 export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { readonly value: KubeVirtSeen } {
   const usual = { namespace: "kubevirt", featureGates: [], evictionStrategy: "LiveMigrate", minor: 8 };
-  const seen = { name: "kubevirt", version: "v1.8.0", bandwidthPerMigration: "", workloadUpdateMethods: [] };
-  return { value: { ...seen, facts: { ...usual, ...facts }, ...tweak } };
+  return { value: { name: "kubevirt", version: "v1.8.0", facts: { ...usual, ...facts }, ...tweak } };
 }
 
 const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
@@ -47,7 +46,8 @@ export const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
 export const WORKER = { base: "https://lifeboat.test", cluster: "prod" };
 
 function read<T>(found: Found<T>): () => Promise<T> {
-  return () => ("unread" in found ? Promise.reject(new Unread(found.unread)) : Promise.resolve(found.value));
+  return () =>
+    "unread" in found ? Promise.reject(new Unread("something", found.unread)) : Promise.resolve(found.value);
 }
 
 /** Each read of a cluster in order, but for the tweak. */
@@ -70,7 +70,6 @@ export function reads(tweak: Tweak = {}): Reads {
     inside: { value: undefined },
     site: { value: undefined },
     tokens: { value: [token()] },
-    hasPlugin: { value: false },
     ...tweak,
   };
   return {
@@ -91,6 +90,5 @@ export function reads(tweak: Tweak = {}): Reads {
     inside: read(facts.inside),
     site: read(facts.site),
     tokens: read(facts.tokens),
-    hasPlugin: read(facts.hasPlugin),
   };
 }

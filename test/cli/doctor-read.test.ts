@@ -4,9 +4,9 @@ import type { Connection } from "../../infra/cli/connection.ts";
 import { examine } from "../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../infra/cli/doctor/eviction.ts";
 import { readsOf } from "../../infra/cli/doctor/reads.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { ApiRequest, Send } from "../../shared/cluster/transport.ts";
-import { NOW, reads } from "./doctor-facts.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import type { ApiRequest, Send } from "../../shared/kube/transport.ts";
+import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
 const NAMESPACE = "lifeboat-system";
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/lifeboat-relay`;
@@ -19,10 +19,7 @@ const resources = (...names: readonly string[]) => ({
 
 const KUBEVIRT = {
   ...meta("kubevirt-kubevirt", "openshift-cnv"),
-  spec: {
-    configuration: { migrations: { bandwidthPerMigration: "64Mi" } },
-    workloadUpdateStrategy: { workloadUpdateMethods: ["LiveMigrate", "Evict"] },
-  },
+  spec: {},
   status: { observedKubeVirtVersion: "v1.8.2" },
 };
 const VMI = {
@@ -34,7 +31,7 @@ const POD = { ...meta("virt-launcher-web-abcde", "apps"), spec: { nodeName: "n-1
 
 const ANSWERS: Readonly<Record<string, object>> = {
   "/version": { minor: "36", gitVersion: "v1.36.0" },
-  "/apis/kubevirt.io/v1": resources("kubevirts"),
+  "/apis/kubevirt.io/v1": resources(...KUBEVIRT_KINDS),
   "/apis/kubevirt.io/v1/kubevirts": list(KUBEVIRT),
   "/apis/kubevirt.io/v1/virtualmachineinstances": list(VMI),
   "/api/v1/namespaces/apps/pods": list(POD),
@@ -81,15 +78,13 @@ function connectionTo(answers: Readonly<Record<string, { code?: number; body: ob
   return { asked, connection };
 }
 
-test("the relay's Deployment, and what the KubeVirt object says of migrations and updates", async () => {
+test("the relay's Deployment, and which version KubeVirt says it is", async () => {
   const { relay, inside, kubevirt } = readsOf(connectionTo().connection, NOW);
   expect(await relay()).toEqual({ wanted: 2, available: 1, message: "timed out progressing" });
   expect(await inside()).toBeUndefined();
   expect(await kubevirt()).toMatchObject({
     name: "kubevirt-kubevirt",
     version: "v1.8.2",
-    bandwidthPerMigration: "64Mi",
-    workloadUpdateMethods: ["LiveMigrate", "Evict"],
     facts: { namespace: "openshift-cnv", minor: 8 },
   });
 });
@@ -113,7 +108,7 @@ test("a webhook that cannot be called: its URL, which holds the token, is not re
   const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
   const { asked, connection } = connectionTo({ [path]: { code: 500, body: { message } } });
   const trial = { value: await readsOf(connection, NOW).trial() };
-  const said = JSON.stringify(await evictionAnswered.find(reads({ trial })));
+  const said = JSON.stringify(await evictionAnswered(reads({ trial })));
   expect(asked.find((request) => request.path === path)).toMatchObject({
     method: "POST",
     query: { dryRun: "All" },
@@ -150,7 +145,7 @@ test("no request but dry runs and questions changes anything", async () => {
 test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", async () => {
   const trial = { value: { pod: "apps/virt-launcher-web", code: 500, message: "EOF", warnings: "" } };
   const inside = { value: { wanted: 2, available: 2, message: "" } };
-  expect(await evictionAnswered.find(reads({ trial, inside }))).toMatchObject({
+  expect(await evictionAnswered(reads({ trial, inside }))).toMatchObject({
     status: "failed",
     fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server",
   });

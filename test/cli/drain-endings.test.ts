@@ -93,14 +93,4 @@ describe("what cannot be done", () => {
     });
     expect(err).toContain('cannot create resource "pods/eviction"');
   });
-
-  test.each([
-    [["drain"], "NODE: expected a name"],
-    [["drain", "node-1", "node-2"], 'unexpected argument "node-2"'],
-    [["drain", "node-1", "--timeout", "soon"], "--timeout: expected a time"],
-    [["drain", "node-1", "--restart"], "--restart: only with --stop-blocked"],
-    [["drain", "node-1", "--grace-period", "long"], "--grace-period: expected seconds"],
-  ])("%j: 2", async (words, said) => {
-    expect(await on.lifeboat(words)).toMatchObject({ code: 2, err: expect.stringContaining(said) });
-  });
 });

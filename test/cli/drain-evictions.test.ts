@@ -1,7 +1,7 @@
 /** What `lifeboat drain` says of a refusal that the preflight had not foreseen. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../infra/cli/connection.ts";
-import { createEvictions } from "../../infra/cli/drain/evictions.ts";
+import { createEvictions } from "../../infra/cli/drain/empty-node.ts";
 import { subjectsOf } from "../../shared/policy/progress/subjects.ts";
 import { facts, plainPod } from "../policy/preflight/fixtures.ts";
 

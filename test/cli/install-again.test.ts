@@ -1,8 +1,8 @@
 /** `lifeboat install` over what an administrator has made of an installation. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { nameOf } from "../../infra/cli/install/manifests.ts";
-import { imageBeside } from "../../infra/cli/install/options.ts";
-import { retired } from "../../infra/cli/install/retired.ts";
+import { imageBeside } from "../../infra/cli/install/present.ts";
+import { retired } from "../../infra/cli/install/plan.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";

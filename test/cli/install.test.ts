@@ -182,12 +182,8 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
 // prettier-ignore
 test.each([
   ["install",                                            "expected either --in-cluster or --worker URL: Lifeboat is not installed"],
-  ["install --in-cluster --worker https://a.example",    "expected either --in-cluster or --worker URL"],
-  ["install --in-cluster",                               "--image: expected the image of infra/server"],
-  ["install --worker http://lifeboat.example.com",       "--worker: expected an https:// address"],
-  ["install --worker https://a.example --with guards",   '--with: there is no part "guards"; there are guard, '],
+  ["install --in-cluster",                               "--image: expected the image of the server"],
   ["install --worker https://a.example --cluster ../x",  '--cluster: expected letters, digits, ".", "_" and "-", got "../x"'],
-  ["install --worker https://a.example --timeout later", "--timeout: expected a time"],
 ])("%s: exit code 2, %s", async (line, message) => {
   const { code, err } = await stage.call(line);
   expect({ code, message: err[0] }).toEqual({ code: 2, message: expect.stringContaining(message) });

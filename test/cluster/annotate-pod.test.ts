@@ -1,9 +1,12 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
+import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
+import { LAUNCHER } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
+import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
 import { connectTo, present } from "./connected.ts";
@@ -18,8 +21,11 @@ async function vmiCalled(name: string): Promise<VmiFacts> {
   return present(await cluster.getVmi({ namespace: NAMESPACE, name }));
 }
 
+const launchers = (vmi?: VmiFacts) =>
+  cluster.list("pods", { labels: { ...LAUNCHER, ...(vmi && { [CREATED_BY_LABEL]: vmi.uid }) }, as: Launcher });
+
 async function launcherOf(name: string): Promise<LauncherFacts> {
-  return present((await cluster.listLaunchers(await vmiCalled(name)))[0]);
+  return present((await launchers(await vmiCalled(name)))[0]);
 }
 
 function add(pod: LauncherFacts, annotations: Readonly<Record<string, string>> = { [ONLY]: "" }): Action {
@@ -68,10 +74,10 @@ describe("listing launchers", () => {
   test("of all VMs, and of some: the same facts", async () => {
     await world.createVm({ name: "one" });
     await world.createVm({ name: "other" });
-    const all = await cluster.listLaunchers("All");
+    const all = await launchers();
     const one = await vmiCalled("one");
     expect(all.length).toBeGreaterThan(1);
-    expect(await cluster.listLaunchers(one)).toEqual(all.filter(({ vmiUID }) => vmiUID === one.uid));
+    expect(await launchers(one)).toEqual(all.filter(({ vmiUID }) => vmiUID === one.uid));
     expect(all.find(({ vmiUID }) => vmiUID === one.uid)).toMatchObject({
       name: "virt-launcher-one-abcde",
       phase: "Running",
@@ -90,8 +96,8 @@ describe("listing launchers", () => {
       metadata: { namespace: NAMESPACE, name: "hp-volume-x", labels },
       spec: { containers: [{ name: "disk", image: "disk" }] },
     });
-    expect((await cluster.listLaunchers(mine)).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
-    expect((await cluster.listLaunchers("All")).map(({ name }) => name)).not.toContain("hp-volume-x");
+    expect((await launchers(mine)).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
+    expect((await launchers()).map(({ name }) => name)).not.toContain("hp-volume-x");
   });
 
   test("when it was created", async () => {

@@ -1,8 +1,8 @@
 /** Budgets as facts: whose one is, and when it was last made large. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { Budget } from "../../shared/cluster/kinds/kubernetes.ts";
-import { budget } from "../../shared/cluster/manifests.ts";
+import { Budget } from "../../shared/kube/schemas/kubernetes.ts";
+import { budget } from "../../shared/pass/manifests.ts";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import { vmi } from "../policy/fixtures.ts";
 

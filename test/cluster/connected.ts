@@ -1,14 +1,24 @@
 /** A cluster as the product sees it, over HTTP, with a clock that stands still. */
 import { onTestFinished } from "vitest";
 import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster/cluster.ts";
+import { type DeschedulingClient, deschedulingClient } from "../../shared/descheduling/client.ts";
 import { type CannedAnswers, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { NOW } from "../policy/fixtures.ts";
 
 type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOptions["endpoint"]>;
 
 export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {
+  return connect(optionsFor(server, onOddItem));
+}
+
+/** Descheduling's own client. */
+export function deschedulingAt(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): DeschedulingClient {
+  return deschedulingClient(optionsFor(server, onOddItem));
+}
+
+function optionsFor(server: Server, onOddItem: ClusterOptions["onOddItem"]): ClusterOptions {
   const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
-  return connect({ endpoint, signal: timeout(60_000), timeout, onOddItem, now: () => NOW });
+  return { endpoint, signal: timeout(60_000), timeout, onOddItem, now: () => NOW };
 }
 
 function timeout(ms: number): AbortSignal {

@@ -1,8 +1,8 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { describe, expect, test } from "vitest";
-import { WebhookConfiguration } from "../../shared/cluster/kinds/kubernetes.ts";
-import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
-import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
+import { WebhookConfiguration } from "../../shared/kube/schemas/kubernetes.ts";
+import { Migration, Vmi } from "../../shared/kube/schemas/kubevirt.ts";
+import { Evacuation } from "../../shared/kube/schemas/lifeboat.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import type { EvacuationFacts, MigrationFacts } from "../../shared/policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";

@@ -1,7 +1,7 @@
 /** Answers that are larger than what is held at a time: fewer items are asked for, none is lost, and the rest is not read. */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
-import { LARGEST_ANSWER_BYTES } from "../../shared/cluster/transport.ts";
+import { LARGEST_ANSWER_BYTES } from "../../shared/kube/transport.ts";
 import { CANNED_VMI } from "../functions/support/canned-cluster.ts";
 import { type StubServer, startStubServer } from "../functions/support/stub-server.ts";
 import { connectTo } from "./connected.ts";

@@ -1,8 +1,9 @@
 /** The Events of refused shutdowns: which count, and what cannot be told from them. */
 import { expect, test } from "vitest";
-import { readRefusal } from "../../shared/cluster/read-refusal.ts";
-import type { ApiRequest } from "../../shared/cluster/transport.ts";
+import { readRefusal } from "../../shared/pass/observe-shield.ts";
+import { json, status } from "../functions/support/stub-server.ts";
 import { at, time, vmi } from "../policy/fixtures.ts";
+import { canned } from "./connected.ts";
 
 const OURS = "node hook PreVMStop from plugin lifeboat-shield failed: failed to dial plugin lifeboat-shield";
 const told = (first?: string, last = first, message = OURS) => ({
@@ -23,17 +24,14 @@ test.each<[string, unknown, unknown]>([
   ["without a time",                [told()],                                                   "Unknown"      ],
   ["what is no Event, beside one",  [{ message: 7 }, told(time(-9))],                           span(-9, -9)   ],
 ])("%s", async (_, items, expected) => {
-  const asked: ApiRequest[] = [];
-  const send = (request: ApiRequest) => {
-    asked.push(request);
-    return Promise.resolve({ code: 200, body: { kind: "EventList", items }, bytes: 0 });
-  };
-  expect(await readRefusal(send, vmi({ uid: "u" }))).toEqual(expected);
-  expect(asked).toMatchObject([
-    { method: "GET", path: "/api/v1/namespaces/apps/events", query: { fieldSelector: "involvedObject.uid=u,reason=SyncFailed" } },
+  const { cluster, requests } = await canned({ other: json({ kind: "EventList", items }) }, () => undefined);
+  expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);
+  expect(requests.map(({ path, query }) => [path, query.get("fieldSelector")])).toEqual([
+    ["/api/v1/namespaces/apps/events", "involvedObject.uid=u,reason=SyncFailed"],
   ]);
 });
 
 test("what may not be read is unknown", async () => {
-  expect(await readRefusal(() => Promise.resolve({ code: 403, body: {}, bytes: 0 }), vmi())).toBe("Unknown");
+  const { cluster } = await canned({ other: status(403, "Forbidden") });
+  expect(await readRefusal(vmi(), cluster)).toBe("Unknown");
 });

@@ -51,7 +51,7 @@ describe("a list", () => {
   });
 
   test("of nothing", async () => {
-    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).listBudgets("apps")).toEqual([]);
+    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).list("pods")).toEqual([]);
   });
 
   // prettier-ignore

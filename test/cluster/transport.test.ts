@@ -1,6 +1,19 @@
 /** What every request to an API server says. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
+import { named } from "../../shared/kube/client.ts";
+import {
+  activeEvacuations,
+  evacuationsFrom,
+  evacuationsOf,
+  kubeVirt,
+  LAUNCHER,
+  migratingVmis,
+  migrationsOf,
+  OURS,
+  unfinishedEvacuations,
+  vmisOn,
+} from "../../shared/kube/selections.ts";
 import { CANNED_VMI, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, type StubRequest, type StubServer } from "../functions/support/stub-server.ts";
 import { vmi } from "../policy/fixtures.ts";
@@ -28,6 +41,7 @@ async function requestOf(ask: () => Promise<unknown>): Promise<StubRequest> {
   return request;
 }
 
+const WEB = { namespace: "apps", name: "web" };
 const NOT_ENDED = "Moved Abandoned Withdrawn Duplicate Gone"
   .replaceAll(" ", "%2Cstatus.phase%21%3D")
   .replace(/^/, "status.phase%21%3D");
@@ -43,26 +57,23 @@ describe("a read", () => {
 
   // prettier-ignore
   test.each<[string, () => Promise<unknown>, string]>([
-    ["one pod",                  () => cluster.getPod({ namespace: "apps", name: "p" }),  "/api/v1/namespaces/apps/pods/p"],
-    ["one node",                 () => cluster.getNode("node01").catch(() => undefined),  "/api/v1/nodes/node01"],
-    ["all VMIs",                 () => cluster.listVmis("All"),                           "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250"],
-    ["migrating VMIs",           () => cluster.listVmis("Migrating"),                     "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FmigrationTargetNodeName"],
-    ["VMIs of a node",           () => cluster.listVmis({ node: "node01" }),              "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],
-    ["all Evacuations",          () => cluster.listEvacuations("All"),                    "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
-    ["active Evacuations",       () => cluster.listEvacuations("Active"),                 `/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=${NOT_ENDED}`],
-    ["unfinished Evacuations",   () => cluster.listEvacuations("Unfinished"),             "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.phase%21%3DMoved%2Cstatus.phase%21%3DDuplicate%2Cstatus.phase%21%3DGone"],
-    ["Evacuations of a VMI",     () => cluster.listEvacuations({ namespace: "apps", name: "web" }), "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations?limit=250&fieldSelector=spec.virtualMachineInstance.name%3Dweb"],
-    ["Evacuations of a node",    () => cluster.listEvacuations({ sourceNode: "node01" }), "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.sourceNode%3Dnode01"],
-    ["migrations of a VMI",      () => cluster.listMigrations({ namespace: "apps", name: "web" }), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name%3Dweb"],
-    ["… of a long name",         () => cluster.listMigrations({ namespace: "apps", name: "w".repeat(64) }), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250"],
-    ["budgets of a namespace",   () => cluster.listBudgets("apps"),                       "/apis/policy/v1/namespaces/apps/poddisruptionbudgets?limit=250&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat"],
-    ["whether there is any",     () => cluster.isAnyBudget(),                             "/apis/policy/v1/poddisruptionbudgets?labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat&limit=1"],
-    ["pods of a VMI",            () => cluster.listPodsOf(vmi({ uid: "u-1" })),           "/api/v1/namespaces/apps/pods?limit=250&labelSelector=kubevirt.io%2Fcreated-by%3Du-1"],
-    ["launcher pods of a node",  () => cluster.listLaunchersOn("node01"),                 "/api/v1/pods?limit=250&labelSelector=kubevirt.io%3Dvirt-launcher&fieldSelector=spec.nodeName%3Dnode01"],
-    ["pods of a node",           () => cluster.listPodsOn("node01"),                      "/api/v1/pods?limit=250&fieldSelector=spec.nodeName%3Dnode01"],
-    ["KubeVirt",                 () => cluster.getKubeVirt(),                             "/apis/kubevirt.io/v1/kubevirts"],
-    ["the configuration",        () => cluster.getConfiguration().catch(() => undefined), "/apis/lifeboat.dev/v1alpha1/lifeboatconfigurations/lifeboat"],
-    ["webhooks",                 () => cluster.getWebhooks("lifeboat-guard").catch(() => undefined), "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/lifeboat-guard"],
+    ["one of a namespace",       () => cluster.get("pods", { namespace: "apps", name: "p" }), "/api/v1/namespaces/apps/pods/p"],
+    ["one at cluster scope",     () => cluster.get("nodes", named("node01")).catch(() => undefined), "/api/v1/nodes/node01"],
+    ["all",                      () => cluster.list("evacuations"),                       "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
+    ["those of a namespace",     () => cluster.list("pods", { namespace: "apps" }),       "/api/v1/namespaces/apps/pods?limit=250"],
+    ["the first ones",           () => cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1 }), "/apis/policy/v1/poddisruptionbudgets?labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat&limit=1"],
+    ["by a label and a field",   () => cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": "node01" } }), "/api/v1/pods?limit=250&labelSelector=kubevirt.io%3Dvirt-launcher&fieldSelector=spec.nodeName%3Dnode01"],
+    ["migrating VMIs",           () => migratingVmis(cluster),                            "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FmigrationTargetNodeName"],
+    ["VMIs of a node",           () => vmisOn("node01", cluster),                         "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],
+    ["active Evacuations",       () => activeEvacuations(cluster),                        `/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=${NOT_ENDED}`],
+    ["unfinished Evacuations",   () => unfinishedEvacuations(cluster),                    "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.phase%21%3DMoved%2Cstatus.phase%21%3DDuplicate%2Cstatus.phase%21%3DGone"],
+    ["Evacuations of a VMI",     () => evacuationsOf(WEB, cluster),                       "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations?limit=250&fieldSelector=spec.virtualMachineInstance.name%3Dweb"],
+    ["Evacuations of a node",    () => evacuationsFrom("node01", cluster),                "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.sourceNode%3Dnode01"],
+    ["migrations of a VMI",      () => migrationsOf([WEB], cluster),                      "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name%3Dweb"],
+    ["… of several",             () => migrationsOf([WEB, { ...WEB, name: "db" }], cluster), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name+in+%28web%2Cdb%29"],
+    ["… of a long name",         () => migrationsOf([{ ...WEB, name: "w".repeat(64) }], cluster), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250"],
+    ["KubeVirt",                 () => kubeVirt(cluster),                                 "/apis/kubevirt.io/v1/kubevirts?limit=250"],
+    ["the API server's version", () => cluster.get("version", named("version")).catch(() => undefined), "/version"],
   ])("%s", async (_, ask, expected) => {
     const { path, query } = await requestOf(ask);
     expect(query.size === 0 ? path : `${path}?${query.toString()}`).toBe(expected);
@@ -70,13 +81,12 @@ describe("a read", () => {
 });
 
 describe("a connection that breaks", () => {
-  const key = { namespace: "apps", name: "web" };
   const label = { verb: "Label", vmi: vmi(), urgency: "urgent" } as const;
 
   // prettier-ignore
   test.each<[string, broken: number, (cluster: Cluster) => Promise<unknown>, sent: number, answered: boolean]>([
-    ["costs a read nothing",              1,        (c) => c.getVmi(key),                 2, true],
-    ["… if it breaks once",               2,        (c) => c.getVmi(key),                 2, false],
+    ["costs a read nothing",              1,        (c) => c.getVmi(WEB),                 2, true],
+    ["… if it breaks once",               2,        (c) => c.getVmi(WEB),                 2, false],
     ["is a write's end: it may be done",  1,        (c) => c.act(label),                1, false],
   ])("%s", async (...[, broken, ask, sent, answered]) => {
     let count = 0;
@@ -99,7 +109,7 @@ describe("a connection that breaks", () => {
     const endpoint = { server: server.url, token: "t", headers: {}, fetch: ended };
     const [signal, timeout] = [AbortSignal.abort(), () => AbortSignal.abort()];
     const options = { onOddItem: () => undefined, now: () => new Date(), signal, timeout };
-    await expect(connect({ endpoint, ...options }).getVmi(key)).rejects.toThrow("in time");
+    await expect(connect({ endpoint, ...options }).getVmi(WEB)).rejects.toThrow("in time");
     expect(count).toBe(1);
   });
 });

@@ -2,6 +2,8 @@
 import { afterAll, expect, test } from "vitest";
 import { webhookConfigurations } from "../../infra/sandbox/kubevirt/webhooks/configurations.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { named } from "../../shared/kube/client.ts";
+import { WebhookConfiguration } from "../../shared/kube/schemas/kubernetes.ts";
 import { areEvictionsCovered } from "../../shared/policy/budget/budget-mode.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
 import { startTestCluster } from "../functions/support/test-cluster.ts";
@@ -16,7 +18,11 @@ test("upstream's and ours cover evictions; there are none of another name", asyn
   const kubevirt = webhookConfigurations({ url: "https://127.0.0.1:1", caPem: "" }, { evictionWebhook: true });
   await applyManifests(world.client, kubevirt);
   const [seen, guard, another] = await Promise.all(
-    [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS, "another"].map((name) => cluster.getWebhooks(name)),
+    [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS, "another"].map(async (name) => {
+      return (
+        await cluster.get("validatingwebhookconfigurations", named(name), { as: WebhookConfiguration, expect: [403] })
+      )?.webhooks;
+    }),
   );
   const gated = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });
   expect(areEvictionsCovered({ kubevirt: seen, guard }, gated)).toBe(true);

@@ -1,13 +1,14 @@
 /** Any small cluster that a plugin may find, and whatever it may be told. */
 import * as fc from "fast-check";
-import type { DeschedulerNode, DeschedulerPod, Placement } from "../../shared/descheduling/plugins/facts.ts";
+import type { Placement } from "../../shared/policy/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
 import type { Nominations, PluginWorld, Verdict } from "../../shared/descheduling/plugins/plugin.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 import { ANYWHERE, node, type Outcome, pod, requirement, taint, term, UNEVICTABLE, world } from "./fixtures.ts";
 
 export interface AnyCluster {
-  readonly nodes: readonly DeschedulerNode[];
-  readonly pods: readonly DeschedulerPod[];
+  readonly nodes: readonly ScheduledNode[];
+  readonly pods: readonly ScheduledPod[];
   /** Names of pods. */
   readonly inProgress: string[];
   readonly nodeFit: boolean;

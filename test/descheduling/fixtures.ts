@@ -1,17 +1,7 @@
 /** Descheduling, minimal plus one tweak: nodes and pods like those of upstream's tests, a world of them, and a driver. */
-import {
-  DEFAULT_PROTECTIONS,
-  type DefaultEvictorArguments,
-  type LowNodeUtilizationArguments,
-} from "../../shared/descheduling/plugins/arguments.ts";
+import { EvictorArguments } from "../../shared/descheduling/plugins/default-evictor-arguments.ts";
 import { defaultEvictor } from "../../shared/descheduling/plugins/default-evictor.ts";
-import type {
-  DeschedulerNode,
-  DeschedulerPod,
-  NodeRequirement,
-  NodeSelectorTerm,
-  Placement,
-} from "../../shared/descheduling/plugins/facts.ts";
+import type { Arguments as LowNodeUtilizationArguments } from "../../shared/descheduling/plugins/low-node-utilization.ts";
 import type {
   EvictorWorld,
   Nomination,
@@ -20,19 +10,21 @@ import type {
   Verdict,
 } from "../../shared/descheduling/plugins/plugin.ts";
 import type { LabelSelector, Taint, Toleration } from "../../shared/policy/facts.ts";
+import type { NodeRequirement, NodeSelectorTerm, Placement } from "../../shared/policy/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 
 export const ANYWHERE: Placement = { nodeSelector: {}, preferred: [] };
 
 /** 2 CPU, 3000 bytes, 10 pods. */
-export function node(name: string, tweak: Partial<DeschedulerNode> = {}): DeschedulerNode {
+export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {
   const allocatable = { cpu: 2000, memory: 3000, pods: 10 };
   const base = { ready: true, unschedulable: false, taints: [], pressures: [], allocatableMemory: allocatable.memory };
   return { name, ...base, labels: {}, ...tweak, allocatable: { ...allocatable, ...tweak.allocatable } };
 }
 
 /** Runs on node n1, owned by a ReplicaSet, asks for 100m and nothing else. */
-export function pod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return {
     namespace: "default",
     name,
@@ -65,7 +57,7 @@ export const UNEVICTABLE = {
   daemonSet: { owners: [owner({ kind: "DaemonSet" })] },
   mirror: { localStorage: true, annotations: { "kubernetes.io/config.mirror": "hash" } },
   critical: { namespace: "kube-system", priority: 2_000_000_000 },
-} as const satisfies Record<string, Partial<DeschedulerPod>>;
+} as const satisfies Record<string, Partial<ScheduledPod>>;
 
 export function taint(key: string, tweak: Partial<Taint> = {}): Taint {
   return { key, effect: "NoSchedule", ...tweak };
@@ -88,15 +80,8 @@ export function term(...matchExpressions: readonly NodeRequirement[]): NodeSelec
 }
 
 /** The policy file's defaults, but for what is told. */
-export function evictorArguments(tweak: Partial<DefaultEvictorArguments> = {}): DefaultEvictorArguments {
-  return {
-    nodeFit: false,
-    minReplicas: 0,
-    noEvictionPolicy: "Preferred",
-    protections: DEFAULT_PROTECTIONS,
-    protectedStorageClasses: [],
-    ...tweak,
-  };
+export function evictorArguments(tweak: Partial<EvictorArguments> = {}): EvictorArguments {
+  return { ...EvictorArguments.parse({}), ...tweak };
 }
 
 /** CPU and pods, under 30% and over 50%. */
@@ -112,8 +97,8 @@ export function utilizationArguments(tweak: Partial<LowNodeUtilizationArguments>
 }
 
 interface Cluster {
-  readonly nodes: readonly DeschedulerNode[];
-  readonly pods: readonly DeschedulerPod[];
+  readonly nodes: readonly ScheduledNode[];
+  readonly pods: readonly ScheduledPod[];
 }
 
 /** What DefaultEvictor sees of a cluster. */
@@ -135,7 +120,7 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
 }
 
 /** What a plugin sees of it: DefaultEvictor with these arguments, and these pods (by name) on their way already. */
-export function world(cluster: Cluster, evictor: Partial<DefaultEvictorArguments> = {}, inProgress: string[] = []) {
+export function world(cluster: Cluster, evictor: Partial<EvictorArguments> = {}, inProgress: string[] = []) {
   const seen = evictorWorld(cluster, { isInProgress: ({ name }) => inProgress.includes(name) });
   return { ...seen, evictor: defaultEvictor(evictorArguments(evictor))(seen) } satisfies PluginWorld;
 }

@@ -1,6 +1,6 @@
 /** Minimal pods and policies for descheduling cycles, plus one tweak each. */
 import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/cycle/policy.ts";
-import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
 import type { Verdict } from "../../shared/descheduling/plugins/plugin.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import { vmi } from "../policy/fixtures.ts";
@@ -11,7 +11,7 @@ export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress
 export const REQUESTED = "lifeboat.dev/evacuation-requested";
 
 /** The launcher pod of VMI `name` on node01, which is to be asked only. */
-export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   const { annotations, ...rest } = tweak;
   return pod(`virt-launcher-${name}-x7k2p`, {
     namespace: "apps",
@@ -24,19 +24,19 @@ export function vmPod(name: string, tweak: Partial<DeschedulerPod> = {}): Desche
 }
 
 /** A pod that another product evacuates: it is to be asked only. */
-export function askedPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+export function askedPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   const { annotations, ...rest } = tweak;
   return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...annotations }, ...rest });
 }
 
 /** An ordinary pod. */
-export function plainPod(name: string, tweak: Partial<DeschedulerPod> = {}): DeschedulerPod {
+export function plainPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
 }
 
 /** The VMI of a launcher pod, on the pod's node. */
 export function vmiOf(
-  { namespace, nodeName, uid, annotations }: DeschedulerPod,
+  { namespace, nodeName, uid, annotations }: ScheduledPod,
   tweak: Partial<VmiFacts> = {},
 ): VmiFacts {
   const name = annotations["kubevirt.io/domain"] ?? "";
@@ -47,7 +47,7 @@ export function vmiOf(
 export type Heard = [pod: string, verdict: Verdict][];
 
 /** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */
-export function scripted(names: readonly string[], pods: readonly DeschedulerPod[], heard: Heard = []): EnabledPlugin {
+export function scripted(names: readonly string[], pods: readonly ScheduledPod[], heard: Heard = []): EnabledPlugin {
   return {
     name: "Scripted",
     extensionPoint: "deschedule",

@@ -1,131 +1,52 @@
 /**
- * The client's interface over a fake cluster. A test decides what happens before each request: fast-check's scheduler interleaves
- * functions, a request fails, or the world changes.
+ * A cluster over a fake one. A test decides what happens before each request: fast-check's scheduler interleaves functions, a request fails, or
+ * the world changes.
  */
 import type { Scheduler } from "fast-check";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
-import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
-import type { PreflightPod } from "../../shared/policy/preflight/facts.ts";
-import { isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type PodFacts, type VmiFacts } from "../../shared/policy/facts.ts";
-import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
-import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
-import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import { type Cluster, underTheirNames } from "../../shared/cluster/cluster.ts";
+import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
+import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
+import type { PodFacts } from "../../shared/policy/facts.ts";
+import { type Before, clientOf } from "./client.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
-/** `request`: the method's name, or the verb of an action; `scope`: of a list of Evacuations. */
-export type Before = (request: string, scope?: unknown) => unknown;
+export type { Before };
 
-export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
-  const when = async <T>(request: string, answer: () => T, scope?: unknown): Promise<T> => {
-    await before(request, scope);
+function after(before: Before) {
+  return async <T>(request: string, answer: () => T): Promise<T> => {
+    await before(request);
     return answer();
   };
-  const reads = (name: string) => when(name, () => undefined);
+}
+
+/** Of descheduling's own client. */
+export function connectDescheduling(fake: FakeCluster, before: Before = () => undefined): DeschedulingClient {
+  const when = after(before);
+  const { descheduling } = fake;
   return {
-    getPod: (key) => when("getPod", () => fake.pods.get(key)),
-    getVmi: (key) => when("getVmi", () => fake.vmis.get(key)),
-    countVmis: () => when("countVmis", () => fake.vmis.list().length),
-    getNode: (name) => when("getNode", () => fake.nodes.get({ name })),
-    getBudget: (key) => when("getBudget", () => fake.budgets.get(key)),
-    listVmis: (scope) => when("listVmis", () => fake.vmis.list((vmi) => isInScope(vmi, scope))),
-    listEvacuations: (scope) => when("listEvacuations", () => fake.evacuations.list((e) => isListed(e, scope)), scope),
-    listMigrations: ({ namespace, name }) =>
-      when("listMigrations", () => [...fake.migrations.list((m) => m.namespace === namespace && m.vmiName === name)]),
-    listMigrationsOf: (vmis) =>
-      when("listMigrationsOf", () => {
-        const wanted = new Set(vmis.map(keyOf));
-        return fake.migrations.list(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
-      }),
-    getRefusal: ({ uid }) => when("getRefusal", () => fake.refusals.get(uid)),
-    listNodes: () => when("listNodes", () => fake.nodes.list()),
-    listPodsOf: ({ uid }) => when("listPodsOf", () => fake.pods.list((pod) => pod.labels[CREATED_BY_LABEL] === uid)),
-    listPodsOn: (node) => when("listPodsOn", () => fake.pods.list(({ nodeName }) => nodeName === node)),
-    listLaunchersOn: (node) =>
-      when("listLaunchersOn", () => fake.pods.list((pod) => pod.nodeName === node && isLauncher(pod))),
-    listLaunchers: (of) => when("listLaunchers", () => launchers(fake, of)),
-    isAnyBudget: () => when("isAnyBudget", () => fake.budgets.list(({ managedByUs }) => managedByUs).length > 0),
-    listBudgets: (namespace) =>
-      when("listBudgets", () => fake.budgets.list((one) => one.managedByUs && one.namespace === namespace)),
-    getKubeVirt: () => when("getKubeVirt", () => fake.kubeVirt),
-    getConfiguration: () => when("getConfiguration", () => fake.configuration),
-    getWebhooks: (name) => when("getWebhooks", () => fake.webhooks.get(name)),
-    hasPlugin: () => when("hasPlugin", () => true),
-    getOwnWebhooks: (name) => when("getOwnWebhooks", () => fake.ownWebhooks.get(name) ?? "Unread"),
-    isTokenAccepted: () => when("isTokenAccepted", () => fake.isTokenAccepted),
-    getConfigMap: () => when("getConfigMap", () => undefined),
-    getDeschedulingLease: () => when("getDeschedulingLease", () => fake.descheduling.lease),
-    takeDeschedulingLease: (found, now) => when("TakeLease", () => fake.descheduling.takeLease(found, now)),
-    giveDeschedulingLeaseBack: (taken) => when("GiveLeaseBack", () => fake.descheduling.giveLeaseBack(taken)),
-    getMinorVersions: () => when("getMinorVersions", () => ({ kubernetes: undefined, kubevirt: undefined })),
-    userOf: () => when("userOf", () => undefined),
-    isAllowed: () => when("isAllowed", () => false),
-    canList: (resource) => when(`canList ${resource}`, () => []),
-    mayI: () => when("mayI", () => true),
-    proveAnnotating: () => reads("proveAnnotating"),
-    listDeschedulerNodes: () =>
-      when("listDeschedulerNodes", () =>
-        fake.nodes.list().map((node) => ({ ...node, labels: {}, allocatable: { pods: 110 } })),
-      ),
-    listDeschedulerPods: () => when("listDeschedulerPods", () => fake.pods.list().filter(isDeschedulerPod)),
-    listPreflightPods: (node) =>
-      when("listPreflightPods", () => listed(fake.pods.list(({ nodeName }) => nodeName === node))),
-    listNeighbours: (node) =>
-      when("listNeighbours", () => listed(fake.pods.list(({ nodeName = node }) => nodeName !== node))),
-    listQuotas: () => when("listQuotas", () => ({ items: [], odd: 0 })),
-    listVolumes: () => when("listVolumes", () => ({ items: [], odd: 0 })),
-    listAllBudgets: () => when("listAllBudgets", () => fake.budgets.list()),
+    listPods: () => when("listPods", () => fake.pods.list().filter(isScheduledPod)),
     listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
     listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
-    getPriorityClassValue: () => reads("getPriorityClassValue"),
-    createEvacuation: (evacuation) => when("CreateEvacuation", () => fake.createEvacuation(evacuation)),
-    withdraw: (evacuation) => when("Withdraw", () => fake.withdraw(evacuation)),
-    evict: ({ pod }, { dryRun = false }) => when("Evict", () => fake.descheduling.evict(pod, dryRun)),
-    act: (action) => when(action.verb, () => fake.act(action)),
+    getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
+    getLease: () => when("getLease", () => descheduling.lease),
+    takeLease: (found, now) => when("TakeLease", () => descheduling.takeLease(found, now)),
+    giveLeaseBack: (taken) => when("GiveLeaseBack", () => descheduling.giveLeaseBack(taken)),
+    evict: ({ pod }, { dryRun }) => when("Evict", () => descheduling.evict(pod, dryRun)),
   };
 }
 
-function isInScope(vmi: VmiFacts, scope: Parameters<Cluster["listVmis"]>[0]): boolean {
-  if (scope === "All") return true;
-  if (scope === "Shielded") return vmi.shield !== undefined;
-  return scope === "Migrating" ? vmi.isMigrating : vmi.nodeName === scope.node;
-}
-
-function isListed(e: EvacuationFacts, scope: Parameters<Cluster["listEvacuations"]>[0]): boolean {
-  if (scope === "All") return true;
-  if (scope === "Active") return isActive(e);
-  if (scope === "Unfinished") return isUnfinished(e) && e.status.phase !== "Moved";
-  if ("sourceNode" in scope) return e.status.sourceNode === scope.sourceNode;
-  return e.namespace === scope.namespace && e.spec.vmiName === scope.name;
-}
-
-function launchers({ pods }: FakeCluster, of: "All" | VmiFacts): readonly LauncherFacts[] {
-  return pods.list(isLauncher).flatMap((pod) => {
-    const vmiUID = pod.labels[CREATED_BY_LABEL] ?? "";
-    const more = { resourceVersion: "1", hasAnnotations: true, createdAt: 0 };
-    return of === "All" || of.uid === vmiUID ? [{ ...more, ...pod, vmiUID }] : [];
-  });
-}
-
-/** What the pods of a fake cluster do not say, they do not ask for. */
-function listed(pods: readonly PodFacts[]): { readonly items: readonly PreflightPod[]; readonly odd: number } {
-  const placement = { nodeSelector: {}, preferred: [] };
-  const asked = {
-    placement,
-    affinity: [],
-    antiAffinity: [],
-    spread: [],
-    claims: [],
-    requests: {},
-    localStorage: false,
-    finalizers: [],
-    unchecked: [],
+export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
+  const when = after(before);
+  const client = clientOf(fake, before);
+  return {
+    ...client,
+    ...underTheirNames(client, () => fake.now()),
+    countVmis: () => when("countVmis", () => fake.vmis.list().length),
   };
-  return { items: pods.map((pod) => ({ ...asked, ...pod, nodeName: pod.nodeName ?? "" })), odd: 0 };
 }
 
-function isDeschedulerPod(pod: PodFacts): pod is DeschedulerPod {
+function isScheduledPod(pod: PodFacts): pod is ScheduledPod {
   return "placement" in pod;
 }
 

@@ -1,13 +1,16 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
 import { expect, test } from "vitest";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { isHeld } from "../../shared/descheduling/cycle/lease.ts";
+import { isHeld } from "../../shared/cluster/lease.ts";
+import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/descheduling/client.ts";
+import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
+import { LAUNCHER, OURS } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { connectTo as connectOverHttp, present } from "../cluster/connected.ts";
+import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../cluster/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";
-import { connectTo } from "./connect.ts";
+import { connectDescheduling, connectTo } from "./connect.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
 const WEB = { namespace: NAMESPACE, name: "web" };
@@ -15,12 +18,13 @@ const BUDGET = { namespace: NAMESPACE, name: "lifeboat-web" };
 
 interface Party {
   readonly cluster: Cluster;
+  readonly descheduling: DeschedulingClient;
   /** What KubeVirt does meanwhile. */
   readonly moveTo: (nodeName: string) => unknown;
 }
 
 /** Each answer, in order. */
-async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
+async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly unknown[]> {
   const answers: unknown[] = [];
   const act = async (...actions: readonly Action[]) => {
     for (const action of actions) answers.push([action.verb, await cluster.act(action)]);
@@ -51,33 +55,45 @@ async function told({ cluster, moveTo }: Party): Promise<readonly unknown[]> {
   await act({ verb: "DeleteEvacuation", evacuation: before }, { verb: "DeleteEvacuation", evacuation: before });
   answers.push(await cluster.withdraw(before));
 
+  const next = { ...evacuation, name: "next" };
+  const nextOne = async () => present((await cluster.listEvacuations(WEB)).find(({ name }) => name === "next"));
+  await act({ verb: "CreateEvacuation", evacuation: next });
+  const early = await nextOne();
+  answers.push(await cluster.retry(early, NOW));
+  await act({ verb: "WriteStatus", evacuation: early, status: { ...early.status, phase: "BackingOff" } });
+  answers.push(await cluster.retry(await nextOne(), NOW), (await nextOne()).spec.retryAt);
+
   const of = { vmi: seen, name: BUDGET.name };
   const grow = { verb: "GrowBudget", ...of, required: true } as const;
   const ensure = { verb: "EnsureBudget", ...of, minAvailable: 1 } as const;
   const create = { verb: "CreateBudget", ...of, minAvailable: 1 } as const;
   await act(grow, ensure, create, create, ensure);
-  const budget = present(await cluster.getBudget(BUDGET));
+  const budget = present(await cluster.get("poddisruptionbudgets", BUDGET));
   await act(grow, { verb: "ResizeBudget", budget, minAvailable: 1 });
-  answers.push((await cluster.listBudgets(NAMESPACE)).map(({ minAvailable, owners }) => [minAvailable, owners]));
+  answers.push(
+    (await cluster.list("poddisruptionbudgets", { namespace: NAMESPACE, labels: OURS })).map(
+      ({ minAvailable, owners }) => [minAvailable, owners],
+    ),
+  );
   await act({ verb: "DeleteBudget", budget: { ...budget, uid: "another" } }, { verb: "DeleteBudget", budget });
   await act({ verb: "DeleteBudget", budget });
 
   const migration = { verb: "CreateMigration", vmi: seen, name: "m", evacuation } as const;
   await act(migration, migration);
 
-  const [pod] = await cluster.listLaunchers("All");
+  const [pod] = await cluster.list("pods", { labels: LAUNCHER, as: Launcher });
   const annotate = { verb: "AnnotatePod", pod: present(pod), add: { "lifeboat.dev/a": "1" }, remove: [] } as const;
   await act(annotate, annotate);
 
-  const lease = await cluster.getDeschedulingLease();
-  const taken = await cluster.takeDeschedulingLease(lease, NOW);
-  answers.push(await cluster.takeDeschedulingLease(lease, NOW));
+  const lease = await descheduling.getLease();
+  const taken = await descheduling.takeLease(lease, NOW);
+  answers.push(await descheduling.takeLease(lease, NOW));
   if (taken === "Conflict") throw new Error("another one holds the Lease");
   const { holder, acquiredAt = "", seconds } = taken;
   answers.push(holder, Date.parse(acquiredAt), seconds);
-  answers.push(await cluster.takeDeschedulingLease({ resourceVersion: "0" }, NOW));
-  answers.push(await cluster.giveDeschedulingLeaseBack(taken), await cluster.giveDeschedulingLeaseBack(taken));
-  answers.push(isHeld(await cluster.getDeschedulingLease(), NOW));
+  answers.push(await descheduling.takeLease({ resourceVersion: "0" }, NOW));
+  answers.push(await descheduling.giveLeaseBack(taken), await descheduling.giveLeaseBack(taken));
+  answers.push(isHeld(await descheduling.getLease(), LEASE_SECONDS, NOW));
   return answers;
 }
 
@@ -93,14 +109,14 @@ test("the same requests get the same answers", async () => {
     "optional/descheduling/descheduling.yaml",
   ]);
   await real.createVm({ name: "web", strategy: "LiveMigrate" });
-  const cluster = connectOverHttp({ server: real.entry.server, token: real.entry.token });
+  const { server, token } = real.entry;
+  const [cluster, descheduling] = [connectOverHttp({ server, token }), deschedulingOverHttp({ server, token })];
   const fake = new FakeCluster();
   fake.vmis.put(present(await cluster.getVmi(WEB)));
   fake.pods.put(...(await cluster.listPodsOf(present(await cluster.getVmi(WEB)))));
   const moveTo = (nodeName: string) => real.patchVmi("web", { status: { nodeName } });
-  const expected = await told({ cluster, moveTo });
-  expect(await told({ cluster: connectTo(fake), moveTo: (nodeName) => fake.change(WEB, { nodeName }) })).toEqual(
-    expected,
-  );
+  const expected = await told({ cluster, descheduling, moveTo });
+  const faked = { cluster: connectTo(fake), descheduling: connectDescheduling(fake) };
+  expect(await told({ ...faked, moveTo: (nodeName) => fake.change(WEB, { nodeName }) })).toEqual(expected);
   await real.stop();
 });

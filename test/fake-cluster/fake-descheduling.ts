@@ -1,7 +1,8 @@
 /** What descheduling alone asks of a cluster: evictions, and its Lease. */
-import type { ActResult } from "../../shared/cluster/write.ts";
-import type { EvictionAnswer } from "../../shared/descheduling/cycle/eviction-answer.ts";
-import { LEASE_SECONDS, type LeaseFacts } from "../../shared/descheduling/cycle/lease.ts";
+import type { ActResult } from "../../shared/pass/act.ts";
+import type { EvictionAnswer } from "../../shared/cluster/evict.ts";
+import type { LeaseFacts } from "../../shared/cluster/lease.ts";
+import { LEASE_SECONDS } from "../../shared/descheduling/client.ts";
 import type { NamespacedName, PodFacts } from "../../shared/policy/facts.ts";
 import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
 import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";

@@ -1,6 +1,6 @@
 /** KubeVirt's virt-api over a fake cluster: it marks VMs, and takes marks back. */
 import * as z from "zod/mini";
-import type { ActionOf, ActResult } from "../../shared/cluster/write.ts";
+import type { ActResult } from "../../shared/pass/act.ts";
 import { causeOfEviction } from "../../shared/policy/cause.ts";
 import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
 import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/policy/facts.ts";
@@ -45,21 +45,13 @@ function isToBeMarked({ isReviewing, kubeVirt }: FakeCluster, vmi: VmiFacts): bo
   return isReviewing && vmi.evacuationNodeName === undefined && isToMove(vmi, cluster);
 }
 
+const Cancelled = z.object({ evacuationNodeName: z.string() });
+
 /** The mark that is named, of whatever VMI has the name. */
-export function cancelEvacuation(fake: FakeCluster, vmi: VmiFacts): ActResult {
-  const { evacuationNodeName } = fake.vmis.get(vmi) ?? {};
-  if (vmi.evacuationNodeName === undefined || evacuationNodeName === undefined) return "Done";
-  if (evacuationNodeName !== vmi.evacuationNodeName) return "Conflict";
+export function cancelEvacuation(fake: FakeCluster, vmi: NamespacedName, body: object): ActResult {
+  const found = fake.vmis.get(vmi);
+  if (found?.evacuationNodeName === undefined) return found === undefined ? "Conflict" : "Done";
+  if (found.evacuationNodeName !== Cancelled.parse(body).evacuationNodeName) return "Conflict";
   fake.setMark(vmi, undefined);
   return "Done";
-}
-
-/** What any account may write. */
-export function label(fake: FakeCluster, { vmi, urgency }: ActionOf<"Label">): ActResult {
-  return fake.vmis.change(
-    vmi,
-    // Labels are made under a test of the version: another party may have made them meanwhile.
-    (found) => found.nodeName === vmi.nodeName && (vmi.hasLabels || found.resourceVersion === vmi.resourceVersion),
-    (found) => ({ ...found, evacuationLabel: urgency, hasLabels: true }),
-  );
 }

@@ -1,6 +1,6 @@
 /** The objects of one kind in a fake cluster, by namespace and name. */
-import type { ActResult } from "../../shared/cluster/write.ts";
-import { keyOf, type VmiFacts } from "../../shared/policy/facts.ts";
+import type { ActResult } from "../../shared/pass/act.ts";
+import { keyOf } from "../../shared/policy/facts.ts";
 
 /** Nodes have no namespace. */
 export interface Key {
@@ -60,14 +60,4 @@ export class Shelf<T extends Key> {
 
 export function always(): boolean {
   return true;
-}
-
-export function isVersion(seen: { readonly uid: string; readonly resourceVersion: string }) {
-  return (found: typeof seen) => found.uid === seen.uid && found.resourceVersion === seen.resourceVersion;
-}
-
-/** What every patch of a VMI tests. */
-export function isUnmoved(found: VmiFacts, seen: VmiFacts): boolean {
-  const keys = ["uid", "nodeName", "evacuationNodeName"] as const;
-  return keys.every((key) => found[key] === seen[key]);
 }

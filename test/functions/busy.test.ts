@@ -1,7 +1,7 @@
 /** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { Budget, MOST_BYTES, MOST_REVIEWS } from "../../shared/cluster/budget.ts";
+import { Budget, MOST_BYTES, MOST_REVIEWS } from "../../shared/kube/budget.ts";
 import { pod } from "../policy/fixtures.ts";
 import { CANNED_VMI, configured } from "./support/canned-cluster.ts";
 import { startForTest } from "./support/canned-doors.ts";

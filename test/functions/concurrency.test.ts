@@ -99,7 +99,7 @@ function guarded(): FakeCluster {
   return fake;
 }
 
-test("of a disruption that is held, every look knows the cause and the deadline: none takes its mark for KubeVirt's", async () => {
+test("of a disruption that is refused, every look knows the cause and the deadline: none takes its mark for KubeVirt's", async () => {
   let begun = 0;
   await always(some(fc.constantFrom(preempt, look, tick, scan), preempt), guarded, async (fake) => {
     await settle(fake);

@@ -1,7 +1,7 @@
 /** What marking a VM whose deletion is refused does not depend on: its Evacuation. */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { newborn, NOW, node, pod, time, vmi } from "../policy/fixtures.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "./support/fake-doors.ts";

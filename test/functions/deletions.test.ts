@@ -4,11 +4,11 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import { failing, UNREACHABLE } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { hash8 } from "../../shared/policy/kube/object-name.ts";
-import { newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../policy/fixtures.ts";
+import { migration, newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../policy/fixtures.ts";
 import { asWebhook, entry, NOW, openDoors, type TestEnv } from "./support/doors.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "./support/fake-doors.ts";
 import { deletionOf } from "./support/reviews.ts";
@@ -133,6 +133,30 @@ test("the VM has moved: the retry goes, and its evacuation ends", async () => {
   expect(await ask()).toMatchObject(ALLOWED);
   await doors?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ status: { phase: "Moved" } }]);
+});
+
+test("what is no review of a deletion is refused with a time for the next try, for its requester would spin without one", async () => {
+  const doors = openDoors({ CLUSTERS: { prod: entry("https://api.example.com") } });
+  const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
+  const body = JSON.stringify(deletionOf({ kind: "Pod" }));
+  const answer = await doors.request(path, { method: "POST", headers: asWebhook, body });
+  expect(answer).toMatchObject(refused("not a review of pods DELETE: request.oldObject.metadata"));
+});
+
+test("victims that the scheduler names no more: 30 s past the deadline what is queued for them is withdrawn", async () => {
+  await ask();
+  await doors?.settle();
+  fake.migrations.put(migration({ phase: "Pending", automatic: true, evacuates: "node01" }));
+  for (const [seconds, phase] of [
+    [149, "Migrating"],
+    [1, "Withdrawn"],
+  ] as const) {
+    doors?.pass(seconds);
+    await doors?.reconcile();
+    expect(fake.evacuations.list()).toMatchObject([{ status: { phase } }]);
+  }
+  expect(fake.vmis.get(WEB)).not.toHaveProperty("evacuationNodeName");
+  expect(fake.migrations.list()).toEqual([]);
 });
 
 test("the target of a migration: refused, and nothing is marked", async () => {

@@ -1,5 +1,6 @@
 /** What annotating launcher pods costs, and how it is proven to be permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
+import { tryAnnotating } from "../../functions/permissions.ts";
 import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive } from "../../shared/pass/reconcile.ts";
 import type { Before } from "../fake-cluster/connect.ts";
@@ -65,7 +66,7 @@ describe("tried by a patch that changes nothing", () => {
     ["no launcher pod",                list(),           status(403, "Forbidden"),   "Done",          0],
   ])("%s", async (...[, pods, other, expected, patches]) => {
     const { cluster, requests } = await canned({ list: pods, other });
-    expect(await cluster.proveAnnotating().then(() => "Done", String)).toMatch(expected);
+    expect(await tryAnnotating(cluster).then(() => "Done", String)).toMatch(expected);
     const [listed, ...tried] = requests;
     expect(listed?.query.get("labelSelector")).toBe("kubevirt.io=virt-launcher");
     expect(tried).toHaveLength(patches);

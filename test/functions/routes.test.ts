@@ -1,6 +1,6 @@
 /** Routes and the format of every answer that is not the one asked for. */
 import { describe, expect, test } from "vitest";
-import { ClusterError, type Failure } from "../../shared/cluster/failure.ts";
+import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
 import { COOKIE, signGrant } from "../../functions/page/session.ts";
 import { renderRejection, unavailable } from "../../functions/rejection.ts";
 import { notFound } from "./support/canned-cluster.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive, reconcileRequested } from "../../shared/pass/reconcile.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { Deps, Result } from "../../shared/pass/carry-out.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
@@ -18,6 +18,10 @@ const TICK_SECONDS = 50;
 /** Namespaces in the order in which they are listed. */
 const [SLOW, QUICK] = ["a-slow", "b-quick"];
 const names = (count: number) => Array.from({ length: count }, (_, i) => `vm-${i}`);
+
+function isSlow(key: unknown): boolean {
+  return typeof key === "object" && key !== null && "namespace" in key && key.namespace === SLOW;
+}
 
 /** VMs that are to leave their node; requests for those of the first namespace get no answer. */
 function given(slow: number, quick: number) {
@@ -36,13 +40,12 @@ function given(slow: number, quick: number) {
   const clock = new VirtualClock(NOW);
   const secondsSince = (began: Date) => (clock.now().getTime() - began.getTime()) / 1000;
   const connect = (seconds: number): Cluster => {
-    const [began, cluster] = [clock.now(), connectTo(fake)];
-    const getVmi: Cluster["getVmi"] = async (key) => {
-      if (key.namespace !== SLOW) return await cluster.getVmi(key);
+    const began = clock.now();
+    return connectTo(fake, async (request, key) => {
+      if (request !== "getVmi" || !isSlow(key)) return;
       await clock.sleep((seconds - secondsSince(began)) * 1000);
       throw new ClusterError({ reason: "DeadlineExceeded" });
-    };
-    return { ...cluster, getVmi };
+    });
   };
   const { platform, world } = newPlatform(undefined, NOW, { now: () => clock.now() });
   const surroundings = { env: {}, platform, state: newIsolateState() };

@@ -4,7 +4,7 @@
  */
 import { Webhook } from "standardwebhooks";
 import { isSigned } from "../../functions/webhook-signature.ts";
-import { sender } from "../../shared/cluster/transport.ts";
+import { sender } from "../../shared/kube/transport.ts";
 import type { ClusterEntry } from "../../shared/config/clusters.ts";
 import { LONGEST_SECONDS } from "../generators/settings.ts";
 import { NOW } from "../policy/fixtures.ts";

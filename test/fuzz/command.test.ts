@@ -2,9 +2,10 @@
 import { expect, test } from "vitest";
 import { callCommand } from "./command.ts";
 import { controlIn } from "./hostile-terminal.ts";
+import { LONG } from "./property.ts";
 
-test("no call of the command is outside the contract, and each ends well, badly and not at all", async () => {
-  const reached = await callCommand(150, 5);
+test("no call of the command is outside the contract, and each ends well, badly and not at all", LONG, async () => {
+  const reached = await callCommand(150);
   const codes = new Set([...reached.keys()].map((outcome) => outcome.split(" ").at(-1)));
   expect([...codes]).toEqual(expect.arrayContaining(["0", "1", "130", "2", "3"]));
 });

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as fc from "fast-check";
-import { EXIT } from "../../infra/cli/exit-code.ts";
+import { EXIT } from "../../infra/cli/command.ts";
 import { run } from "../../infra/cli/run.ts";
 import { machineOf } from "../cli/machine.ts";
 import { VMS } from "../generators/clusters.ts";
@@ -189,7 +189,7 @@ function outcomeOf({ words: [command = "nothing"] }: Call, { code }: Ended): str
 }
 
 /** What calls came to, by command and exit code. */
-export async function callCommand(calls: number, seed: number): Promise<ReadonlyMap<string, number>> {
+export async function callCommand(calls: number): Promise<ReadonlyMap<string, number>> {
   let fetch: HostileCluster["fetch"] | undefined;
   const server = await startHostileServer(() => {
     if (fetch === undefined) throw new Error("no cluster yet");
@@ -210,7 +210,7 @@ export async function callCommand(calls: number, seed: number): Promise<Readonly
     );
   });
   try {
-    return await all.check({ seed, numRuns: calls });
+    return await all.check(calls);
   } finally {
     await server.stop();
     await rm(folder, { recursive: true, force: true });

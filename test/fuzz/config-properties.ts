@@ -5,11 +5,11 @@
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { timeoutSeconds } from "../../functions/admission-review.ts";
-import { quantity } from "../../shared/cluster/kinds/fields.ts";
+import { quantity } from "../../shared/kube/schemas/fields.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/config/problem.ts";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";
 import { almostText, mutated } from "../generators/json.ts";
 import { configuration, edgeConfiguration } from "../generators/settings.ts";

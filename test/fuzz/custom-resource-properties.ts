@@ -4,9 +4,9 @@
  */
 import * as fc from "fast-check";
 import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";
-import { Meta } from "../../shared/cluster/kinds/fields.ts";
-import { Evacuation, LifeboatConfiguration } from "../../shared/cluster/kinds/lifeboat.ts";
-import { status as statusPatch } from "../../shared/cluster/patches.ts";
+import { Meta } from "../../shared/kube/schemas/fields.ts";
+import { Evacuation, LifeboatConfiguration } from "../../shared/kube/schemas/lifeboat.ts";
+import { status as statusPatch } from "../../shared/pass/patches.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
 import { planHistory } from "../../shared/policy/evacuation/reconcile.ts";

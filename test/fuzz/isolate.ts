@@ -16,7 +16,7 @@ import type { VirtualClock } from "./virtual-clock.ts";
 import { parseRegistryEntry } from "../../shared/config/clusters.ts";
 
 // The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
-await Promise.all([import("../../functions/page/pages.ts"), import("../../shared/descheduling/policy-file/yaml.ts")]);
+await Promise.all([import("../../functions/page/routes.ts"), import("js-yaml")]);
 
 const ENTRIES: Json = {
   prod: { server: SERVER, ...ENTRY },

@@ -81,18 +81,15 @@ function uidOf(action: Action): string | undefined {
 
 export const POLICY_PROPERTIES: readonly Property[] = [
   property(
-    "an eviction is decided, with one question at most",
+    "an eviction is decided",
     evictionFacts,
     (given) => {
       const decision = decidedTwice(given, decideEviction);
-      const answered = decideEviction({ migrations: [], ...given });
-      expect(answered.verdict !== "Ask", "asked although answered");
-      if (decision.verdict === "Ask") return decision.question;
       expectActions([...decision.actions, ...decision.events], given);
       if (decision.verdict === "Deny") expect(decision.message.length > 0, "a denial without a word");
       return [decision.reason, `${decision.reason}: ${lastVerb(decision.actions)}`];
     },
-    [...EVICTION_ANSWERS, "Migrations", "EvacuationTriggered: CreateEvacuation", "ShutdownByStrategy: Unmark"],
+    [...EVICTION_ANSWERS, "EvacuationTriggered: CreateEvacuation", "ShutdownByStrategy: Unmark"],
   ),
   property(
     "a deletion is decided, and asked for again soon; in the dark likewise",

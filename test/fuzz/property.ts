@@ -1,5 +1,10 @@
-/** A property with its name, to be tried a few times by the tests and many times by a long run. */
+/** A property with its name. `npm run fuzz` tries it many times with a seed of its own, the tests a few times with the same seed. */
 import * as fc from "fast-check";
+
+const TIMES = Number(process.env["FUZZ_TIMES"] ?? 1);
+const SEED = Number(process.env["FUZZ_SEED"] ?? (TIMES === 1 ? 20_261_120 : Date.now() % 2 ** 31));
+/** Of a test that checks one. */
+export const LONG = { timeout: 60_000 * TIMES };
 
 /** What an example has come to. */
 type Outcomes = void | string | readonly string[];
@@ -8,18 +13,8 @@ export interface Property {
   readonly name: string;
   /** What some example or other comes to, if there are a few hundred of them: else the property would say little. */
   readonly reaches: readonly string[];
-  /**
-   * How often the examples have come to what. Throws a CounterexampleError with the smallest one that fast-check finds for
-   * which the property does not hold.
-   */
-  readonly check: (parameters: Parameters) => Promise<ReadonlyMap<string, number>>;
-}
-
-interface Parameters {
-  readonly seed: number;
-  readonly numRuns: number;
-  /** The example to begin with, as fast-check names it. */
-  readonly path?: string;
+  /** How often the examples have come to what. Throws if one breaks the property: fast-check names its seed. */
+  readonly check: (numRuns: number, seed?: number) => Promise<ReadonlyMap<string, number>>;
 }
 
 export function property<T>(
@@ -28,28 +23,15 @@ export function property<T>(
   holds: (given: T) => Outcomes | Promise<Outcomes>,
   reaches: readonly string[] = [],
 ): Property {
-  const check = async (parameters: Parameters) => {
+  const check = async (numRuns: number, seed = SEED) => {
     const reached = new Map<string, number>();
     const example = fc.asyncProperty(arbitrary, async (given) => {
       for (const outcome of [(await holds(given)) ?? []].flat()) reached.set(outcome, (reached.get(outcome) ?? 0) + 1);
     });
-    const details = await fc.check(example, { ...parameters, includeErrorInReport: true });
-    if (details.failed)
-      throw new CounterexampleError(fc.defaultReportMessage(details) ?? name, details.counterexamplePath);
+    await fc.assert(example, { seed, numRuns: numRuns * TIMES, includeErrorInReport: true });
     return reached;
   };
   return { name, reaches, check };
-}
-
-export class CounterexampleError extends Error {
-  override readonly name = "CounterexampleError";
-  /** Which of the examples it was, before it was made smaller. */
-  readonly run: number;
-
-  constructor(message: string, path: string | null) {
-    super(message);
-    this.run = Number.parseInt(path ?? "0", 10);
-  }
 }
 
 /** Writing to any of it throws: modules are strict. Maps and sets are left as they are. */

@@ -16,10 +16,10 @@ import { VirtualClock } from "./virtual-clock.ts";
 
 // Loaded by Lifeboat when there is YAML to be read; here from the first visit on, so that none takes longer than others.
 await import("../../shared/config/lifeboat-configuration.ts");
-await import("../../shared/descheduling/policy-file/parse-descheduler-policy.ts");
-await import("../../shared/descheduling/policy-file/yaml.ts");
+await import("../../shared/descheduling/policy-file.ts");
+await import("js-yaml");
 
-export const REQUESTS_A_VISIT = 4;
+const REQUESTS_A_VISIT = 4;
 /** Whoever it is, to find that out must not cost much: a signature by each of two secrets, and two digests to compare it with each of eight. */
 const MOST_DIGESTS = 2 + 2 * 2 * 8;
 

@@ -1,9 +1,9 @@
 /** What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out. */
 import type * as z from "zod/mini";
-import { Budget, Launcher, Node, Pod } from "../../shared/cluster/kinds/kubernetes.ts";
-import { Migration, Vmi } from "../../shared/cluster/kinds/kubevirt.ts";
-import { Evacuation } from "../../shared/cluster/kinds/lifeboat.ts";
-import { deschedulerPodSchema, NodeWithResources } from "../../shared/descheduling/reads/projections.ts";
+import { Budget, Launcher, Node, Pod } from "../../shared/kube/schemas/kubernetes.ts";
+import { Migration, Vmi } from "../../shared/kube/schemas/kubevirt.ts";
+import { Evacuation } from "../../shared/kube/schemas/lifeboat.ts";
+import { scheduledPodSchema, NodeWithResources } from "../../shared/cluster/kinds/scheduled-pod.ts";
 import { type Collections, PATH } from "./clusters.ts";
 import type { Json } from "./json.ts";
 
@@ -31,7 +31,7 @@ export type ClusterFacts = ReturnType<typeof factsOf>;
 /** What descheduling reads. */
 export function deschedulingFactsOf(found: Collections) {
   return {
-    pods: read(found[PATH.pods], deschedulerPodSchema()),
+    pods: read(found[PATH.pods], scheduledPodSchema()),
     nodes: read(found[PATH.nodes], NodeWithResources),
   };
 }

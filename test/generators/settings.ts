@@ -1,6 +1,6 @@
 /** LifeboatConfigurations and KubeVirt CRs, and the settings that these come to. */
 import * as fc from "fast-check";
-import { KubeVirt, type KubeVirtFacts } from "../../shared/cluster/kinds/kubevirt.ts";
+import { KubeVirt, type KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
 import { parseConfiguration } from "../../shared/config/lifeboat-configuration.ts";
 import { mergeSettings } from "../../shared/config/settings.ts";
 import { FEATURE_GATES, type Settings } from "../../shared/policy/settings.ts";

@@ -1,6 +1,6 @@
 /** What a decision is made on: the facts of a cluster, as a pass or a door reads them. */
 import * as fc from "fast-check";
-import { present } from "../../shared/cluster/kinds/fields.ts";
+import { present } from "../../shared/kube/schemas/fields.ts";
 import type { CycleWorld } from "../../shared/descheduling/cycle/cycle.ts";
 import type { AnnotationWorld } from "../../shared/policy/annotations/descheduler-annotations.ts";
 import type { BudgetWorld } from "../../shared/policy/budget/budget.ts";
@@ -65,10 +65,9 @@ export const evictionFacts: fc.Arbitrary<EvictionFacts> = fc
     request: fc.record({ username: oddString, cause: fc.constantFrom("ApiEviction" as const, "Descheduler" as const) }),
     settings: gated,
     now,
-    isAnswered: fc.boolean(),
     isGone: often(false, true),
   })
-  .map(({ facts: found, which: at, isAnswered, isGone, ...rest }) => {
+  .map(({ facts: found, which: at, isGone, ...rest }) => {
     const { pod, ...subject } = subjectOf(found, at);
     const { evacuations, migrations } = found;
     const { vmi } = subject;
@@ -77,7 +76,7 @@ export const evictionFacts: fc.Arbitrary<EvictionFacts> = fc
       ...subject,
       ...(pod && !isGone && { pod }),
       evacuations: vmi ? ofVmi(evacuations, vmi) : evacuations,
-      ...(isAnswered && { migrations: vmi ? migrations.filter(({ vmiName }) => vmiName === vmi.name) : migrations }),
+      migrations: vmi ? migrations.filter(({ vmiName }) => vmiName === vmi.name) : migrations,
     };
   });
 

@@ -44,7 +44,7 @@ export const unanswered: Consequence = ({ answer }) => Promise.resolve(answer?.c
 
 /** The VM is marked all the same; the log says what failed. */
 export const notJoined: Consequence = ({ doors }) =>
-  Promise.resolve(doors.log.some(({ doing }) => doing === "creating an Evacuation"));
+  Promise.resolve(doors.log.some(({ doing }) => doing === "performing CreateEvacuation"));
 
 /** To the page. */
 export const notSignedIn: Consequence = ({ answer }) => Promise.resolve(answer?.code === 401);

@@ -65,7 +65,7 @@ describe("an Evacuation as it is created", () => {
 });
 
 describe("a change of the spec", () => {
-  const IMMUTABLE = "only intent can change: create another Evacuation for anything else";
+  const IMMUTABLE = "only intent and retryAt can change: create another Evacuation for anything else";
   const RESUMED = "a withdrawn Evacuation cannot be resumed: create another one";
   const WITHDRAWN = { ...VM, intent: "Withdrawn" };
   const MARKED = { ...VM, requestedBy: "KubeVirt" };

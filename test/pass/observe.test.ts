@@ -1,7 +1,7 @@
 /** What a look reads of the world: enough for the rules, and no more than they need. */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import { observeNodes } from "../../shared/pass/observe-nodes.ts";
 import { observeVmi } from "../../shared/pass/observe-vmi.ts";
 import type { Phase } from "../../shared/policy/evacuation/phase.ts";

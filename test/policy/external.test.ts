@@ -4,9 +4,10 @@ import type { Action } from "../../shared/policy/action.ts";
 import { CAUSES } from "../../shared/policy/cause.ts";
 import { decideDeletion } from "../../shared/policy/guard/deletion.ts";
 import { GUARD_CAUSES } from "../../shared/policy/guard/guarded.ts";
-import { decideEviction, type EvictionFacts } from "../../shared/policy/eviction/eviction.ts";
+import type { EvictionFacts } from "../../shared/policy/eviction/eviction.ts";
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../../shared/policy/facts.ts";
 import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import { decided } from "./eviction/evictions.ts";
 import { askedFor, deletion, plannedDisruptions, target } from "./guard/disruptions.ts";
 import { PRESSED, pressureWorld, resident } from "./pressure/pressed.ts";
 import {
@@ -17,10 +18,8 @@ import {
   migration,
   newborn,
   node,
-  NOW,
   only,
   PINNED,
-  pod,
   settings,
   verbs,
   vmi,
@@ -35,9 +34,7 @@ const again = { ...owners, name: "web-migration-second", uid: "second", createdA
 const impatient = settings({ evacuation: { adoptSeconds: 0, maxAttempts: 1 } });
 
 function evicted(tweak: Partial<EvictionFacts>): string {
-  const request = { username: "admin", cause: "ApiEviction" } as const;
-  const facts = { pod: pod(), vmi: marked(EXTERNAL), evacuations: [], request, settings: settings(), now: NOW };
-  const decision = decideEviction({ ...facts, ...tweak });
+  const decision = decided({ vmi: marked(EXTERNAL), ...tweak });
   return decision.verdict === "Deny" ? decision.message : decision.verdict;
 }
 
@@ -93,9 +90,7 @@ function deletedFor(own: VmiFacts): readonly Action[] {
 }
 
 function evictedActions(own: VmiFacts): readonly Action[] {
-  const request = { username: "admin", cause: "ApiEviction" } as const;
-  const decision = decideEviction({ pod: pod(), vmi: own, evacuations: [], request, settings: settings(), now: NOW });
-  return decision.verdict === "Ask" ? [] : decision.actions;
+  return decided({ vmi: own }).actions;
 }
 
 function pressed(own: VmiFacts): readonly Action[] {

@@ -5,12 +5,12 @@
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
 import { describe, expect, test } from "vitest";
-import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file/parse-descheduler-policy.ts";
+import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 import { type CycleReport, type CycleWorld, runCycle } from "../../shared/descheduling/cycle/cycle.ts";
 import type { DeschedulerPolicy, DeschedulingLimits } from "../../shared/descheduling/cycle/policy.ts";
-import type { DeschedulerPod } from "../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
 import { nominate } from "../../shared/descheduling/cycle/nominations.ts";
-import type { Outcome, Step } from "../../shared/descheduling/cycle/step.ts";
+import type { Action } from "../../shared/policy/action.ts";
 import { keyOf, type NamespacedName } from "../../shared/policy/facts.ts";
 import { at, NOW, owner, settings, time } from "../policy/fixtures.ts";
 import { node, pod, requirement, taint, term, toleration } from "../descheduling/fixtures.ts";
@@ -30,7 +30,7 @@ const web = { namespace: "shop", labels: { app: "web" }, ...owned("web"), create
 const inZoneB = { placement: { nodeSelector: {}, required: [term(requirement("zone", "In", "b"))], preferred: [] } };
 
 const VM = vmPod("vm-0", { nodeName: "n0", requests: { cpu: 600, memory: 900 }, createdAt: 0, ...inZoneB });
-const VICTIMS: readonly DeschedulerPod[] = [
+const VICTIMS: readonly ScheduledPod[] = [
   VM,
   vmPod("vm-1", { nodeName: "n1", requests: { cpu: 600, memory: 900 }, createdAt: 0 }),
   pod("web-0", { ...web, nodeName: "n0", requests: { cpu: 500, memory: 100 } }),
@@ -102,7 +102,7 @@ const namesOf = (pods: readonly NamespacedName[]) => new Set(pods.map(({ name })
 /** Everybody else's pods that the policy would have go if none ever went: all that it can come upon. */
 function eligible(world: World): ReadonlySet<string> {
   const nominations = nominate(world.policy, { ...worldOf(world), isInProgress: () => false });
-  const found: DeschedulerPod[] = [];
+  const found: ScheduledPod[] = [];
   for (let next = nominations.next(); next.done !== true; next = nominations.next("Skipped"))
     found.push(next.value.pod);
   return namesOf(found.filter(isVictim));
@@ -114,29 +114,30 @@ interface Done {
   readonly touched: ReadonlySet<string>;
 }
 
-function cycle(world: World): Done {
+async function cycle(world: World): Promise<Done> {
   const touched: NamespacedName[] = [];
-  const running = runCycle(worldOf(world));
-  let next = running.next();
-  for (; next.done !== true; next = running.next({ ...granted(next.value), now: NOW })) {
-    touched.push(...touchedBy(next.value));
-  }
-  return { report: next.value, touched: namesOf(touched.filter(isVictim)) };
+  const report = await runCycle(worldOf(world), {
+    now: () => NOW,
+    act: async (action) => {
+      touched.push(...touchedBy(action));
+      return "Done";
+    },
+    withdraw: async () => "Done",
+    evacuationsOf: async () => [],
+    evict: async ({ pod }, inBackground) => {
+      touched.push(pod);
+      return inBackground ? "Background" : "Evicted";
+    },
+  });
+  return { report, touched: namesOf(touched.filter(isVictim)) };
 }
 
-function touchedBy(step: Step): readonly NamespacedName[] {
-  if (step.step === "Evict") return [step.nominated.pod];
-  if (step.step !== "Act" || step.action.verb === "Event") return [];
-  if (step.action.verb === "AnnotatePod") return [step.action.pod];
-  if (step.action.verb !== "CreateEvacuation") throw new Error(`no cycle may ${step.action.verb}`);
-  const { namespace, spec } = step.action.evacuation;
+function touchedBy(action: Action): readonly NamespacedName[] {
+  if (action.verb === "Event") return [];
+  if (action.verb === "AnnotatePod") return [action.pod];
+  if (action.verb !== "CreateEvacuation") throw new Error(`no cycle may ${action.verb}`);
+  const { namespace, spec } = action.evacuation;
   return [{ namespace, name: spec.pod?.name ?? "" }];
-}
-
-function granted(step: Step): Outcome {
-  if (step.step === "Look") return { step: "Look", evacuations: [] };
-  if (step.step !== "Evict") return { step: step.step, outcome: "Done" };
-  return { step: "Evict", outcome: step.inBackground ? "Background" : "Evicted" };
 }
 
 const OWNERS = VICTIMS.flatMap(({ owners }) => owners.map(({ uid }) => uid));
@@ -155,24 +156,24 @@ const anyLimits = fc
 const options = { seed: 20_260_301, numRuns: 600 };
 
 describe.each(PLUGINS)("$plugin", ({ policies, stays }) => {
-  test("left alone, it asks some pods to go and spares others", () => {
+  test("left alone, it asks some pods to go and spares others", async () => {
     for (const policy of policies) {
-      const { touched } = cycle({ pods: VICTIMS, policy });
+      const { touched } = await cycle({ pods: VICTIMS, policy });
       expect(touched.size).toBeGreaterThan(0);
       for (const name of stays) expect(touched).not.toContain(name);
       for (const name of ["young", "agent"]) expect(touched).not.toContain(name);
     }
   });
 
-  test("whatever is forged and whatever the limits: no other tenant's pod is touched that the policy would not have go", () => {
-    fc.assert(
-      fc.property(
+  test("whatever is forged and whatever the limits: no other tenant's pod is touched that the policy would not have go", async () => {
+    await fc.assert(
+      fc.asyncProperty(
         anyDeschedulerPods(OWNERS),
         anyLimits,
         fc.constantFrom(...policies),
-        ({ plain, forged }, limits, policy) => {
+        async ({ plain, forged }, limits, policy) => {
           const may = eligible({ pods: [...VICTIMS, ...plain], policy });
-          const { touched } = cycle({ pods: [...VICTIMS, ...forged], policy: { ...policy, limits } });
+          const { touched } = await cycle({ pods: [...VICTIMS, ...forged], policy: { ...policy, limits } });
           expect([...touched].filter((name) => !may.has(name))).toEqual([]);
         },
       ),
@@ -184,13 +185,13 @@ describe.each(PLUGINS)("$plugin", ({ policies, stays }) => {
 describe.each(PLUGINS.filter(({ plugin }) => BLIND_TO_USAGE.includes(plugin)))(
   "$plugin, which does not look at how full nodes are",
   ({ plain }) => {
-    test("with limits by namespace only, other tenants' pods are asked as if the forgery were not there", () => {
+    test("with limits by namespace only, other tenants' pods are asked as if the forgery were not there", async () => {
       const policy = { ...plain, limits: { evictionsPerNamespace: 1, evacuationsPerNamespace: 1 } };
-      const { touched: expected } = cycle({ pods: VICTIMS, policy });
+      const { touched: expected } = await cycle({ pods: VICTIMS, policy });
       expect(expected.size).toBe(2);
-      fc.assert(
-        fc.property(anyDeschedulerPods(OWNERS), ({ forged }) => {
-          expect(cycle({ pods: [...VICTIMS, ...forged], policy }).touched).toEqual(expected);
+      await fc.assert(
+        fc.asyncProperty(anyDeschedulerPods(OWNERS), async ({ forged }) => {
+          expect((await cycle({ pods: [...VICTIMS, ...forged], policy })).touched).toEqual(expected);
         }),
         options,
       );
@@ -218,12 +219,12 @@ describe("what a forger gains: a pod that says it is on its way takes up", () =>
     ["evictionsTotal",          "requested in the future: nothing",                   false],
     ["evictionsTotal",          "under way, but not one that is only asked: nothing", false],
   ];
-  test.each(rows)("%s, %s: %s", (limit, saying, taken) => {
+  test.each(rows)("%s, %s: %s", async (limit, saying, taken) => {
     const policy = { ...BY_AGE, limits: { [limit]: 1 } };
     const forged = pod("mine", { namespace: "tenant", nodeName: "n0", annotations: SAYING[saying] });
     // A replica for minReplicas, on no node of the policy's.
     const elsewhere = vmPod("vm-9", { nodeName: "n9" });
-    const { report } = cycle({ pods: [forged, elsewhere, VM], policy });
+    const { report } = await cycle({ pods: [forged, elsewhere, VM], policy });
     expect(report.nominations.map(({ pod: { name }, result }) => [name, result])).toEqual([
       [VM.name, taken ? limit : "Background"],
     ]);

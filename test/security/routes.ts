@@ -1,6 +1,6 @@
 /** Every route there is, as the app itself lists them: none can be forgotten. */
 import { createApp } from "../../functions/app.ts";
-import { createPages } from "../../functions/page/pages.ts";
+import { createPages } from "../../functions/page/routes.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { newPlatform } from "../functions/support/doors.ts";
 

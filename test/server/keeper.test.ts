@@ -8,7 +8,7 @@ import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { type Identity, look } from "../../infra/server/certificate/keeper.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { applyInCluster, SERVER } from "../../infra/tools/in-cluster.ts";
-import type { Send } from "../../shared/cluster/transport.ts";
+import type { Send } from "../../shared/kube/transport.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import { startInstalled } from "./sender.ts";
 

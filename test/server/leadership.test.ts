@@ -5,7 +5,7 @@ import { leases } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
-import type { Send } from "../../shared/cluster/transport.ts";
+import type { Send } from "../../shared/kube/transport.ts";
 import { startInstalled } from "./sender.ts";
 
 let sandbox: Sandbox;

@@ -5,7 +5,7 @@ import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { applyInCluster } from "../../infra/tools/in-cluster.ts";
-import { type Send, sender } from "../../shared/cluster/transport.ts";
+import { type Send, sender } from "../../shared/kube/transport.ts";
 import { trust } from "../functions/support/test-cluster.ts";
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });

@@ -1,123 +1,145 @@
-/** Before an act: what it does for this VM now, and the line that does the same from a terminal. */
+/** What a visitor does: before it, what it does for this VM now; then what has come of it. */
 import { html } from "hono/html";
-import type { foreseeCancel } from "../../../shared/pass/api.ts";
-import type { foresee, retryOf } from "../../../shared/policy/evacuation/api.ts";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, NamespacedName, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
-import { secondsUntil } from "../../../shared/policy/time.ts";
+import { cancelEvacuations, evacuateVm, retryVm } from "../../../shared/pass/api.ts";
+import { reconcileVmi } from "../../../shared/pass/reconcile.ts";
+import { foresee, retryOf } from "../../../shared/policy/evacuation/api.ts";
+import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { reconciling } from "../../reconciling.ts";
+import { RejectionError } from "../../rejection.ts";
+import { commandLine, type Html, isolated, type Mood, notice, sentence, shellLine, visible } from "../components.ts";
 import { layout } from "../layout.ts";
-import { ACT_BUTTONS, ACT_RESULTS, ACT_TITLES, beginningWords } from "../parts/act-words.ts";
-import { commandLine, crumbs, notice } from "../parts/components.ts";
-import { lasting, shellLine, told, visible } from "../parts/text.ts";
-import { type Act, actPath, clusterPath, vmPath } from "../paths.ts";
-import type { Html } from "../visit.ts";
+import { type Act, actPath, clusterPath, crumbs, vmPath } from "../links.ts";
+import { readVm, type VmView } from "../reads.ts";
+import type { PageContext, Visit } from "../visits.ts";
+import { ACT_WORDS, actsOn } from "../words.ts";
 
-export interface Foreseen {
-  readonly cluster: string;
-  readonly key: NamespacedName;
+const ACT_SECONDS = 10;
+
+// prettier-ignore
+const RESULTS = {
+  Begun:         ["good",  "The evacuation has begun."],
+  Joined:        ["quiet", "An evacuation was in progress already: nothing was changed."],
+  Retried:       ["good",  "The next attempt begins now."],
+  Withdrawn:     ["good",  "The evacuation is cancelled. A migration that moves the guest already is left to finish."],
+  NotRunning:    ["warn",  "The VM does not run: there is nothing to move. Nothing was changed."],
+  NotEvacuating: ["warn",  "Nothing evacuates the VM any more. Nothing was changed."],
+  NothingFailed: ["warn",  "No evacuation of the VM backs off or was abandoned any more. Nothing was changed."],
+  TryAgain:      ["warn",  "Another evacuation of the VM ended at the same time. Look at it, and try again."],
+  DrainTaint:    ["warn",  "The node of the VM carries the drain taint, which would begin it again. Remove that first."],
+} as const satisfies Record<string, readonly [Mood, string]>;
+
+type Result = keyof typeof RESULTS;
+
+const IMPOSSIBLE: Readonly<Record<Act, string>> = {
+  evacuate: "The VM does not run, is being evacuated already, or has no way to move.",
+  retry: "The VM does not run, or no evacuation of it backs off or was abandoned any more.",
+  cancel: "The VM does not run, or nothing evacuates it any more.",
+};
+
+/** What an address says has come of an act; undefined: nothing of the list. */
+export function resultNotice(text: string | undefined): Html | undefined {
+  const isResult = (name: string): name is Result => Object.hasOwn(RESULTS, name);
+  if (text === undefined || !isResult(text)) return undefined;
+  const [mood, words] = RESULTS[text];
+  return notice(mood, html`<p>${words}</p>`);
+}
+
+export interface Asked {
   readonly act: Act;
-  readonly vmi: VmiFacts | undefined;
-  readonly evacuations: readonly EvacuationFacts[];
-  readonly settings: Settings;
-  readonly now: Date;
-  /** Of an evacuation that begins now; absent: the VM does not run. */
-  readonly next?: ReturnType<typeof foresee>;
-  readonly retry?: ReturnType<typeof retryOf>;
-  readonly cancel?: Awaited<ReturnType<typeof foreseeCancel>>["result"];
+  readonly key: NamespacedName;
 }
 
-/** `impossible`: why there is nothing to confirm. */
-interface Effect {
-  readonly impossible?: string;
-  readonly effects: readonly (Html | string)[];
-}
-
-export function confirmPage(f: Foreseen, visitor: string): Html {
-  const { cluster, key, act } = f;
-  const { namespace, name } = key;
-  const { impossible, effects } = effectOf(f);
-  const back = vmPath(cluster, key);
-  const button = html`<form method="post" action="${actPath(cluster, key, act)}">
-    <p class="acts">
-      <button type="submit">${ACT_BUTTONS[act]}</button>
-      <a href="${back}">No, go back</a>
-    </p>
-  </form>`;
-  const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`, back], [ACT_BUTTONS[act]])}
-    <h1>${ACT_TITLES[act]} ${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
+export async function askBefore(c: PageContext, visit: Visit, asked: Asked): Promise<Response> {
+  mustBeAllowed(visit);
+  const { target, visitor } = visit;
+  const { act, key } = asked;
+  const effects = effectsOf(act, await readVm(key, target), target.platform.now());
+  const [here, back] = [`${key.namespace}/${key.name}`, vmPath(target.name, key)];
+  const cluster = clusterPath(target.name);
+  const main = html`${crumbs([target.name, cluster], [here, back], [ACT_WORDS[act]])}
+    <h1>${ACT_WORDS[act]}: ${visible(key.name)} <span class="muted">in ${visible(key.namespace)}</span></h1>
     ${
-      impossible === undefined
-        ? html`<ul>
-              ${effects.map((effect) => html`<li>${effect}</li>`)}
-            </ul>
-            <p>It is asked for as <bdi>${visible(visitor)}</bdi>.</p>
-            ${button}`
-        : html`${notice("warn", impossible)}
+      effects === undefined
+        ? html`${notice("warn", html`<p>${IMPOSSIBLE[act]}</p>`)}
             <p class="acts"><a href="${back}">Back to the VM</a></p>`
+        : form(effects, asked, visit)
     }
     <section>
       <h2>The same from a terminal</h2>
-      ${commandLine(shellLine("lifeboat", act, name, "-n", namespace))}
+      ${commandLine(shellLine("lifeboat", act, key.name, "-n", key.namespace))}
     </section>`;
-  return layout({ title: `${ACT_BUTTONS[act]}: ${namespace}/${name}`, visitor, main });
+  return c.html(await layout({ title: `${ACT_WORDS[act]}: ${here}`, visitor: visitor.name, main }));
 }
 
-function effectOf(f: Foreseen): Effect {
-  switch (f.act) {
+/** The page that they come back to says what has come of it. */
+export async function act(c: PageContext, visit: Visit, { act: name, key }: Asked): Promise<Response> {
+  mustBeAllowed(visit);
+  const { target, visitor } = visit;
+  const result = await resultOf({ act: name, key }, visit);
+  target.log({ level: "info", message: "a visitor has acted", act: name, ...key, visitor: visitor.name, result });
+  await reconciling(target, ACT_SECONDS, (deps) => reconcileVmi(key, deps));
+  return c.redirect(`${vmPath(target.name, key)}?result=${result}`, 303);
+}
+
+function mustBeAllowed({ visitor }: Visit): void {
+  if (!visitor.mayAct) throw new RejectionError("Forbidden");
+}
+
+async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): Promise<Result> {
+  const cluster = target.connect(ACT_SECONDS);
+  const now = target.platform.now();
+  const asking = { requestedBy: visitor.name, cluster, now };
+  switch (name) {
     case "evacuate":
-      return evacuating(f);
+      return (await evacuateVm(key, asking)).result;
+    case "retry": {
+      const { result } = await retryVm(key, asking);
+      return result === "Begun" || result === "Joined" ? "Retried" : result;
+    }
+    case "cancel": {
+      const { settings } = await target.settings(cluster);
+      return (await cancelEvacuations(key, { cluster, settings, now })).result;
+    }
+  }
+}
+
+function form(effects: readonly (Html | string)[], { act: name, key }: Asked, { target, visitor }: Visit): Html {
+  return html`<ul>
+      ${effects.map((effect) => html`<li>${effect}</li>`)}
+    </ul>
+    <p>It is asked for as <bdi>${visible(visitor.name)}</bdi>.</p>
+    <form method="post" action="${actPath(target.name, key, name)}">
+      <p class="acts">
+        <button type="submit">${ACT_WORDS[name]}</button>
+        <a href="${vmPath(target.name, key)}">No, go back</a>
+      </p>
+    </form>`;
+}
+
+/** What the act does to the VM as it is now; undefined: nothing. */
+function effectsOf(name: Act, view: VmView, now: Date): readonly (Html | string)[] | undefined {
+  const { vmi, evacuations, migrations = [], settings } = view;
+  if (vmi === undefined || !actsOn(view).includes(name)) return undefined;
+  const onNode = html`node ${isolated(vmi.nodeName)}`;
+  switch (name) {
+    case "evacuate": {
+      const next = foresee(vmi, { evacuations, migrations, settings, now });
+      const waits = next === "StaleRead" || next.phase === "Pending" ? "" : isolated(sentence(next.message));
+      return [
+        html`An Evacuation is created for the VM, which is to leave ${onNode}. ${waits}`,
+        "KubeVirt migrates it to another node that has room for it, or its owner does. The guest continues to run.",
+      ];
+    }
     case "retry":
-      return retrying(f);
+      return [
+        html`The last attempt failed: ${isolated(retryOf(vmi, evacuations)?.evacuation.status.message)}`,
+        "The next attempt begins now.",
+      ];
     case "cancel":
-      return cancelling(f);
+      return [
+        html`The evacuation of the VM is withdrawn, its mark is taken off, and it stays on ${onNode}.`,
+        "A migration that waits is deleted. One that moves the guest already is left to finish.",
+        "A drain that continues asks again within seconds: stop the drain first.",
+      ];
   }
-}
-
-function evacuating({ vmi, next }: Foreseen): Effect {
-  if (vmi === undefined || next === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
-  return {
-    effects: [
-      html`An Evacuation is created for the VM, which is to leave node ${told(vmi.nodeName)}.`,
-      told(beginningWords(next)),
-    ],
-  };
-}
-
-function retrying({ vmi, retry, next, settings, now }: Foreseen): Effect {
-  if (vmi === undefined || next === undefined) return { impossible: ACT_RESULTS.NotRunning[1], effects: [] };
-  if (retry === undefined) return { impossible: ACT_RESULTS.NothingFailed[1], effects: [] };
-  const { attempts, message = "", nextAttemptTime } = retry.evacuation.status;
-  const last = html`The last attempt failed: ${told(message)}`;
-  if (retry.retry === "BeginAnew") {
-    const again = html`A new Evacuation begins, which counts its attempts from one.`;
-    return { effects: [last, again, told(beginningWords(next))] };
-  }
-  const { maxAttempts } = settings.evacuation;
-  const left = secondsUntil(nextAttemptTime, now);
-  const when = left > 0 ? html`now, not in ${lasting(left)}` : "now";
-  return { effects: [last, html`Attempt ${attempts + 1} of ${maxAttempts} begins ${when}. Its count goes on.`] };
-}
-
-function cancelling({ cancel, vmi, evacuations, settings }: Foreseen): Effect {
-  if (cancel === "DrainTaint") {
-    const first = `kubectl taint node ${vmi?.nodeName ?? "NODE"} ${settings.drainTaintKey}-`;
-    return { impossible: `${ACT_RESULTS.DrainTaint[1]} ${first}`, effects: [] };
-  }
-  if (cancel !== "Possible") return { impossible: ACT_RESULTS.NotEvacuating[1], effects: [] };
-  const active = evacuations.filter(isActive);
-  const moves = active.some(({ status }) => status.phase === "Migrating" && status.reason === "Running");
-  const isDrained = active.length === 0 || active.some(({ spec }) => spec.cause === "ApiEviction");
-  return {
-    effects: [
-      html`${active.length > 1 ? `${active.length} Evacuations of the VM are` : "The Evacuation of the VM is"}
-      withdrawn, and its mark is taken off.`,
-      moves
-        ? "A migration moves the guest already: it is left to finish, so that the VM probably leaves its node all the same."
-        : html`The VM stays on node ${told(vmi?.nodeName)}. A migration that waits is deleted.`,
-      ...(isDrained
-        ? ["A drain that goes on asks again within seconds, and begins the next one: stop the drain first."]
-        : []),
-    ],
-  };
 }

@@ -1,123 +1,126 @@
-/** The fleet: what is under way in each cluster, and what is wrong there. */
+/** The fleet: what is in progress in each cluster, and what is wrong there. */
 import { html } from "hono/html";
-import type { Glance, Glances, Past, Summary } from "../glance.ts";
-import { MOST_CLUSTERS, type OpenClusters } from "../open-clusters.ts";
-import type { ClusterProblem } from "../parts/cluster-problems.ts";
-import { badge, commandLine, phaseBadge } from "../parts/components.ts";
-import { counted, fleetVerdict, inOrder, needyOf, stateOf, underWayOf } from "../parts/fleet-words.ts";
-import { ago, sentence, told, visible } from "../parts/text.ts";
-import type { LeftNode } from "../parts/under-way.ts";
-import { clusterPath, nodePath, signInPath } from "../paths.ts";
-import type { Html, LivePage, Seen } from "../visit.ts";
+import {
+  ago,
+  badge,
+  counted,
+  type Fact,
+  factList,
+  fromTerminal,
+  type Html,
+  isolated,
+  type Labelled,
+  type Mood,
+  sentence,
+  visible,
+} from "../components.ts";
+import { type Fleet, type FleetEntry, readFleet, type Summary } from "../fleet-reads.ts";
+import { clusterPath, nodeLink, signInPath } from "../links.ts";
+import type { LivePage } from "../stream.ts";
+import { MOST_CLUSTERS, type OpenClusters } from "../visits.ts";
+import { phaseBadge, type Problem } from "../words.ts";
 
-/** Nodes and problems that a card names; the cluster's page has all of them. */
+/** Nodes that a card names; the cluster's page has all of them. */
 const MOST_NODES = 5;
-const MOST_PROBLEMS = 3;
 
-type Fleet = ReadonlyMap<string, Glance>;
-
-export function fleetPage({ visits, closed, more }: OpenClusters, glances: Glances): LivePage<Fleet> {
+export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Fleet> {
   const targets = visits.map(({ target }) => target);
   return {
-    key: `fleet ${JSON.stringify(targets.map(({ name }) => name))}`,
+    // Of these clusters and no others: what one visitor may see is never shown to another.
+    key: JSON.stringify(targets.map(({ name }) => name)),
     title: "Fleet",
-    maxAgeMs: 1000,
-    read: () => glances.at(targets),
-    view: (fleet, seen) =>
+    read: (last) => readFleet(targets, last?.facts),
+    view: (fleet, { now }) =>
       html`<h1>Fleet</h1>
-        <p class="lead">${fleetVerdict(fleet)}</p>
+        <p class="lead">${verdictOn([...fleet.values()])}</p>
         <ul class="cards">
-          ${inOrder(fleet).map(([name, glance]) => clusterCard(name, glance, seen))}
+          ${inOrder(fleet).map(([name, entry]) => clusterCard(name, entry, now))}
         </ul>
-        ${leftOut(closed, more)}
-        <section>
-          <h2>From a terminal</h2>
-          <p>For one cluster, with its kubeconfig:</p>
-          ${commandLine("lifeboat evacuations -A")} ${commandLine("lifeboat doctor")}
-        </section>`,
+        ${leftOut(closed, more)} ${fromTerminal("lifeboat evacuations -A", "lifeboat doctor")}`,
   };
 }
 
-function clusterCard(name: string, glance: Glance, { now }: Seen): Html {
-  const { mood, word } = stateOf(glance);
+const blockedIn = ({ phases }: Summary) => (phases.get("Blocked") ?? 0) + (phases.get("WaitingForOwner") ?? 0);
+const activeIn = ({ phases }: Summary) => [...phases.values()].reduce((sum, count) => sum + count, 0);
+const isWrong = ({ problems }: Summary) => problems.some(({ mood }) => mood === "bad");
+
+function stateOf({ last, unread }: FleetEntry): Labelled {
+  if (unread !== undefined || last === undefined) return ["Cannot be reached", "bad"];
+  const { summary } = last;
+  if (isWrong(summary)) return ["Lifeboat has a problem", "bad"];
+  if (blockedIn(summary) > 0) return ["Needs a person", "bad"];
+  if (summary.phases.has("BackingOff")) return ["Tries again", "warn"];
+  return activeIn(summary) > 0 ? ["VMs are moving", "busy"] : ["Nothing to do", "good"];
+}
+
+const ORDER: readonly Mood[] = ["bad", "warn", "busy", "good"];
+
+const rank = (entry: FleetEntry) => ORDER.indexOf(stateOf(entry)[1]);
+
+/** Those that need a person first; of the same state, by name. */
+function inOrder(fleet: Fleet): readonly (readonly [name: string, entry: FleetEntry])[] {
+  return [...fleet].toSorted(([a, x], [b, y]) => rank(x) - rank(y) || (a < b ? -1 : 1));
+}
+
+/** What to know of all of them, in one line. */
+function verdictOn(entries: readonly FleetEntry[]): string {
+  const summaries = entries.flatMap(({ last, unread }) => (last && unread === undefined ? [last.summary] : []));
+  const unreachable = entries.length - summaries.length;
+  const wrong = summaries.filter(isWrong).length;
+  const blocked = summaries.reduce((sum, summary) => sum + blockedIn(summary), 0);
+  const moving = summaries.reduce((sum, summary) => sum + activeIn(summary), 0) - blocked;
+  const parts = [
+    ...(unreachable > 0 ? [`${counted(unreachable, "cluster")} cannot be reached`] : []),
+    ...(wrong > 0 ? [`Lifeboat has a problem in ${counted(wrong, "cluster")}`] : []),
+    ...(blocked > 0 ? [`${counted(blocked, "VM", ["waits", "wait"])} for a person`] : []),
+    ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} leaving`] : []),
+  ];
+  return parts.length === 0 ? "No VM has to leave its node." : `${parts.join(", ")}.`;
+}
+
+function clusterCard(name: string, entry: FleetEntry, now: Date): Html {
+  const { last, unread } = entry;
   return html`<li class="card" data-key="${visible(name)}">
-    <h2><a href="${clusterPath(name)}">${visible(name)}</a> ${badge(word, mood)}</h2>
-    ${glance.result === "Reached" ? summaryOf(name, glance.summary) : unread(name, glance, now)}
+    <h2><a href="${clusterPath(name)}">${visible(name)}</a> ${badge(...stateOf(entry))}</h2>
+    ${unread === undefined ? "" : html`<p>${sentence(unread)}</p>`}
+    ${unread === undefined || last === undefined ? "" : html`<p class="muted">What was true ${ago(last.readAt, now)}:</p>`}
+    ${last === undefined ? "" : summaryOf(name, last.summary)}
   </li>`;
 }
 
-function unread(name: string, glance: Exclude<Glance, { result: "Reached" }>, now: Date): Html {
-  const why =
-    glance.result === "Unreachable"
-      ? html`<p>${sentence(glance.why)}</p>
-          ${commandLine("lifeboat doctor")}`
-      : html`<p>The other clusters took so long that there was no time to ask this one. It comes first next time.</p>`;
-  return html`${why} ${glance.last === undefined ? "" : pastOf(name, glance.last, now)}`;
+function summaryOf(name: string, { phases, nodes, problems, vms }: Summary): Html {
+  const badges = [...phases].map(([phase, count]) => html`<div>${phaseBadge(phase, count)}</div>`);
+  return html`${problems.map(problemPart)}
+  ${factList([
+    ["In progress", badges.length === 0 ? "nothing" : html`${badges}`],
+    ["VMs are leaving", nodesOf(name, nodes)],
+    ["VMs that run", vms === undefined ? "" : String(vms)],
+  ] satisfies readonly Fact[])}`;
 }
 
-function pastOf(name: string, { summary, readAt }: Past, now: Date): Html {
-  return html`<p class="muted">What was true ${ago(readAt, now)}:</p>
-    ${summaryOf(name, summary)}`;
-}
-
-function summaryOf(name: string, summary: Summary): Html {
-  const { phases, nodes, problems, vms } = summary;
-  const needy = needyOf(summary);
-  const [first, rest] = [problems.slice(0, MOST_PROBLEMS), problems.length - MOST_PROBLEMS];
-  return html`${first.map(problemPart)}
-    ${rest > 0 ? html`<p><a href="${clusterPath(name)}">${counted(rest, "more problem")}</a></p>` : ""}
-    <dl class="facts">
-      <div>
-        <dt>Under way</dt>
-        <dd>
-          ${underWayOf(summary) === 0 ? "nothing" : [...phases].map(([phase, n]) => html`<div>${phaseBadge(phase, n)}</div>`)}
-        </dd>
-      </div>
-      ${needy === 0 ? "" : fact("Waits for a person", counted(needy, "VM"))}
-      ${nodes.length === 0 ? "" : fact("VMs are leaving", nodeLinks(name, nodes))}
-      ${vms === undefined ? "" : fact("VMs that run", String(vms))} ${versionFacts(summary)}
-    </dl>`;
-}
-
-/** What is only not known is told in full by the cluster's page. */
-function problemPart({ mood, title, message }: ClusterProblem): Html {
+/** What is only not known is said in full by the cluster's page. */
+function problemPart({ mood, title, message }: Problem): Html {
   if (mood === "warn") return html`<p class="muted">${title}.</p>`;
   return html`<div class="notice ${mood}">
-    <p><strong>${title}.</strong> ${told(message)}</p>
+    <p><strong>${title}.</strong> ${isolated(message)}</p>
   </div>`;
 }
 
-function fact(term: string, value: Html | string): Html {
-  return html`<div>
-    <dt>${term}</dt>
-    <dd>${value}</dd>
-  </div>`;
-}
-
-function nodeLinks(cluster: string, nodes: readonly LeftNode[]): Html {
-  const more = nodes.length - MOST_NODES;
-  const links = nodes.slice(0, MOST_NODES).map(({ name, leaving }, i) => {
-    return html`${i === 0 ? "" : ", "}<a href="${nodePath(cluster, name)}">${visible(name)}</a>
-      (${counted(leaving, "VM")})`;
+function nodesOf(cluster: string, nodes: ReadonlyMap<string, number>): Html | "" {
+  const named = [...nodes].filter(([node]) => node !== "");
+  if (named.length === 0) return "";
+  const links = named.slice(0, MOST_NODES).map(([node, count], i) => {
+    return html`${i === 0 ? "" : ", "}${nodeLink(cluster, node)} (${counted(count, "VM")})`;
   });
-  return html`${links}${more > 0 ? html` and <a href="${clusterPath(cluster)}">${counted(more, "more node")}</a>` : ""}`;
-}
-
-function versionFacts({ versions: { kubernetes, kubevirt } }: Summary): Html | "" {
-  const said = [
-    ...(kubernetes === undefined ? [] : [`Kubernetes 1.${kubernetes}`]),
-    ...(kubevirt === undefined ? [] : [`KubeVirt 1.${kubevirt}`]),
-  ];
-  return said.length === 0 ? "" : fact("Versions", said.join(", "));
+  const more = named.length - MOST_NODES;
+  return html`${links}${more > 0 ? ` and ${counted(more, "more node")}` : ""}`;
 }
 
 function leftOut(closed: readonly string[], more: number): Html {
   const isTooMany = html`<p class="muted">
     You have signed in to ${counted(more, "more cluster")}: this page shows ${MOST_CLUSTERS} of them.
   </p>`;
-  const again = html`<p class="muted">
-    You are not signed in any more to ${visible(closed.join(", "))}. <a href="${signInPath("/")}">Sign in again</a>
-  </p>`;
+  const again = html`<p class="muted">You are no longer signed in to ${visible(closed.join(", "))}.</p>`;
   return html`${closed.length > 0 ? again : ""} ${more > 0 ? isTooMany : ""}
     <p class="acts"><a href="${signInPath("/")}">Sign in to another cluster</a></p>`;
 }

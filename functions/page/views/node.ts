@@ -1,56 +1,96 @@
 /** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
 import { html } from "hono/html";
+import { durationText } from "../../../shared/policy/duration-text.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import type { NodeVerdict, Preflight } from "../../../shared/policy/preflight/result.ts";
+import type { Blocker, BlockerKind } from "../../../shared/policy/progress/blockers.ts";
+import type { NodeProgress, NodeState, VmProgress } from "../../../shared/policy/progress/node-progress.ts";
+import { isQueued, targetOf } from "../../../shared/policy/progress/stage.ts";
+import type { Subject } from "../../../shared/policy/progress/subjects.ts";
 import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
-import { type NodeView, readNode, type Forecast } from "../node-reads.ts";
-import { blockerList } from "../parts/blocker-list.ts";
-import { badge, commandLine, crumbs, type Fact, factList } from "../parts/components.ts";
-import { counted } from "../parts/fleet-words.ts";
-import { leadOf, stateOf } from "../parts/node-words.ts";
-import { CAUSE_WORDS } from "../parts/phase-words.ts";
-import { preflightPart } from "../parts/preflight.ts";
-import { ago, shellLine, told, visible } from "../parts/text.ts";
-import { goneRows, vmRows } from "../parts/vm-rows.ts";
-import { clusterPath } from "../paths.ts";
-import type { RecentReads } from "../recent.ts";
-import type { Html, LivePage, Seen, Visit } from "../visit.ts";
+import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
+import {
+  ago,
+  badge,
+  type Column,
+  commandLine,
+  counted,
+  type Fact,
+  factList,
+  fromTerminal,
+  type Html,
+  isolated,
+  type Labelled,
+  lasting,
+  progressBar,
+  section,
+  sentence,
+  shellLine,
+  table,
+  visible,
+} from "../components.ts";
+import { evacuationTable } from "../evacuations.ts";
+import { actPath, clusterPath, crumbs, move, vmLink } from "../links.ts";
+import { type NodeView, readNode } from "../reads.ts";
+import type { LivePage, Seen } from "../stream.ts";
+import type { Visit } from "../visits.ts";
+import { ACT_WORDS, actsOn, CAUSES, commandAgainst, phaseBadge, whyInTheWay } from "../words.ts";
 
-export function nodePage({ target }: Visit, name: string, forecasts: RecentReads<Forecast>): LivePage<NodeView> {
-  return {
-    key: `node ${name}`,
-    title: name,
-    maxAgeMs: 2000,
-    read: () => readNode(name, target, forecasts),
-    view: nodeView,
-  };
+const MOST_VMS = 200;
+const MOST_GONE = 50;
+
+export function nodePage({ target }: Visit, name: string): LivePage<NodeView> {
+  return { key: name, title: name, read: (last) => readNode(name, target, last), view: nodeView };
 }
+
+const STATES: Readonly<Record<NodeState, Labelled>> = {
+  Emptying: ["Being emptied", "busy"],
+  Emptied: ["Empty of VMs", "good"],
+  Cordoned: ["Cordoned", "warn"],
+  InUse: ["In use", "quiet"],
+};
 
 function nodeView(view: NodeView, seen: Seen): Html {
   const { node, progress, blockers } = view;
-  const { cluster } = seen;
-  const { here } = progress;
-  const isEmptying = progress.state === "Emptying";
-  return html`${crumbs([cluster, clusterPath(cluster)], [node.name])}
-    <h1>${visible(node.name)} ${badge(...stateOf(progress, blockers))}</h1>
-    <p class="lead">${leadOf(progress, blockers)}</p>
-    ${isEmptying ? bar(progress) : ""} ${isEmptying ? factList(factsOf(view, seen.now)) : ""}
-    ${
-      blockers.length === 0
-        ? ""
-        : html`<section>
-            <h2>${isEmptying ? "What is in the way" : "What would be in the way of a drain"}</h2>
-            ${blockerList(blockers, node.name, cluster)}
-          </section>`
-    }
-    ${here.length === 0 ? nothingHere(progress, node.name) : vmsHere(view, seen)} ${whatHasLeft(progress, seen)}
-    ${preflightPart(view, seen.now)}`;
+  const { cluster, now } = seen;
+  const { state, here, gone } = progress;
+  const isEmptying = state === "Emptying";
+  const isStuck = isEmptying && blockers.some(({ kind }) => KINDS[kind][1] === "bad");
+  const { name } = node;
+  return html`${crumbs([cluster, clusterPath(cluster)], [name])}
+    <h1>${visible(name)} ${badge(...(isStuck ? (["Being emptied, blocked", "bad"] as const) : STATES[state]))}</h1>
+    <p class="lead">${leadOf(progress)}</p>
+    ${isEmptying ? html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>` : ""}
+    ${isEmptying ? factList(factsOf(view, now)) : ""}
+    ${section(isEmptying ? "What is in the way" : "What would be in the way of a drain", blockers, (rows) => blockerList(rows, cluster))}
+    ${section(isEmptying ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, view, seen))}
+    ${state === "Emptied" ? whenEmpty(name) : ""}
+    ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
+    ${preflightPart(view, now)}
+    ${fromTerminal(
+      shellLine("lifeboat", "explain", "node", name),
+      shellLine("lifeboat", "drain", name),
+      shellLine("kubectl", "drain", name, "--ignore-daemonsets", "--delete-emptydir-data"),
+    )}`;
 }
 
-function bar({ here, gone }: NodeView["progress"]): Html {
-  const total = here.length + gone.length;
-  return html`<div class="progress">
-    <strong>${gone.length} of ${total} gone</strong>
-    <progress value="${gone.length}" max="${Math.max(1, total)}" aria-label="VMs that have left"></progress>
-  </div>`;
+/** One line: what is happening. */
+function leadOf({ state, here, gone, pods }: NodeProgress): string {
+  const vms = here.length;
+  switch (state) {
+    case "Emptying": {
+      const numberOf = (mood: string) => here.filter(({ row }) => row.mood === mood).length;
+      const left = `${gone.length} of ${counted(gone.length + vms, "VM")} ${gone.length === 1 ? "has" : "have"} left this node`;
+      return `${left}: ${numberOf("moving")} moving, ${numberOf("waiting")} waiting, ${numberOf("blocked")} blocked.`;
+    }
+    case "Emptied":
+      return `No VM is left on this node${pods.length === 0 ? "" : `, but ${counted(pods.length, "other pod")}`}. The node takes no new pods.`;
+    case "Cordoned":
+      return `The node takes no new pods. Nothing asks its ${counted(vms, "VM")} to leave yet.`;
+    case "InUse":
+      return vms === 0 ? "No VM runs on this node." : `${counted(vms, "VM", ["runs", "run"])} on this node.`;
+  }
 }
 
 function factsOf({ progress, preflight, node }: NodeView, now: Date): readonly Fact[] {
@@ -59,42 +99,137 @@ function factsOf({ progress, preflight, node }: NodeView, now: Date): readonly F
   const elapsedSeconds = since === undefined ? 0 : (now.getTime() - since) / 1000;
   const time = timeLeft(preflight.time, { moved: gone.length, left, elapsedSeconds });
   return [
-    ["Because of", causes.map((cause) => CAUSE_WORDS[cause]).join(", ")],
-    ["Asked by", told(requestedBy.join(", "))],
-    ["Since", since === undefined ? "" : ago(new Date(since), now)],
+    ["Because of", causes.map((cause) => CAUSES[cause]).join(", ")],
+    ["Asked by", isolated(requestedBy.join(", "))],
+    ["Since", since === undefined ? "" : ago(since, now)],
     ["Time left", time === undefined ? "" : html`${time}${left < here.length ? " for those that can leave" : ""}`],
     ["Other pods", pods.length === 0 ? "" : `${counted(pods.length, "pod")} to evict`],
     ["Node", node.unschedulable ? "cordoned: takes no new pods" : "takes new pods"],
   ];
 }
 
-function vmsHere({ progress, maxAttempts }: NodeView, { cluster, now, visitor }: Seen): Html {
-  return html`<section>
-    <h2>
-      ${progress.state === "Emptying" ? "Still here" : "VMs on this node"}
-      <span class="muted">${progress.here.length}</span>
-    </h2>
-    ${vmRows(progress.here, { cluster, now, mayAct: visitor.mayAct, maxAttempts })}
-    ${commandLine(`lifeboat evacuations -A -w`)}
-  </section>`;
+const MOST_NAMED = 8;
+
+const KINDS: Readonly<Record<BlockerKind, Labelled>> = {
+  Blocked: ["Blocks", "bad"],
+  NoRoom: ["No room elsewhere", "bad"],
+  Waits: ["Waits", "warn"],
+  ShutsDown: ["Will be shut down", "warn"],
+};
+
+function blockerList(blockers: readonly Blocker[], cluster: string): Html {
+  return html`<ul class="blockers">
+    ${blockers.map((one) => blockerItem(one, cluster))}
+  </ul>`;
 }
 
-function nothingHere({ state }: NodeView["progress"], node: string): Html {
-  if (state !== "Emptied") return html`<div class="empty"><p>No VM runs here.</p></div>`;
+/** The same reason once, with all that it holds up. */
+function blockerItem({ kind, reason, remedy, held }: Blocker, cluster: string): Html {
+  const [word, mood] = KINDS[kind];
+  const [first] = held;
+  const areVms = held.every(({ subject }) => subject.verdict.vmi !== undefined);
+  const what = held.length === 1 && first ? first.subject.key : counted(held.length, areVms ? "VM" : "pod");
+  const command = first && commandAgainst(reason, keyOf(first));
+  return html`<li class="${mood}">
+    <h3>${badge(word, mood)} ${whyInTheWay(reason, what)}</h3>
+    <ul>
+      ${held.slice(0, MOST_NAMED).map(({ subject, message }) => html`<li>${nameOf(subject, cluster)}: ${isolated(message)}</li>`)}
+      ${held.length > MOST_NAMED ? html`<li class="muted">and ${held.length - MOST_NAMED} more</li>` : ""}
+    </ul>
+    ${remedy === undefined ? "" : html`<p><strong>Who can change it:</strong> ${remedy}.</p>`}
+    ${command === undefined ? "" : commandLine(command)}
+  </li>`;
+}
+
+function nameOf({ verdict: { namespace, name, vmi } }: Subject, cluster: string): Html {
+  return vmi === undefined ? html`pod ${visible(`${namespace}/${name}`)}` : vmLink(cluster, { namespace, name: vmi });
+}
+
+function whenEmpty(node: string): Html {
   return html`<div class="empty">
     <p>Every VM has left. When the work on the node is done, let it take pods again:</p>
     ${commandLine(shellLine("kubectl", "uncordon", node))}
   </div>`;
 }
 
-function whatHasLeft({ gone }: NodeView["progress"], { cluster, now }: Seen): Html | "" {
-  if (gone.length === 0) return "";
+function keyOf({ subject: { verdict } }: Pick<VmProgress, "subject">): NamespacedName {
+  return { namespace: verdict.namespace, name: verdict.vmi ?? verdict.name };
+}
+
+function vmTable(vms: readonly VmProgress[], { settings, node }: NodeView, { cluster, now, visitor }: Seen): Html {
+  const actLink = (vm: VmProgress) => {
+    const { vmi, evacuation } = vm.subject;
+    const [act] = actsOn({ vmi, evacuations: evacuation === undefined ? [] : [evacuation], settings });
+    return act === undefined ? "" : html`<a href="${actPath(cluster, keyOf(vm), act)}">${ACT_WORDS[act]}…</a>`;
+  };
+  const columns: readonly Column<VmProgress>[] = [
+    { head: "VM", cell: (vm) => vmLink(cluster, keyOf(vm)) },
+    { head: "State", cell: stateBadge },
+    {
+      head: "From → to",
+      cell: ({ row, subject }) => (row.mood === "moving" ? move(cluster, node.name, targetOf(subject)) : ""),
+    },
+    { head: "Strategy", cell: ({ subject }) => isolated(subject.vmi?.evictionStrategy ?? "KubeVirt's default") },
+    { head: "Attempt", cell: (vm) => attempt(vm, settings.evacuation.maxAttempts, now) },
+    { head: "Since", cell: (vm) => sinceCell(vm, now) },
+    { head: "What happens", cell: (vm) => isolated(messageOf(vm)) },
+    ...(visitor.mayAct ? [{ head: "Act", cell: actLink }] : []),
+  ];
+  return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
+}
+
+/** The phase of its Evacuation where that says more than that it moves or waits. */
+function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
+  if (row.mood === "moving") return badge("Moving", "busy");
+  if (isQueued(row)) return badge("Waiting", "quiet");
+  if (evacuation !== undefined && isActive(evacuation)) return phaseBadge(evacuation.status.phase);
+  if (row.mood === "blocked") return badge("Blocked", "bad");
+  return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
+}
+
+function sinceCell({ subject: { evacuation } }: VmProgress, now: Date): Html | "" {
+  return evacuation === undefined || !isActive(evacuation) ? "" : lasting(secondsSince(evacuation.createdAt, now));
+}
+
+function messageOf({ subject: { verdict, evacuation }, row }: VmProgress): string {
+  if (row.mood === "moving" || isQueued(row)) return row.words;
+  if (evacuation !== undefined && isActive(evacuation)) return evacuation.status.message ?? row.words;
+  return verdict.outcome === "Moves" ? "" : verdict.message;
+}
+
+function attempt({ subject: { evacuation } }: VmProgress, most: number, now: Date): Html | "" {
+  if (evacuation === undefined || !isActive(evacuation)) return "";
+  const { attempts, phase, nextAttemptTime } = evacuation.status;
+  const left = phase === "BackingOff" ? secondsUntil(nextAttemptTime, now) : 0;
+  return html`${Math.min(attempts + 1, most)} of ${most}${left > 0 ? html`, next in ${lasting(left)}` : ""}`;
+}
+
+const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
+  Drains: ["A drain succeeds", "good"],
+  DrainsWithShutdowns: ["A drain succeeds, with shutdowns", "warn"],
+  Unknown: ["Not certain", "warn"],
+  NoRoom: ["Not enough room", "bad"],
+  Blocks: ["A drain does not end", "bad"],
+};
+
+/** In the middle of a drain, how long that takes is said above. One that was broken off can begin again. */
+function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
+  const isDraining = node.unschedulable && progress.active.length > 0;
+  const { verdict, summary, unknown } = preflight;
   return html`<section>
-    <h2>Have left lately <span class="muted">${gone.length}</span></h2>
-    ${goneRows(gone.slice(0, MOST_GONE), { cluster, now })}
-    ${gone.length > MOST_GONE ? html`<p class="muted">${gone.length - MOST_GONE} more.</p>` : ""}
-    ${commandLine("kubectl get evacuations -A -o wide")}
+    <h2>${isDraining ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICTS[verdict])}</h2>
+    <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
+    ${isDraining ? "" : factList(timeOf(preflight))}
+    ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not looked at: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
 }
 
-const MOST_GONE = 50;
+function timeOf({ time }: Preflight): readonly Fact[] {
+  if (time === undefined || time.moves === 0) return [];
+  const [least, most] = [durationText(time.seconds.least), durationText(time.seconds.most)];
+  return [
+    ["Takes", least === most ? `about ${least}` : `${least} to ${most}`],
+    ["How", time.waves === 1 ? "all at once" : `${time.atOnce} at a time, in ${counted(time.waves, "wave")}`],
+    ["Rests on", isolated(time.basis)],
+  ];
+}

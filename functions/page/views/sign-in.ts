@@ -1,10 +1,8 @@
 /** Where a visitor says who they are. */
 import { html } from "hono/html";
+import { commandLine, type Html, notice, visible } from "../components.ts";
 import { layout } from "../layout.ts";
-import { commandLine, notice } from "../parts/components.ts";
-import { visible } from "../parts/text.ts";
-import { fleetPath } from "../paths.ts";
-import type { Html } from "../visit.ts";
+import { FLEET_PATH } from "../links.ts";
 
 /** Never the token, nor whether there is such a cluster. */
 export type Failure =
@@ -20,10 +18,20 @@ export interface SignInView {
   readonly failure: Failure | undefined;
 }
 
+// prettier-ignore
+const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: string]>> = {
+  NoToken:    ["No token", "Enter the token that opens the cluster."],
+  NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
+  TooMany:    ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
+  NotForPage: ["That token is not for this page", "Its audience has to be lifeboat, and nothing else: a token that opens an API server has no business here."],
+  Unknown:    ["That did not open it", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
+  MayNotLook: ["You may not look", "You may not list evacuations, nodes, pods and virtual machine instances in the whole cluster."],
+};
+
 export function signInPage({ cluster, to, failure }: SignInView): Html {
   const main = html`<h1>Sign in</h1>
     <p class="lead">This page shows which virtual machines leave their nodes, and what is in their way.</p>
-    ${failure === undefined ? "" : notice("bad", failureWords(failure))}
+    ${failure === undefined ? "" : failureNotice(failure)}
     <form class="sign-in" method="post" action="/signin" autocomplete="off">
       <input type="hidden" name="to" value="${to}" />
       ${cluster === undefined ? "" : clusterField(cluster)}
@@ -34,7 +42,7 @@ export function signInPage({ cluster, to, failure }: SignInView): Html {
       <p class="acts"><button type="submit">Sign in</button></p>
     </form>
     ${
-      to === fleetPath()
+      to === FLEET_PATH
         ? ""
         : html`<p class="muted">
             Signed in already? A link from another site does not carry that along:
@@ -61,34 +69,9 @@ function clusterField(cluster: string): Html {
   </p>`;
 }
 
-function failureWords(failure: Failure): Html {
-  switch (failure.reason) {
-    case "NoToken":
-      return html`<p><strong>No token.</strong> Enter the token that opens the cluster.</p>`;
-    case "NoCluster":
-      return html`<p>
-        <strong>No cluster.</strong> Enter the name of the cluster, as Lifeboat's configuration has it.
-      </p>`;
-    case "TooMany":
-      return html`<p>
-        <strong>The cookie is full.</strong> Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first,
-        then sign in to the ones you need.
-      </p>`;
-    case "NotForPage":
-      return html`<p>
-        <strong>That token is not for this page.</strong> Its audience has to be <code>lifeboat</code>, and nothing
-        else: a token that opens an API server has no business here.
-      </p>`;
-    case "Unknown":
-      return html`<p>
-        <strong>That did not open it.</strong> There is no such cluster, or the token is not one of its tokens or has
-        ended, or the cluster cannot be asked about it now. The log of Lifeboat says more.
-      </p>`;
-    case "MayNotLook":
-      return html`<p>
-          <strong>You may not look.</strong> The cluster knows you as <bdi>${visible(failure.name)}</bdi>, who may not
-          list evacuations, nodes, pods and virtual machine instances in the whole cluster.
-        </p>
-        ${commandLine("kubectl auth can-i list evacuations.lifeboat.dev -A")}`;
-  }
+function failureNotice(failure: Failure): Html {
+  const [title, words] = WHY[failure.reason];
+  const who =
+    failure.reason === "MayNotLook" ? html`The cluster knows you as <bdi>${visible(failure.name)}</bdi>.` : "";
+  return notice("bad", html`<p><strong>${title}.</strong> ${words} ${who}</p>`);
 }

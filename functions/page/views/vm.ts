@@ -1,171 +1,127 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
+import { OUTCOMES, strategyInForce } from "../../../shared/pass/explanation.ts";
 import { cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
-import { strategyInForce } from "../../../shared/pass/explanation.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { VMI_NAME_LABEL } from "../../../shared/policy/names.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
-import { badge, commandLine, conditionRows, crumbs, type Fact, factList, phaseBadge } from "../parts/components.ts";
-import { evacuationRows, migrationRows, move, nodeLink } from "../parts/evacuation-rows.ts";
-import { CAUSE_WORDS, whoCanChange } from "../parts/phase-words.ts";
-import { ago, lasting, sentence, shellLine, told, visible } from "../parts/text.ts";
-import { actsOn, byNewest, currentOf, evictionWords, vmVerdict } from "../parts/vm-words.ts";
-import { type Act, actPath, clusterPath } from "../paths.ts";
-import type { Html, LivePage, Seen, Visit } from "../visit.ts";
-import { readVm, type VmView } from "../vm-reads.ts";
+import {
+  ago,
+  badge,
+  factList,
+  fromTerminal,
+  type Html,
+  isolated,
+  lasting,
+  type Mood,
+  section,
+  sentence,
+  shellLine,
+  visible,
+} from "../components.ts";
+import { byAge, evacuationTable } from "../evacuations.ts";
+import { actPath, clusterPath, crumbs, nodeLink } from "../links.ts";
+import { readVm, type VmView } from "../reads.ts";
+import type { LivePage, Seen } from "../stream.ts";
+import type { Visit } from "../visits.ts";
+import { ACT_WORDS, actsOn, CAUSES, PHASES } from "../words.ts";
 
-const MOST_EVACUATIONS = 50;
-const ACT_WORDS = { evacuate: "Evacuate…", cancel: "Cancel the evacuation…", retry: "Try again now…" } as const;
+const MOST = 50;
 
 export function vmPage({ target }: Visit, key: NamespacedName): LivePage<VmView> {
+  const { namespace, name } = key;
   return {
-    key: `vm ${JSON.stringify([key.namespace, key.name])}`,
-    title: `${key.namespace}/${key.name}`,
-    maxAgeMs: 2000,
+    key: JSON.stringify([namespace, name]),
+    title: `${namespace}/${name}`,
     read: () => readVm(key, target),
     view: vmView,
   };
 }
 
-function vmView(view: VmView, { cluster, visitor, now }: Seen): Html {
-  const { key, vmi, evacuations, migrations } = view;
+function vmView(view: VmView, seen: Seen): Html {
+  const { key, vmi, evacuations } = view;
   const { namespace, name } = key;
-  const current = currentOf(evacuations);
-  const past = byNewest(evacuations);
+  const { cluster, now, visitor } = seen;
+  // Of several, the oldest continues: the others are its duplicates in a moment.
+  const current = evacuations.toSorted(byAge).find(isActive);
+  const possible = actsOn(view);
+  const links = possible.map(
+    (act) => html`<a class="button" href="${actPath(cluster, key, act)}">${ACT_WORDS[act]}…</a>`,
+  );
   return html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
-    <p class="lead">${vmVerdict(view)}</p>
-    ${acts(view, cluster, visitor.mayAct)} ${current === undefined ? "" : currentPart(current, view, { cluster, now })}
-    ${vmi === undefined ? "" : runningPart(view, vmi, { cluster, now })}
-    <section>
-      <h2>Evacuations</h2>
-      ${
-        past.length === 0
-          ? html`<div class="empty">
-              <p>None of this VM is known. Lifeboat keeps them for a while after their end.</p>
-            </div>`
-          : evacuationRows({
-              cluster,
-              now,
-              caption: "Newest first",
-              evacuations: past,
-              most: MOST_EVACUATIONS,
-              ofOneVm: true,
-            })
-      }
-      ${commandLine(
-        shellLine(
-          "kubectl",
-          "get",
-          "evacuations",
-          "-n",
-          namespace,
-          "--field-selector",
-          `spec.virtualMachineInstance.name=${name}`,
-          "-o",
-          "wide",
-        ),
-      )}
-    </section>
-    <section>
-      <h2>Migrations</h2>
-      ${
-        migrations === undefined
-          ? html`<p>Lifeboat may not read them here.</p>`
-          : migrationRows(cluster, migrations, now)
-      }
-      ${commandLine(shellLine("kubectl", "get", "vmim", "-n", namespace, "-l", `${VMI_NAME_LABEL}=${name}`))}
-    </section>`;
+    <p class="lead">${verdictOn(view, current, now)}</p>
+    ${visitor.mayAct && links.length > 0 ? html`<p class="acts">${links}</p>` : ""}
+    ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)} ${vmi === undefined ? "" : vmPart(view, vmi, seen)}
+    ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" }))}
+    ${fromTerminal(
+      ...possible.map((act) => shellLine("lifeboat", act, name, "-n", namespace)),
+      ...(view.pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", view.pod.name, "-n", namespace)]),
+      shellLine("kubectl", "describe", "vmi", name, "-n", namespace),
+      ...(current === undefined ? [] : [shellLine("kubectl", "describe", "evacuation", current.name, "-n", namespace)]),
+      shellLine("kubectl", "get", "evacuations,vmim", "-n", namespace, "-o", "wide"),
+    )}`;
 }
 
-type Place = Pick<Seen, "cluster" | "now">;
-
-function currentPart(current: EvacuationFacts, { settings }: VmView, { cluster, now }: Place): Html {
-  const { status } = current;
-  const who = whoCanChange(status.phase ?? "Pending", status.reason);
-  return html`<section>
-    <h2>Under way ${phaseBadge(status.phase)}</h2>
-    <p>${told(sentence(status.message ?? ""))}</p>
-    ${who === undefined ? "" : html`<p><strong>Who can change it:</strong> ${who}.</p>`}
-    ${factList(evacuationFacts(current, settings, { cluster, now }))} ${conditionsPart(current, now)}
-    ${commandLine(shellLine("kubectl", "describe", "evacuation", current.name, "-n", current.namespace))}
-  </section>`;
-}
-
-function evacuationFacts(current: EvacuationFacts, settings: Settings, { cluster, now }: Place): readonly Fact[] {
+/** The most important, in a sentence or two. */
+function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
+  const { vmi } = view;
+  if (vmi === undefined) return "The VM does not run. What is left is its past.";
+  if (isFinal(vmi)) return "The VM has ended. What is left is its past.";
+  if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
-  // Its time is kept while the next attempt goes on.
-  const next = status.phase === "BackingOff" ? secondsUntil(status.nextAttemptTime, now) : 0;
-  const deadline = secondsUntil(spec.deadline, now);
-  return [
-    ["From → to", move(cluster, status.sourceNode, status.targetNode)],
-    ["Because of", CAUSE_WORDS[spec.cause]],
-    ["Asked by", told(spec.requestedBy)],
-    ["Since", ago(new Date(current.createdAt), now)],
-    ["Failed attempts", status.attempts === 0 ? "" : `${status.attempts} of ${settings.evacuation.maxAttempts}`],
-    ["Next attempt", next > 0 ? html`in ${lasting(next)}` : ""],
-    ["Deletion refused for", deadline > 0 ? lasting(deadline) : ""],
-    ["Migration", told(status.migration?.name)],
-  ];
+  const refused = secondsUntil(spec.deadline, now);
+  return html`The VM ${PHASES[status.phase ?? "Pending"].means}. It has to leave its node because of
+  ${CAUSES[spec.cause]}. ${refused > 0 ? html`Its deletion is refused for ${lasting(refused)}.` : ""}`;
 }
 
-function conditionsPart({ status: { conditions } }: EvacuationFacts, now: Date): Html | "" {
-  if (conditions.length === 0) return "";
-  return html`<details data-key="conditions">
-    <summary>Conditions</summary>
-    ${conditionRows(conditions, now)}
-  </details>`;
-}
+const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating"]);
 
-/** The commands do the same from a terminal; they are there for those, too, who may only look here. */
-function acts(view: VmView, cluster: string, mayAct: boolean): Html | "" {
-  const { namespace, name } = view.key;
-  const possible = actsOn(view);
-  if (possible.length === 0) return "";
-  const link = (act: Act) => html`<a class="button" href="${actPath(cluster, view.key, act)}">${ACT_WORDS[act]}</a>`;
-  return html`${mayAct ? html`<p class="acts">${possible.map(link)}</p>` : ""}
-  ${possible.map((act) => commandLine(shellLine("lifeboat", act, name, "-n", namespace)))}`;
-}
-
-function runningPart(view: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
-  const { settings, key } = view;
-  const cooldown = cooldownReason(vmi, { settings, now });
-  return html`${isFinal(vmi) ? "" : evictionPart(view)}
-    <section>
-      <h2>The VM</h2>
-      ${factList(vmFacts(view, vmi, { cluster, now }))}
-      ${cooldown === undefined ? "" : html`<p>${told(sentence(cooldown))}</p>`}
-      ${commandLine(shellLine("kubectl", "describe", "vmi", key.name, "-n", key.namespace))}
-    </section>`;
+/** What becomes of the guest if its pod is evicted now. */
+function onEviction({ decision }: VmView): { readonly mood: Mood; readonly outcome: string } {
+  if (decision === undefined) return { mood: "warn", outcome: "There is no pod of it that could be evicted." };
+  const { verdict, reason } = decision;
+  const known = OUTCOMES[reason];
+  if (verdict === "Allow")
+    return { mood: "bad", outcome: `An eviction would be allowed${known === undefined ? "" : `: ${known}`}.` };
+  if (MOVES.has(reason)) return { mood: "good", outcome: "An eviction would move it to another node." };
+  return { mood: "warn", outcome: "An eviction would be refused, and move nothing." };
 }
 
 function evictionPart(view: VmView): Html {
-  const { pod, key } = view;
-  const { answer, mood, outcome, details } = evictionWords(view);
+  const { decision } = view;
+  const { mood, outcome } = onEviction(view);
+  if (decision === undefined) return html`<p>${outcome}</p>`;
+  const { verdict, reason } = decision;
+  const messages = verdict === "Allow" ? decision.warnings : [decision.message];
   return html`<section>
-    <h2>What an eviction would get now ${badge(answer, mood)}</h2>
+    <h2>
+      What an eviction would get now ${badge(`${verdict === "Allow" ? "Allowed" : "Refused (429)"}: ${reason}`, mood)}
+    </h2>
     <p>${outcome}</p>
-    ${details.map((words) => html`<p>${told(words)}</p>`)}
-    ${pod === undefined ? "" : commandLine(shellLine("lifeboat", "explain", "pod", pod.name, "-n", key.namespace))}
+    ${messages.map((words) => html`<p>${isolated(words)}</p>`)}
   </section>`;
 }
 
-function vmFacts({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Place): readonly Fact[] {
+function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Seen): Html {
   const { migratable, reason, message } = vmi.liveMigratable;
   const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "its own";
-  const moved = vmi.movedAt === undefined ? "" : ago(new Date(vmi.movedAt), now);
   const took = vmi.movedInSeconds === undefined ? "" : html`, took ${lasting(vmi.movedInSeconds)}`;
-  return [
-    ["Runs on", nodeLink(cluster, vmi.nodeName)],
-    ["Phase", told(vmi.phase)],
-    ["Eviction strategy", html`${told(strategyInForce(vmi, settings))} <span class="muted">${whose}</span>`],
-    ["Can migrate", migratable ? "yes" : html`no: ${told([reason, message].filter(Boolean).join(": "))}`],
-    ["Last moved", moved === "" ? "" : html`${moved}${took}`],
-    ["Memory", vmi.guestMemory === undefined ? "" : memoryText(vmi.guestMemory)],
-    ["Backup", vmi.backup === undefined ? "" : html`${told(vmi.backup)} is under way: no migration begins`],
-    ["Pod", told(pod?.name)],
-  ];
+  const cooldown = cooldownReason(vmi, { settings, now });
+  return html`<section>
+    <h2>The VM</h2>
+    ${factList([
+      ["Runs on", nodeLink(cluster, vmi.nodeName)],
+      ["Phase", isolated(vmi.phase)],
+      ["Eviction strategy", html`${isolated(strategyInForce(vmi, settings))} <span class="muted">${whose}</span>`],
+      ["Can migrate", migratable ? "yes" : html`no: ${isolated([reason, message].filter(Boolean).join(": "))}`],
+      ["Last moved", vmi.movedAt === undefined ? "" : html`${ago(vmi.movedAt, now)}${took}`],
+      ["Memory", vmi.guestMemory === undefined ? "" : memoryText(vmi.guestMemory)],
+      ["Backup", vmi.backup === undefined ? "" : html`${isolated(vmi.backup)} is in progress: no migration begins`],
+      ["Pod", isolated(pod?.name)],
+    ])}
+    ${cooldown === undefined ? "" : html`<p>${isolated(sentence(cooldown))}</p>`}
+  </section>`;
 }
 
 function memoryText(bytes: number): string {

@@ -1,6 +1,4 @@
-/** A check of `lifeboat doctor`: what it reads, what it says of that, and what fixes it. */
-import type { Reads } from "./reads.ts";
-
+/** What a check of `lifeboat doctor` finds. */
 /** `unread`: what it depends on could not be read, so it may have failed. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 
@@ -12,20 +10,15 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export const GROUPS = ["Kubernetes", "KubeVirt", "Lifeboat", "Relay", "Credentials", "Shield"] as const;
-
-export interface Check {
-  readonly group: (typeof GROUPS)[number];
-  /** What it reads, in words. */
-  readonly about: string;
-  readonly find: (reads: Reads) => Promise<readonly Finding[] | Finding>;
-  /** If it fails so would all that follow: they are left out. */
-  readonly fatal?: true;
-}
-
 /** Its message says why something could not be read. */
 export class Unread extends Error {
   override readonly name = "Unread";
+  readonly about: string;
+
+  constructor(about: string, why: string, options?: ErrorOptions) {
+    super(why, options);
+    this.about = about;
+  }
 }
 
 /** Undefined, too, where it could not be read: the check that is about it says so. */
@@ -38,14 +31,16 @@ export async function readable<T>(read: () => Promise<T>): Promise<T | undefined
   }
 }
 
-export function ok(message: string): Finding {
-  return { status: "ok", message };
+export function ok(message: string, reasons: readonly string[] = []): Finding {
+  return { status: "ok", message, ...(reasons.length > 0 && { reasons }) };
 }
 
 export function warning(message: string, reason: string | readonly string[], fix?: string): Finding {
-  return { status: "warning", message, reasons: [reason].flat(), ...(fix === undefined ? {} : { fix }) };
+  return { status: "warning", message, reasons: [reason].flat(), ...(fix !== undefined && { fix }) };
 }
 
 export function failed(message: string, reason: string | readonly string[], fix?: string): Finding {
   return { ...warning(message, reason, fix), status: "failed" };
 }
+
+export const LOGS = "kubectl -n lifeboat-system logs deployment/lifeboat-server";

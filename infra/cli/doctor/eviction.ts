@@ -1,10 +1,8 @@
-/** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat, and what is the likely cause if it does not. */
+/** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat. */
 import { saysBlind } from "../../../shared/policy/blind.ts";
 import { DRY_RUN_WORDS } from "../../../shared/policy/eviction/messages.ts";
-import { type Check, failed, ok, readable, warning } from "./check.ts";
-import { LOGS } from "./lifeboat.ts";
-import { isInCluster, type Reads } from "./reads.ts";
-import { type EvictionTrial, GONE } from "./try-eviction.ts";
+import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
+import { type EvictionTrial, GONE, isInCluster, type Reads } from "./reads.ts";
 
 const NAME = "evictions.lifeboat.dev";
 const DENIED = /^admission webhook "([^"]+)" denied the request: /;
@@ -13,27 +11,23 @@ const TOKEN = "the API server does not accept the Worker's token (see Credential
 /** What an endpoint says of what is not its own. */
 const OTHER_ENDPOINT = "not a review of";
 
-export const evictionAnswered: Check = {
-  group: "Lifeboat",
-  about: "a dry-run eviction",
-  async find(reads) {
-    const trial = await reads.trial();
-    if (trial.pod === undefined) return warning("a dry-run eviction was not tried", trial.why);
-    const { pod, code, message } = trial;
-    const words = wordsIn(trial);
-    const what = `a dry-run eviction of pod ${pod}`;
-    const { causes, fix } = await explanationOf(message, reads);
-    if (words !== undefined) {
-      const look = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
-      if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, look);
-      if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
-      return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
-    }
-    if (code === GONE) return warning("a dry-run eviction was not tried", `pod ${pod} has just gone`);
-    const said = `${code}${message === "" ? "" : `: ${message}`}`;
-    return failed(`${what} is not answered by Lifeboat`, [said, ...causes], fix);
-  },
-};
+export async function evictionAnswered(reads: Reads): Promise<Finding> {
+  const trial = await reads.trial();
+  if (trial.pod === undefined) return warning("a dry-run eviction was not tried", trial.why);
+  const { pod, code, message } = trial;
+  const words = wordsIn(trial);
+  const what = `a dry-run eviction of pod ${pod}`;
+  const { causes, fix } = await explanationOf(message, reads);
+  if (words !== undefined) {
+    const look = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
+    if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, look);
+    if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
+    return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
+  }
+  if (code === GONE) return warning("a dry-run eviction was not tried", `pod ${pod} has just gone`);
+  const said = `${code}${message === "" ? "" : `: ${message}`}`;
+  return failed(`${what} is not answered by Lifeboat`, [said, ...causes], fix);
+}
 
 /** Whether Lifeboat has; undefined where that is not known. */
 export function isAnswered(trial: EvictionTrial | undefined): boolean | undefined {
@@ -48,7 +42,7 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
   return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
 }
 
-/** Why Lifeboat may not have answered, the likeliest cause, and what fixes that. */
+/** Why Lifeboat may not have answered, and what fixes that. */
 async function explanationOf(message: string, reads: Reads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
@@ -56,32 +50,15 @@ async function explanationOf(message: string, reads: Reads) {
   if (webhook === "Missing") {
     return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install };
   }
-  const fix = inside ? LOGS : reaching(webhook?.base, install);
+  // A Service has an address, too, which no host resolves.
+  const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
+  const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks, and gets no answer"], fix };
-  const who = refuserIn(message);
-  const hidden = "failurePolicy Ignore hides that";
-  if (!inside && (await isTokenless(reads))) {
-    return { causes: [`${who}: most likely ${TOKEN}; ${hidden}`], fix: "lifeboat rotate" };
-  }
+  const [, by] = DENIED.exec(message) ?? [];
+  const who = by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
   const causes = [
     `${who}: the API server does not reach Lifeboat (firewall, DNS, caBundle), Lifeboat does not accept the URL's`,
-    `cluster or webhookToken, ${inside ? "" : `${TOKEN}, `}or the webhook leaves the pod out; ${hidden}`,
+    `cluster or webhookToken, ${inside ? "" : `${TOKEN}, `}or the webhook leaves the pod out; failurePolicy Ignore hides that`,
   ];
   return { causes, fix };
-}
-
-function refuserIn(message: string): string {
-  const [, by] = DENIED.exec(message) ?? [];
-  return by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
-}
-
-/** A Service has an address, too, which no host resolves. */
-function reaching(base: string | undefined, install: string): string {
-  if (base === undefined) return install;
-  return `curl ${base}/healthz, on a host of the API server; infra/kubernetes/README.md, "Reaching the Worker"`;
-}
-
-/** No Secret of a token that is in use: likelier than anything that a cluster does not show. */
-async function isTokenless({ tokens }: Reads): Promise<boolean> {
-  return (await readable(tokens))?.some(({ isUsed }) => isUsed) === false;
 }

@@ -1,77 +1,61 @@
-/** The checks of what is installed of Lifeboat: its kinds, what its conditions say, the guard and the shield. */
+/** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
+import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import type { Condition } from "../../../shared/policy/configuration-status.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
-import { isShieldOn, isShieldWanted } from "../../../shared/policy/shield/shield.ts";
-import { type Check, failed, type Finding, ok, readable, warning } from "./check.ts";
-import { isInCluster, type Reads, settingsOf } from "./reads.ts";
+import type { Settings } from "../../../shared/policy/settings.ts";
+import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import { normalizedBase } from "../../../shared/policy/webhooks/webhook-url.ts";
+import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
+import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 
-export const LOGS = "kubectl -n lifeboat-system logs deployment/lifeboat-server";
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
+const CONFIGURATION =
+  '{"apiVersion": "lifeboat.dev/v1alpha1", "kind": "LifeboatConfiguration", "metadata": {"name": "lifeboat"}}';
 
-export const installed: Check = {
-  group: "Lifeboat",
-  about: "whether Lifeboat is installed",
-  fatal: true,
-  async find(reads) {
-    const { lifeboatKinds, evictionWebhook, context, server } = reads;
-    const [kinds, webhook] = [await lifeboatKinds(), await evictionWebhook()];
-    if (kinds.length > 0 || webhook !== undefined) return [];
-    const where = `there are neither its kinds nor its webhook: context "${context}", ${server}`;
-    const fix = 'lifeboat install --worker URL; or infra/kubernetes/README.md, "Install"';
-    return failed("Lifeboat is not installed in this cluster", where, fix);
-  },
-};
+export async function installed({
+  lifeboatKinds,
+  evictionWebhook,
+  context,
+  server,
+}: Reads): Promise<readonly Finding[]> {
+  const [kinds, webhook] = [await lifeboatKinds(), await evictionWebhook()];
+  if (kinds.length > 0 || webhook !== undefined) return [];
+  const where = `there are neither its kinds nor its webhook: context "${context}", ${server}`;
+  const fix = "lifeboat install --in-cluster, or lifeboat install --worker URL";
+  return [failed("Lifeboat is not installed in this cluster", where, fix)];
+}
 
-export const lifeboatServed: Check = {
-  group: "Lifeboat",
-  about: "what the API server serves",
-  async find({ lifeboatKinds }) {
-    const served = await lifeboatKinds();
-    const missing = ["evacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
-    if (missing.length === 0) return ok("lifeboat.dev/v1alpha1 is served");
-    const reason = "Lifeboat refuses every eviction of a VM while it cannot read them";
-    return failed(
-      `lifeboat.dev/v1alpha1: ${missing.join(", ")} not served`,
-      reason,
-      "kubectl apply -f infra/kubernetes/crds",
-    );
-  },
-};
+export async function lifeboatServed({ lifeboatKinds }: Reads): Promise<Finding> {
+  const served = await lifeboatKinds();
+  const missing = ["evacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
+  if (missing.length === 0) return ok("lifeboat.dev/v1alpha1 is served");
+  const reason = "Lifeboat refuses every eviction of a VM while it cannot read them";
+  return failed(`lifeboat.dev/v1alpha1: ${missing.join(", ")} not served`, reason, "lifeboat install");
+}
 
-/** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration, and how long ago that became so. */
-export const conditions: Check = {
-  group: "Lifeboat",
-  about: "the LifeboatConfiguration",
-  async find(reads) {
-    const found = await reads.configuration();
-    if (found === undefined) {
-      const fix = "kubectl apply -f infra/kubernetes/optional/configuration/configuration.yaml";
-      const reason = "the defaults are in force, and no conditions say how Lifeboat is";
-      return warning("there is no LifeboatConfiguration", reason, fix);
-    }
-    const types = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
-    return (await Promise.all(types.map((type) => conditionOf(type, reads)))).flat();
-  },
-};
-
-export const credentialsCondition: Check = {
-  group: "Credentials",
-  about: "the LifeboatConfiguration",
-  find: async (reads) => ((await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : []),
-};
+/** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration. */
+export async function conditions(reads: Reads): Promise<readonly Finding[]> {
+  if ((await reads.configuration()) === undefined) {
+    const reason = "the defaults are in force, and no conditions say how Lifeboat is";
+    return [warning("there is no LifeboatConfiguration", reason, `echo '${CONFIGURATION}' | kubectl apply -f -`)];
+  }
+  const types = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
+  return (await Promise.all(types.map((type) => conditionOf(type, reads)))).flat();
+}
 
 const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';
 
+/** In the cluster, and where a Worker does the work. */
 const FIXES = {
-  Ready: () => EDIT,
-  Permitted: () => "lifeboat install",
-  WebhookCalled: (inside) => `lifeboat install${inside ? "" : " --worker URL"}`,
-  CredentialsValid: (inside) => (inside ? LOGS : "lifeboat rotate"),
-  ReviewsDecided: (inside) => (inside ? LOGS : "npx wrangler tail"),
-} as const satisfies Record<Condition["type"], (inside: boolean) => string>;
+  Ready: [EDIT, EDIT],
+  Permitted: ["lifeboat install", "lifeboat install"],
+  WebhookCalled: ["lifeboat install", "lifeboat install --worker URL"],
+  CredentialsValid: [LOGS, "lifeboat rotate"],
+  ReviewsDecided: [LOGS, "npx wrangler tail"],
+} as const satisfies Record<Condition["type"], readonly [string, string]>;
 
-async function conditionOf(type: Condition["type"], reads: Reads): Promise<readonly Finding[]> {
+export async function conditionOf(type: Condition["type"], reads: Reads): Promise<readonly Finding[]> {
   const [found, inside] = [await reads.configuration(), await isInCluster(reads)];
   if (found === undefined) return [];
   const condition = found.conditions.find((one) => one.type === type);
@@ -83,52 +67,111 @@ async function conditionOf(type: Condition["type"], reads: Reads): Promise<reado
   const { status, reason, message, lastTransitionTime, observedGeneration } = condition;
   const age = durationText((reads.now.getTime() - Date.parse(lastTransitionTime)) / 1000);
   const said = `condition ${type} is ${status} (${reason}) for ${age}`;
-  const fix = FIXES[type](inside);
+  const fix = FIXES[type][inside ? 0 : 1];
   if (status === "False") return [failed(said, message, fix)];
   if (observedGeneration < found.generation) {
     return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
   }
   if (status !== "True" || reason === "ExpiresSoon") return [warning(said, message, fix)];
-  const remarks = remarksIn(message);
-  return [remarks.length === 0 ? ok(said) : warning(said, remarks, fix)];
+  // The first says that all is well; what may follow is for the administrator to know.
+  return [ok(said, message.split("; ").slice(1))];
 }
 
-/** A condition that is True may go on to say what is not as it should be. */
-function remarksIn(message: string): readonly string[] {
-  // That the shield is in force is as it should be; where a Service leads to, a dry-run eviction shows.
-  return message
-    .split("; ")
-    .slice(1)
-    .filter((remark) => !/ is in force|cannot be seen/.test(remark));
+/** By the part that grants them. */
+export async function permissions(reads: Reads): Promise<readonly Finding[]> {
+  const missing = (await reads.granted()).filter(({ allowed }) => !allowed);
+  const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
+  const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];
+  const files = [...filesNeeded(await settingsOf(reads)), ...server, ...relay];
+  return files.map((file) =>
+    lacking(
+      file,
+      missing.filter((one) => one.file === file),
+    ),
+  );
 }
 
-export const guard: Check = {
-  group: "Lifeboat",
-  about: "webhook lifeboat-guard",
-  async find(reads) {
-    const settings = await settingsOf(reads);
-    const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, settings));
-    const isInstalled = (await reads.guardWebhook()) !== undefined;
-    // Where it is missing, WebhookCalled says so.
-    if (causes.length > 0) return isInstalled ? ok(`the guard refuses deletions: ${causes.join(", ")}`) : [];
-    return isInstalled
-      ? warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)
-      : ok("the guard is off");
-  },
-};
+export function filesNeeded(settings: Settings): readonly string[] {
+  const optional = [
+    ["guard", GUARD_CAUSES.some((cause) => isGateOn(cause, settings))],
+    ["descheduler-support", isAnnotating(settings)],
+    ["descheduling", settings.featureGates.includes("EvictionsInBackground")],
+    ["shield", isShieldWanted(settings)],
+  ] as const;
+  const needed = optional.flatMap(([name, isNeeded]) => (isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : []));
+  return ["kubernetes/rbac.yaml", ...needed];
+}
 
-export const shield: Check = {
-  group: "Shield",
-  about: "Plugin lifeboat-shield",
-  async find(reads) {
-    const [settings, hasPlugin] = [await settingsOf(reads), await reads.hasPlugin()];
-    const seconds = settings.shield.maxPodGracePeriodSeconds;
-    if (isShieldOn(settings)) return ok(`the shield is on: VMs have ${seconds} s to move after SIGTERM`);
-    // What it lacks, Ready says.
-    if (isShieldWanted(settings) || seconds > 0) return [];
-    if (!hasPlugin) return ok("the shield is off");
-    const reason = "shield.maxPodGracePeriodSeconds is 0, so the Plugin covers no VM";
-    const message = "Plugin lifeboat-shield is installed and the shield is off";
-    return warning(message, reason, "kubectl delete plugin lifeboat-shield");
-  },
-};
+const LONGEST = 8;
+
+function lacking(file: string, missing: readonly Permission[]): Finding {
+  const name = file.replace(/^kubernetes\//, "");
+  if (missing.length === 0) return ok(`the permissions of ${name} are granted`);
+  const count = `${missing.length} permission${missing.length === 1 ? "" : "s"}`;
+  const reasons = missing.slice(0, LONGEST).map(({ verb, group, resource, name: one, namespace, without }) => {
+    const what = [group, resource, one].filter(Boolean).join("/");
+    return `${verb} ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}: ${without}`;
+  });
+  if (missing.length > LONGEST) reasons.push(`and ${missing.length - LONGEST} more`);
+  const [, part] = /optional\/([^/]+)/.exec(file) ?? [];
+  const install = `lifeboat install${part === undefined ? "" : ` --with ${part}`}`;
+  return failed(`Lifeboat lacks ${count} of ${name}`, reasons, file.startsWith("relay/") ? RELAY_INSTALL : install);
+}
+
+export async function guard(reads: Reads): Promise<readonly Finding[]> {
+  const settings = await settingsOf(reads);
+  const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, settings));
+  const isInstalled = (await reads.guardWebhook()) !== undefined;
+  // Where it is missing, WebhookCalled says so.
+  if (causes.length > 0) return isInstalled ? [ok(`the guard refuses deletions: ${causes.join(", ")}`)] : [];
+  if (!isInstalled) return [ok("the guard is off")];
+  return [warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
+}
+
+const RELAY_INSTALL = "apply the relay again: its manifests are beside Lifeboat's";
+
+/** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
+export async function relay(reads: Reads): Promise<Finding> {
+  const inside = await readable(reads.inside);
+  if (inside !== undefined) {
+    return replicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside);
+  }
+  const found = await reads.relay();
+  if (found !== undefined) return replicas("the relay", "lifeboat-relay", found);
+  const settings = await settingsOf(reads);
+  const isGuarding = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+  const isRelieving = settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  const reasons = [
+    ...(isGuarding ? ["the guard is on: deletions that the API server does not ask it about go unnoticed"] : []),
+    ...(isRelieving ? ["node pressure is looked at every ten minutes only, which is too late"] : []),
+  ];
+  if (reasons.length === 0) return ok("there is no relay, and nothing that is on needs one");
+  return failed("there is no relay", reasons, RELAY_INSTALL);
+}
+
+type Deployment = NonNullable<Awaited<ReturnType<Reads["relay"]>>>;
+
+function replicas(what: string, name: string, { wanted, available, message }: Deployment): Finding {
+  const said = `${what}: ${available} of ${wanted} replicas are available`;
+  if (available >= wanted && available > 0) return ok(said);
+  const reason = message || "they are not ready: each of their watches needs a first list";
+  const fix = `kubectl -n lifeboat-system get pods; kubectl -n lifeboat-system logs deployment/${name}`;
+  return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
+}
+
+export async function relaySite(reads: Reads): Promise<readonly Finding[]> {
+  if ((await readable(reads.relay)) === undefined) return [];
+  const fix = "kubectl -n lifeboat-system edit configmap lifeboat-relay";
+  const data = await reads.site();
+  if (data === undefined) return [warning("the relay has no ConfigMap lifeboat-relay", "it has its address otherwise")];
+  const { LIFEBOAT_URL: url = "", LIFEBOAT_CLUSTER: cluster = "" } = data;
+  if ([url, cluster].some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text))) {
+    return [failed("the relay does not know Lifeboat's address", "its ConfigMap is still the one of site.yaml", fix)];
+  }
+  const said = `the relay delivers to ${url} (cluster ${cluster})`;
+  const webhook = await readable(reads.evictionWebhook);
+  const isSame =
+    webhook?.base === undefined ||
+    (normalizedBase(webhook.base) === normalizedBase(url) && webhook.cluster === cluster);
+  return [isSame ? ok(said) : warning(said, "the webhook leads elsewhere", fix)];
+}

@@ -1,83 +1,87 @@
 /** What the checks of `lifeboat doctor` read, each once, when the first check asks for it. Nothing of the cluster is changed. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/cluster/failure.ts";
-import { Conditions, Count, listOf, part, Quantity, Text } from "../../../shared/cluster/kinds/fields.ts";
-import { ConfigMap, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
-import { KubeVirt } from "../../../shared/cluster/kinds/kubevirt.ts";
+import { Conditions, Count, part, Text } from "../../../shared/cluster/kinds/fields.ts";
+import { ConfigMap, Pod, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
+import { KubeVirt, Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";
 import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
 import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
-import { parseAnswer, readItems, readOne } from "../../../shared/cluster/read.ts";
+import { object } from "../../../shared/cluster/paths.ts";
+import { parseAnswer, readItems, readOne, readSome } from "../../../shared/cluster/read.ts";
 import type { Send } from "../../../shared/cluster/transport.ts";
 import { defaultConfiguration, parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
 import { mergeSettings } from "../../../shared/config/settings.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
-import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
 import { partsOf } from "../../../shared/policy/webhooks/webhook-url.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
+import { quoted } from "../print.ts";
 import { ifThere, readObject } from "../install/apply.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
 import granted from "./permissions.json" with { type: "json" };
-import { tryEviction } from "./try-eviction.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };
 const SERVER = { ...INSIDE, name: "lifeboat-server" };
-const PLUGIN = { apiVersion: "plugin.kubevirt.io/v1alpha1", kind: "Plugin", metadata: { name: names.SHIELD_PLUGIN } };
 
 export type Reads = ReturnType<typeof readsOf>;
 
+export const KUBEVIRT_WEBHOOK = `KubeVirt's own eviction webhook (${names.KUBEVIRT_WEBHOOKS})`;
+const SERVED = "what the API server serves";
+
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send } = connection;
-  const once = <T>(ask: (send: Send) => Promise<T>) => {
+  /** What it is about, in words; and how it is read, once. */
+  const once = <T>(about: string, ask: (send: Send) => Promise<T>) => {
     let asked: Promise<T> | undefined;
-    return () => (asked ??= attempt(connection, () => ask(send())));
+    return () => (asked ??= attempt(connection, about, () => ask(send())));
   };
-  const kubevirt = once(readKubeVirt);
+  const kubevirt = once("the KubeVirt object", readKubeVirt);
   return {
     now,
     context,
     server,
-    version: once(readVersion),
-    kubevirtKinds: once((to) => readKinds(to, "kubevirt.io/v1")),
-    lifeboatKinds: once((to) => readKinds(to, "lifeboat.dev/v1alpha1")),
+    version: once("the API server's version", readVersion),
+    kubevirtKinds: once(SERVED, (to) => readKinds(to, "kubevirt.io/v1")),
+    lifeboatKinds: once(SERVED, (to) => readKinds(to, "lifeboat.dev/v1alpha1")),
     kubevirt,
     /** KubeVirt's own webhooks. */
-    reviewers: once(async (to) => (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks),
-    configuration: once(readConfiguration),
-    evictionWebhook: once((to) => readAddress(to, names.OWN_WEBHOOKS)),
-    guardWebhook: once((to) => readAddress(to, names.GUARD_WEBHOOKS)),
-    granted: once(readGranted),
-    trial: once(async () => tryEviction(connection, (await kubevirt())?.facts.evictionStrategy)),
-    relay: once((to) => readDeployment(to, RELAY)),
+    reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
+      return (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks;
+    }),
+    configuration: once("the LifeboatConfiguration", readConfiguration),
+    evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, names.OWN_WEBHOOKS)),
+    guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, names.GUARD_WEBHOOKS)),
+    granted: once("the permissions of Lifeboat's account", readGranted),
+    trial: once("a dry-run eviction", async () => {
+      return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
+    }),
+    relay: once("the relay's Deployment", (to) => readDeployment(to, RELAY)),
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
-    inside: once((to) => readDeployment(to, SERVER)),
+    inside: once("Lifeboat's Deployment", (to) => readDeployment(to, SERVER)),
     /** Where the relay delivers to. */
-    site: once(async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
-    tokens: once(listTokens),
-    hasPlugin: once(async (to) => (await readObject(PLUGIN, to)) !== undefined),
+    site: once("the relay's ConfigMap", async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
+    tokens: once("the Secrets with tokens of Lifeboat's account", listTokens),
   };
 }
 
-async function attempt<T>(connection: Connection, ask: () => Promise<T>): Promise<T> {
+async function attempt<T>(connection: Connection, about: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    throw new Unread(wordsOfFailure(error.failure, connection), { cause: error });
+    throw new Unread(about, wordsOfFailure(error.failure, connection), { cause: error });
   }
 }
 
 /** Those in force, as far as they could be read: shared/config decides, as in the Worker. */
-export async function settingsOf({ kubevirt, configuration, hasPlugin }: Reads): Promise<Settings> {
-  const facts = (await readable(kubevirt))?.facts;
+export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Settings> {
   const parsed = parseConfiguration((await readable(configuration))?.spec ?? {});
-  const merged = mergeSettings(facts, parsed.ok ? parsed.value : defaultConfiguration());
-  const isAsked = facts?.featureGates.includes(names.PLUGINS_GATE) === true && (await readable(hasPlugin)) === true;
-  return { ...merged, pluginServed: isAsked && isShieldWanted(merged) };
+  return mergeSettings((await readable(kubevirt))?.facts, parsed.ok ? parsed.value : defaultConfiguration());
 }
 
 export async function isInCluster({ inside }: Reads): Promise<boolean> {
@@ -102,10 +106,6 @@ async function readKinds(send: Send, groupVersion: string): Promise<readonly str
 
 const Seen = z.object({
   metadata: z.object({ name: z.string() }),
-  spec: part({
-    configuration: part({ migrations: part({ bandwidthPerMigration: Quantity }) }),
-    workloadUpdateStrategy: part({ workloadUpdateMethods: listOf(z.string()) }),
-  }),
   status: part({ observedKubeVirtVersion: Text }),
 });
 
@@ -113,15 +113,10 @@ const Seen = z.object({
 async function readKubeVirt(send: Send) {
   const [first] = await readItems(send, "kubevirts");
   if (first === undefined) return undefined;
-  const { metadata, spec, status } = parseAnswer(Seen, first, "GET of KubeVirt");
-  return {
-    facts: parseAnswer(KubeVirt, first, "GET of KubeVirt"),
-    name: metadata.name,
-    /** As written; empty: it does not say. */
-    version: status.observedKubeVirtVersion ?? "",
-    bandwidthPerMigration: spec.configuration.migrations.bandwidthPerMigration ?? "",
-    workloadUpdateMethods: spec.workloadUpdateStrategy.workloadUpdateMethods,
-  };
+  const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
+  const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
+  /** As written; empty: it does not say. */
+  return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
 async function readWebhooks<S extends z.ZodMiniType>(send: Send, name: string, schema: S) {
@@ -171,4 +166,47 @@ async function readGranted(send: Send) {
     const answer = await send({ method: "POST", path: REVIEWS, body });
     return { ...one, allowed: parseAnswer(Review, answer.body, `POST ${REVIEWS}`).status.allowed };
   });
+}
+
+export type EvictionTrial =
+  | { readonly pod: undefined; readonly why: string }
+  | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
+
+/** The code of an eviction whose pod is gone. */
+export const GONE = 404;
+/** Enough VMIs that one of them can move. */
+const SAMPLE = "100";
+const Answer = z.object({ message: z._default(z.string(), "") });
+/** Every code with which an API server, a webhook or a budget may answer; 403 and 401 are the reader's. */
+const ANSWERS = [400, GONE, 409, 422, 429, 500, 503, 504];
+
+export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {
+  const found = await findPod(connection, clusterStrategy);
+  if (found === undefined)
+    return { pod: undefined, why: "there is no running VM that can migrate and is not about to" };
+  const metadata = { namespace: found.namespace, name: found.name };
+  const path = `${object("pods", metadata)}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
+  const request = { method: "POST", path, query: { dryRun: "All" }, body, expect: ANSWERS } as const;
+  const answer = await connection.send()(request);
+  const { message } = Answer.safeParse(answer.body).data ?? { message: "" };
+  const warnings = connection.warnings.get(`POST ${path}`) ?? "";
+  return { pod: `${found.namespace}/${found.name}`, code: answer.code, message: quoted(message), warnings };
+}
+
+async function findPod({ send }: Connection, clusterStrategy: string | undefined) {
+  const vmis = await readSome(send(), "virtualmachineinstances", Vmi, { limit: SAMPLE });
+  const vmi = vmis.find((one) => isFit(one, clusterStrategy));
+  if (vmi === undefined) return undefined;
+  const { namespace, uid, nodeName } = vmi;
+  const labelSelector = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT},${names.CREATED_BY_LABEL}=${uid}`;
+  const pods = await readSome(send(), "pods", Pod, { namespace, labelSelector });
+  return pods.find((pod) => pod.nodeName === nodeName && pod.phase === "Running" && !pod.deleting);
+}
+
+function isFit(vmi: VmiFacts, clusterStrategy: string | undefined): boolean {
+  const { phase, nodeName, evacuationNodeName, isMigrating, deleting, liveMigratable, evictionStrategy } = vmi;
+  const isQuiet = phase === "Running" && evacuationNodeName === undefined && !isMigrating && !deleting;
+  const strategy = evictionStrategy ?? clusterStrategy ?? "None";
+  return isQuiet && nodeName !== undefined && liveMigratable.migratable && strategy !== "None";
 }

@@ -5,58 +5,32 @@ import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/preflight.ts";
 import type { Preflight } from "../../../shared/policy/preflight/result.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
-import { FLAG, TEXT, UsageError } from "../../tools/console/arguments.ts";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { UsageError } from "../../tools/console/arguments.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
-import { type Command, COMMON_USAGE, connectionOf, nameIn, readCommand, secondsOf } from "../command.ts";
+import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EXIT, type ExitCode } from "../exit-code.ts";
-import { DRAIN_FLAGS, EXIT_OF, observeNode } from "../explain-node.ts";
+import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "../explain.ts";
 import type { Host } from "../host.ts";
-import { printPreflight } from "../print-preflight.ts";
 import { paintFor } from "../print.ts";
 import { emptyNode } from "./empty-node.ts";
 import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
 import { createProgress } from "./progress.ts";
 import { chooseStops, isYes, type Stops } from "./stops.ts";
 
-const FLAGS = {
-  ...DRAIN_FLAGS,
-  "ignore-daemonsets": FLAG,
-  "grace-period": TEXT,
-  "dry-run": FLAG,
-  yes: { ...FLAG, short: "y" },
-  timeout: TEXT,
-  "wait-for-blocked": FLAG,
-  "stop-blocked": FLAG,
-  restart: FLAG,
-} as const;
-
-const USAGE = `drain NODE [--dry-run] [--yes] [--timeout 1h] [--wait-for-blocked] [--stop-blocked [--restart]]
-
-Says what a drain of the node would do (as explain node), asks where it would not simply end, cordons the node, and evicts its pods
-as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned, and what moves goes
-on moving; the same command goes on from there.
-
-      --dry-run               ends after the preflight
-  -y, --yes                   asks nothing
-      --timeout 1h            how long to try (default: until it is done)
-      --wait-for-blocked      goes on until what blocks has been changed by those who can; without it the drain ends once all
-                              that can leave has left
-      --stop-blocked          stops VMs that cannot move: asks first, and names each
-      --restart               starts those again, on other nodes, once they have stopped
-      --force                 as with kubectl drain: pods without a controller go, too
-      --delete-emptydir-data  as with kubectl drain: pods with an emptyDir go, too
-      --grace-period SECONDS  as with kubectl drain: how long pods may take to end (default: as each says)
-      --ignore-daemonsets     always so
-${COMMON_USAGE}
-
-Exit code: 0 the node is empty, 1 it is not within --timeout, or something failed, 3 something blocks, 4 not everything could be
-read, and there is no terminal to ask on, 130 interrupted.
-`;
+interface Options {
+  readonly yes?: true | undefined;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly waitForBlocked?: true | undefined;
+  readonly stopBlocked?: true | undefined;
+  readonly restart?: true | undefined;
+  readonly gracePeriod?: number | undefined;
+}
 
 /** One drain, as it begins. */
 export interface Drain {
-  readonly options: ReturnType<typeof readOptions>["options"];
+  readonly options: Options;
   readonly connection: Connection;
   readonly host: Host;
   readonly screen: Screen;
@@ -65,25 +39,52 @@ export interface Drain {
   readonly subjects: readonly Subject[];
 }
 
-export const drain: Command = {
-  words: ["drain"],
-  summary: "empty a node: its VMs move, and what blocks is said",
-  usage: USAGE,
-  flags: FLAGS,
-  async run(args, host, opened) {
-    const { options, values } = readOptions(args);
-    const connection = connectionOf(values, host, opened);
-    const facts = await observeNode(options.node, options.flags, { connection, host });
-    const found = preflight(facts);
-    printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
-    if (options.dryRun) return EXIT_OF[found.verdict];
-    const screen = createScreen(host.stderr, host.env);
-    const begun: Drain = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
-    const stops = await chooseStops(begun);
-    if (host.interrupted.aborted) return EXIT.interrupted;
-    const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
-    return refusal ?? (await begin(begun, stops, ["lifeboat drain", ...args].join(" ")));
-  },
+export const drain: Add = (program, { host, line, connect, ends }) => {
+  program
+    .command("drain")
+    .summary("empty a node: its VMs move, and what blocks is said")
+    .description(
+      `Says what a drain of the node would do (as explain node), asks where it would not simply end, cordons the node, and
+evicts its pods as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned,
+and what moves goes on moving; the same command goes on from there.
+
+Exit code: 0 the node is empty, 1 it is not within --timeout, or something failed, 3 something blocks, 4 not everything could be
+read, and there is no terminal to ask on, 130 interrupted.`,
+    )
+    .argument("<node>")
+    .option("--dry-run", "end after the preflight")
+    .option("-y, --yes", "ask nothing: also accept that VMs are shut down, and that what blocks stays")
+    .addOption(
+      new Option("--timeout <time>", "how long to try")
+        .argParser(secondsOf)
+        .default(Number.POSITIVE_INFINITY, "until it is done"),
+    )
+    .option("--wait-for-blocked", "go on until what blocks has been changed by those who can")
+    .option("--stop-blocked", "stop VMs that cannot move: asks first, and names each")
+    .option("--restart", "with --stop-blocked: start those again, on other nodes, once they have stopped")
+    .option(...FORCE)
+    .option(...EMPTY_DIR)
+    .addOption(
+      new Option("--grace-period <seconds>", "as with kubectl drain (default: as each pod says)").argParser(graceOf),
+    )
+    .option("--ignore-daemonsets", "always so")
+    .action(
+      ends(async (node, options) => {
+        if (options.restart && !options.stopBlocked) throw new UsageError("--restart: only with --stop-blocked");
+        const connection = connect();
+        const flags = { force: options.force === true, deleteEmptyDirData: options.deleteEmptydirData === true };
+        const facts = await observeNode(node, flags, { connection, host });
+        const found = preflight(facts);
+        printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
+        if (options.dryRun) return EXIT_OF[found.verdict];
+        const screen = createScreen(host.stderr, host.env);
+        const begun: Drain = { options, connection, host, screen, facts, found, subjects: subjectsOf(facts) };
+        const stops = await chooseStops(begun);
+        if (host.interrupted.aborted) return EXIT.interrupted;
+        const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
+        return refusal ?? (await begin(begun, stops, line));
+      }),
+    );
 };
 
 /** The person has said all there is to say, or there is nothing to ask. */
@@ -107,8 +108,8 @@ async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<Exi
 }
 
 async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<ExitCode> {
-  const { host, screen, options } = drain;
-  const { node } = options;
+  const { host, screen } = drain;
+  const node = drain.found.node;
   const begun = host.now().getTime();
   const progress = createProgress(drain, stops.chosen);
   await cordon(drain);
@@ -142,26 +143,8 @@ async function cordon({ connection, screen, facts: { node } }: Drain): Promise<v
   screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
 }
 
-function readOptions(args: readonly string[]) {
-  const { values, positionals } = readCommand(args, FLAGS);
-  if (values.restart && !values["stop-blocked"]) throw new UsageError("--restart: only with --stop-blocked");
-  const { timeout } = values;
-  const options = {
-    node: nameIn(positionals, "NODE"),
-    flags: { force: values.force, deleteEmptyDirData: values["delete-emptydir-data"] },
-    gracePeriodSeconds: graceOf(values["grace-period"]),
-    dryRun: values["dry-run"],
-    yes: values.yes,
-    timeoutSeconds: timeout === undefined ? Number.POSITIVE_INFINITY : secondsOf("--timeout", timeout),
-    waitForBlocked: values["wait-for-blocked"],
-    stopBlocked: values["stop-blocked"],
-    restart: values.restart,
-  };
-  return { options, values };
-}
-
-function graceOf(text: string | undefined): number | undefined {
-  if (text === undefined || text === "-1") return undefined;
+function graceOf(text: string): number | undefined {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new UsageError(`--grace-period: expected seconds, got "${text}"`);
+  if (text === "-1") return undefined;
+  throw new InvalidArgumentError("Expected seconds.");
 }

@@ -1,18 +1,22 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
 import { ClusterError, isSilence } from "../../../shared/cluster/failure.ts";
+import { requestEviction } from "../../../shared/cluster/evict.ts";
 import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
+import { keyOf } from "../../../shared/policy/facts.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
-import { troubleOf } from "../print-preflight.ts";
-import { paintFor, plain } from "../print.ts";
-import type { Drain } from "./drain.ts";
-import type { Ending } from "./ending.ts";
-import { createEvictions } from "./evictions.ts";
-import type { Progress } from "./progress.ts";
-import type { Stops } from "./stops.ts";
+import { inParallel } from "../../tools/in-parallel.ts";
+import { type Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
+import { troubleOf } from "../explain.ts";
+import { paintFor, plain, quoted } from "../print.ts";
+import { type Drain } from "./drain.ts";
+import { type Ending } from "./ending.ts";
+import { type Progress } from "./progress.ts";
+import { type Stops } from "./stops.ts";
 
 const LOOK_MS = 2000;
-/** While only a person can go on. */
+/** While only a person can go on; and for a VM whose owner is to move it, so that the owner learns of it. */
 const SELDOM_MS = 30_000;
 /** How often an empty node is looked at for what has become of its VMs. */
 const LAST_LOOKS = 3;
@@ -30,7 +34,7 @@ interface Round {
 
 export async function emptyNode(drain: Drain, progress: Progress, stops: Stops): Promise<Emptied> {
   const { host, options, subjects } = drain;
-  const deadline = host.now().getTime() + options.timeoutSeconds * 1000;
+  const deadline = host.now().getTime() + options.timeout * 1000;
   const nextRound = steadily(roundsOf(drain, progress, stops), drain);
   let left = subjects;
   for (;;) {
@@ -71,7 +75,7 @@ function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise
   const { connection, host, screen, options, subjects } = drain;
   const look = lookAt(drain);
   const blockers = createBlockers(subjects);
-  const evictions = createEvictions(connection, options.gracePeriodSeconds);
+  const evictions = createEvictions(connection, options.gracePeriod);
   const paint = paintFor(host.stderr, host);
   const said = new Set<string>();
   let emptyLooks = 0;
@@ -139,4 +143,44 @@ function createBlockers(first: readonly Subject[]) {
 
 function nameOf({ pod, verdict: { reason } }: Subject): string {
   return `${pod.uid} ${reason}`;
+}
+
+const AT_ONCE = 10;
+const AGAIN_MS = 5000;
+
+export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined) {
+  const notBefore = new Map<string, number>();
+  const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
+    const { code, message: said } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    const message = quoted(said);
+    if (code < 300 || code === 404 || code === 409) return;
+    if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
+    if (verdict.eviction?.allowed === true) refusals.set(key, message);
+  };
+  return {
+    /** What a refusal said that the preflight had not foreseen, by the subject's key. */
+    async askFor(subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>> {
+      const refusals = new Map<string, string>();
+      const time = now.getTime();
+      const due = subjects.filter((subject) => isAskedFor(subject) && (notBefore.get(subject.pod.uid) ?? 0) <= time);
+      for (const subject of due) notBefore.set(subject.pod.uid, time + (isBlocked(subject) ? SELDOM_MS : AGAIN_MS));
+      await inParallel(due, AT_ONCE, (subject) => ask(subject, refusals));
+      return refusals;
+    },
+  };
+}
+
+/**
+ * What is refused until a person changes something is not asked for: the next look shows the change. So nothing that blocks is lost
+ * if all webhooks are down.
+ */
+function isAskedFor(subject: Subject): boolean {
+  const { pod, verdict } = subject;
+  if (pod.deleting || verdict.eviction === undefined || verdict.outcome === "Follows") return false;
+  return !isBlocked(subject) || verdict.reason === "External";
+}
+
+/** A webhook may refuse with 403, too, and so does the API server in a namespace that is being deleted: both may end. */
+function isNotPermitted(code: number, message: string): boolean {
+  return code === 403 && message.includes("cannot create resource");
 }

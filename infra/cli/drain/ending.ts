@@ -1,7 +1,7 @@
 /** How a drain ended, and what there is to do now. */
-import { EXIT, type ExitCode } from "../exit-code.ts";
+import { EXIT, type ExitCode } from "../command.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/in-the-way.ts";
-import { troubleOf } from "../print-preflight.ts";
+import { troubleOf } from "../explain.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";

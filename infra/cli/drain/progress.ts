@@ -23,8 +23,8 @@ export type Progress = ReturnType<typeof createProgress>;
 
 /** `stopping`: keys of VMs that are being stopped. */
 export function createProgress(drain: Drain, stopping: ReadonlySet<string>) {
-  const { host, screen, connection, options, found } = drain;
-  const { node } = options;
+  const { host, screen, connection, found } = drain;
+  const { node } = found;
   const paint = paintFor(host.stderr, host);
   const followed = new Map<string, Followed>();
   const begun = host.now().getTime();

@@ -1,14 +1,13 @@
-/** The objects of manifests in a cluster: read, applied by server-side apply under one field manager, deleted. */
-import { isDeepStrictEqual } from "node:util";
-import * as z from "zod/mini";
+/** The objects of manifests in a cluster: read, applied by server-side apply under one field manager, waited for, deleted. */
 import { ClusterError } from "../../../shared/cluster/failure.ts";
 import { parseAnswer } from "../../../shared/cluster/read.ts";
-import type { ApiAnswer, Send } from "../../../shared/cluster/transport.ts";
+import { type ApiAnswer, type Send } from "../../../shared/cluster/transport.ts";
 import { Failed } from "../failed.ts";
-import type { Host } from "../host.ts";
+import { type Host } from "../host.ts";
 import { type Manifest, nameOf } from "./manifests.ts";
 import { turned, withGatesOf } from "./plan.ts";
-import { until } from "./until.ts";
+import { isDeepStrictEqual } from "node:util";
+import * as z from "zod/mini";
 
 export interface Applying {
   readonly send: () => Send;
@@ -20,6 +19,10 @@ export interface Applying {
 }
 
 const MANAGER = "lifeboat-install";
+/**
+ * The API server applies. Not by client-node's KubernetesObjectApi: that writes objects by its models, and loses the fields to which
+ * those give other names, such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
+ */
 const APPLY = "application/apply-patch+yaml";
 
 /** Says of each object what has become of it, as kubectl apply does. */
@@ -112,4 +115,28 @@ function contentOf(body: unknown): unknown {
   const { metadata, status: _, ...rest } = parseAnswer(Stored, body, "PATCH");
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
   return { ...rest, metadata: meta };
+}
+
+const LOOK_MS = 500;
+
+interface Waiting {
+  readonly host: Host;
+  readonly seconds?: number;
+  /** Milliseconds between two looks. */
+  readonly every?: number;
+}
+
+/** `what`: what has not come about, should it not. */
+export async function until<T>(
+  what: string | (() => string),
+  { host, seconds = 60, every = LOOK_MS }: Waiting,
+  look: () => Promise<T | undefined>,
+): Promise<T> {
+  const last = host.now().getTime() + seconds * 1000;
+  while (host.now().getTime() <= last && !host.interrupted.aborted) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await host.wait(every);
+  }
+  throw new Failed(`${typeof what === "string" ? what : what()}, after ${seconds} s`);
 }

@@ -1,20 +1,18 @@
 /** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
+import { readFileSync } from "node:fs";
+import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
-import { type Command, connectionOf } from "../command.ts";
-import { EXIT } from "../exit-code.ts";
+import { type Add, EXIT, timeout } from "../command.ts";
+import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { applyAll, type Applying, readObject } from "./apply.ts";
-import { type Manifest, nameOf } from "./manifests.ts";
-import { clusterNameOf, homeOf, INSTALL_FLAGS, INSTALL_USAGE, readInstall } from "./options.ts";
-import type { Part } from "./parts.ts";
-import { type Home, isDeployment, isWebhook, plan } from "./plan.ts";
-import { type ClusterFacts, presentHome, presentParts, readClusterFacts } from "./present.ts";
-import { removeRetired } from "./retired.ts";
+import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
+import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
+import { type Home, isDeployment, isWebhook, plan, retired } from "./plan.ts";
+import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { createToken, isAccepted } from "./token.ts";
-import { until } from "./until.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
-import { giveEntry, readEntry, writeEntry } from "./worker-entry.ts";
+import { clusterNameOf, giveEntry, readEntry, workerUrlOf, writeEntry } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
@@ -42,8 +40,15 @@ interface Step {
 
 const STEPS: readonly Step[] = [
   { title: "KubeVirt has what the parts need", do: requireGate },
-  { title: "kinds, permissions and parts are there", do: (all) => applyAll(planned(all, isNoWebhook), all) },
-  { title: "nothing of an older version is left", do: (all) => removeRetired(all.facts.kubevirtNamespace, all) },
+  {
+    title: "kinds, permissions and parts are there",
+    do: (all) =>
+      applyAll(
+        planned(all, (one) => !isWebhook(one)),
+        all,
+      ),
+  },
+  { title: "nothing of an older version is left", do: removeRetired },
   { title: "every replica of Lifeboat is available", form: "Cluster", waits: true, do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", waits: true, do: untilWorking },
@@ -53,28 +58,67 @@ const STEPS: readonly Step[] = [
   { title: "the Worker has looked at every VM", form: "Worker", waits: true, do: scan },
 ];
 
-export const install: Command = {
-  words: ["install"],
-  summary: "install Lifeboat in a cluster, or bring it up to date",
-  usage: INSTALL_USAGE,
-  flags: INSTALL_FLAGS,
-  async run(args, host, opened) {
-    const { values, options } = readInstall(args);
-    const connection = connectionOf(values, host, opened);
-    const { send } = connection;
-    const { worker, dryRun, forceConflicts, seconds, ca } = options;
-    const cluster = worker === undefined ? "" : clusterNameOf(values.cluster, connection.context);
-    const facts = await readClusterFacts(connection);
-    const home = homeOf(options, cluster, worker === undefined ? await presentHome(send) : undefined);
-    const parts = [...options.parts, ...(await presentParts(send)).filter(({ name }) => !isNamed(options.parts, name))];
-    const server = values.server ?? connection.server;
-    const entry = { file: values.entry ?? `lifeboat-${cluster}.json`, cluster, server };
-    const installing: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
-    if (values.export) host.stdout.write(exported(installing));
-    else await doSteps(installing, worker === undefined && home.in === "Worker" ? undefined : home.in);
-    return EXIT.done;
-  },
+const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`).join("\n");
+
+export const install: Add = (program, { host, connect, ends }) => {
+  program
+    .command("install")
+    .summary("install Lifeboat in a cluster, or bring it up to date")
+    .description(
+      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat can work, and then has the API server
+ask it. Again, it continues where it was, and changes what is not as it should be: so it upgrades. Without --in-cluster and
+--worker it keeps what is installed: the form, its address and tokens, the parts, what the LifeboatConfiguration says. A Worker
+is deployed by itself, before.`,
+    )
+    .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
+    .option("--image <image>", `its image (default: ${RELEASE ?? "the one that is there"})`)
+    .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
+    .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
+    .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
+    .option("--entry <file>", "the Worker's entry, written if it is not there (default: lifeboat-NAME.json)")
+    .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one")
+    .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
+    .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
+    .option("--dry-run", "say what would change")
+    .option("--force-conflicts", "overwrite fields to which other managers have given other values")
+    .addOption(timeout("how long to wait for Lifeboat", "10m"))
+    .addHelpText("after", `\nParts:\n${partLines}`)
+    .action(
+      ends(async (options) => {
+        const connection = connect();
+        const { send } = connection;
+        const { worker, with: wanted = [], timeout: seconds, dryRun = false, forceConflicts = false } = options;
+        const facts = await readClusterFacts(connection);
+        const entry = entryOf(options, connection);
+        const ca = options.caBundle && readFileSync(options.caBundle, "utf8");
+        const home =
+          worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
+        const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
+        const all: Installing = { send, host, dryRun, forceConflicts, facts, parts, home, seconds, entry, ca };
+        if (options.export) host.stdout.write(exported(all));
+        else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
+        return EXIT.done;
+      }),
+    );
 };
+
+interface Entry {
+  readonly worker?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly server?: string | undefined;
+  readonly entry?: string | undefined;
+}
+
+/** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
+function entryOf({ worker, cluster: said, server, entry }: Entry, connection: Connection): Installing["entry"] {
+  const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
+  return { file: entry ?? `lifeboat-${cluster}.json`, cluster, server: server ?? connection.server };
+}
+
+function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
+  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
+  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };
+}
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host, dryRun } = installing;
@@ -90,10 +134,6 @@ function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => 
   return plan({ parts, home }).filter(isWanted);
 }
 
-function isNoWebhook(manifest: Manifest): boolean {
-  return !isWebhook(manifest);
-}
-
 /** YAML for GitOps, without the token: the same input prints the same text. */
 function exported({ parts, home }: Installing): string {
   const manifests = plan({ parts, home: home.in === "Worker" ? { ...home, webhookToken: "WEBHOOK_TOKEN" } : home });
@@ -105,6 +145,14 @@ function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   if (enablingPlugins === undefined || !isNamed(parts, "shield")) return;
   throw new Failed(`--with shield needs KubeVirt's feature gate Plugins, which is off. Nothing has been applied. Switch it on:
     ${enablingPlugins}`);
+}
+
+async function removeRetired({ facts, send, host, dryRun }: Installing): Promise<void> {
+  for (const manifest of retired(facts.kubevirtNamespace)) {
+    if ((await readObject(manifest, send())) === undefined) continue;
+    if (!dryRun) await removeObject(manifest, send());
+    host.stdout.write(`${nameOf(manifest)} deleted${dryRun ? " (dry run)" : ""}\n`);
+  }
 }
 
 function isNamed(parts: readonly Part[], wanted: string): boolean {
@@ -170,7 +218,6 @@ async function untilWorking({ worker, entry: { file, cluster }, host, seconds }:
   if (worker === undefined) return;
   const unknown = `The Worker does not know this cluster yet, or not with these tokens. ${giveEntry(file, cluster)}`;
   await untilReady(worker, { host, seconds, onUnknown: () => host.stderr.write(unknown) });
-  if (host.interrupted.aborted) throw new Failed(`stopped before the webhook: run the same command again`);
 }
 
 async function scan({ worker, host, seconds }: Installing): Promise<void> {

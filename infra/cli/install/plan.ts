@@ -1,7 +1,6 @@
 /** What an installation consists of: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
-import { type Manifest, manifestsIn } from "./manifests.ts";
-import type { Part } from "./parts.ts";
+import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 
 export interface Site {
   readonly parts: readonly Pick<Part, "files" | "gates">[];
@@ -130,4 +129,25 @@ export function turned(before: unknown, manifest: Manifest): readonly object[] {
     const isSame = value === undefined || Boolean(value.url) === Boolean(clientConfig.url);
     return isSame ? [] : [{ op: "replace", path: `/webhooks/${index}/clientConfig`, value }];
   });
+}
+
+const RBAC = "rbac.authorization.k8s.io/v1";
+const OWN = { namespace: "lifeboat-system", name: "lifeboat" };
+
+/** The binding first. */
+function role(kind: "Role" | "ClusterRole", metadata: Manifest["metadata"]): readonly Manifest[] {
+  return [`${kind}Binding`, kind].map((one) => ({ apiVersion: RBAC, kind: one, metadata }));
+}
+
+/** What an older version has put into a cluster and this one does not need. */
+export function retired(kubevirtNamespace: string): readonly Manifest[] {
+  return [
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name: "lifeboat-counters" } },
+    ...role("Role", OWN),
+    { apiVersion: "migrations.kubevirt.io/v1alpha1", kind: "MigrationPolicy", metadata: { name: "lifeboat-firm" } },
+    ...["lifeboat-impersonation", "lifeboat-constrained-impersonation"].flatMap((name) =>
+      role("Role", { namespace: kubevirtNamespace, name }),
+    ),
+    ...["lifeboat-constrained-impersonation", "lifeboat-marking"].flatMap((name) => role("ClusterRole", { name })),
+  ];
 }

@@ -2,15 +2,19 @@
 import * as z from "zod/mini";
 import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
 import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
+import { type Send } from "../../../shared/cluster/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
 import { OLDEST } from "../../../shared/policy/versions.ts";
-import type { Connection } from "../connection.ts";
+import { UsageError } from "../../tools/console/arguments.ts";
+import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { readObject } from "./apply.ts";
-import { type Manifest, manifestsIn } from "./manifests.ts";
-import { PARTS, type Part } from "./parts.ts";
+import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook } from "./plan.ts";
+
+/** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
+declare const RELEASED_IMAGE: string | undefined;
+export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
 export type ClusterFacts = Awaited<ReturnType<typeof readClusterFacts>>;
 
@@ -77,4 +81,28 @@ function workerIn({ url = "", caBundle }: z.output<typeof ClientConfig> = {}): H
   const [, at, webhookToken = ""] = /^(.*\/clusters\/[^/]+)\/admission\/evictions(?:\/([^/]+))?$/.exec(url) ?? [];
   if (at === undefined) return undefined;
   return { in: "Worker", url: at, webhookToken, ...(caBundle !== undefined && { caBundle }) };
+}
+
+/** Where Lifeboat is to run without `--worker`: in the cluster if that was said, else where it does. */
+export function homeOf(
+  { inCluster, image }: { readonly inCluster?: true | undefined; readonly image?: string | undefined },
+  present: Home | undefined,
+): Home {
+  if (inCluster || present?.in === "Cluster") {
+    return { in: "Cluster", image: image || imageBeside(present?.in === "Cluster" ? present.image : undefined) };
+  }
+  if (present !== undefined) return present;
+  throw new UsageError("expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster");
+}
+
+/** An image of another registry is not this release's to replace. */
+export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
+  const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
+  const image = isOurs ? ofRelease : present;
+  if (image !== undefined) return image;
+  throw new UsageError("--image: expected the image of the server: this build of the command knows of none");
+}
+
+function repositoryOf(image: string): string {
+  return image.replace(/[:@][^/]*$/, "");
 }

@@ -5,7 +5,7 @@ import type { Send } from "../../../shared/cluster/transport.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
 import type { Host } from "../host.ts";
 import { documentsIn } from "./manifests.ts";
-import { until } from "./until.ts";
+import { until } from "./apply.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";

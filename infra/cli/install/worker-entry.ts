@@ -1,8 +1,10 @@
 /** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
+import { InvalidArgumentError } from "@commander-js/extra-typings";
 import * as z from "zod";
 import { parseRegistryEntry } from "../../../shared/config/clusters.ts";
+import { UsageError } from "../../tools/console/arguments.ts";
 import { Failed } from "../failed.ts";
 
 const Token = z.union([z.string(), z.array(z.string()).min(1)]);
@@ -58,4 +60,20 @@ export function giveEntry(file: string, cluster: string): string {
     jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
 Waiting …
 `;
+}
+
+/** Without a trailing slash. */
+export function workerUrlOf(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== "https:") throw new InvalidArgumentError("Expected an https:// address.");
+  return url.href.replace(/\/+$/, "");
+}
+
+/** As the registry takes it. */
+export function clusterNameOf(said: string | undefined, context: string): string {
+  const name = said ?? context;
+  if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;
+  const expected = 'letters, digits, ".", "_" and "-"';
+  if (said !== undefined) throw new UsageError(`--cluster: expected ${expected}, got "${said}"`);
+  throw new UsageError(`--cluster NAME is needed: the context's name "${context}" has more in it than ${expected}`);
 }

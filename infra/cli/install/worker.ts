@@ -5,6 +5,7 @@ import { rootCertificates } from "node:tls";
 import * as z from "zod/mini";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
+import { until } from "./apply.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
 export interface Worker extends WorkerEntry {
@@ -30,17 +31,19 @@ export async function untilReady(
   worker: Worker,
   { host, seconds, onUnknown }: Waiting & { readonly onUnknown: () => void },
 ): Promise<void> {
-  const until = host.now().getTime() + seconds * 1000;
-  let said = "";
-  while (!host.interrupted.aborted) {
-    const why = await whyNotReady(worker, host);
-    if (why === undefined) return;
-    if (why !== said && why === UNKNOWN) onUnknown();
-    else if (why !== said) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
-    said = why;
-    if (host.now().getTime() > until) throw new Failed(`the Worker is not ready: ${why}`);
-    await host.wait(LOOK_MS);
-  }
+  let why: string | undefined;
+  await until(
+    () => `the Worker is not ready: ${why}`,
+    { host, seconds, every: LOOK_MS },
+    async () => {
+      const said = why;
+      why = await whyNotReady(worker, host);
+      if (why === undefined) return true;
+      if (why !== said && why === UNKNOWN) onUnknown();
+      else if (why !== said) host.stderr.write(`The Worker is not ready yet: ${why}\n`);
+      return undefined;
+    },
+  );
 }
 
 const UNKNOWN = "it does not know this cluster, or this entry of it";
@@ -57,21 +60,18 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
 
 /** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
 export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promise<void> {
-  const until = host.now().getTime() + seconds * 1000;
-  while (!host.interrupted.aborted) {
-    const ms = Math.max(1, until - host.now().getTime());
+  const last = host.now().getTime() + seconds * 1000;
+  await until("the first full scan has not ended", { host, seconds, every: SCAN_MS }, async () => {
+    const ms = Math.max(1, last - host.now().getTime());
     const { code, body } = await ask("POST /reconcile", { worker, host, ms, token: worker.webhookToken });
     const scanned = Scanned.safeParse(body);
     if (!scanned.success || (code !== 200 && code !== 202))
       throw new Failed(`the first full scan: the Worker answers ${code}`);
     const { failures, left = 0 } = scanned.data;
-    if (code === 200 && failures === 0) return;
-    if (code === 200) throw new Failed(`the first full scan failed ${failures} times; the Worker's log says why`);
-    host.stderr.write(`  ${left} left to look at\n`);
-    if (host.now().getTime() > until) throw new Failed(`the first full scan has not ended: ${left} left to look at`);
-    await host.wait(SCAN_MS);
-  }
-  throw new Failed("stopped before the first full scan has ended");
+    if (code === 202) return void host.stderr.write(`  ${left} left to look at\n`);
+    if (failures > 0) throw new Failed(`the first full scan failed ${failures} times; the Worker's log says why`);
+    return true;
+  });
 }
 
 interface Asking {

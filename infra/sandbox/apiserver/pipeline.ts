@@ -92,7 +92,7 @@ async function readContext(
   const body = await readBody(request);
   const caller = authenticate(state, headers);
   const info = readRequest(method, url);
-  const user = impersonate(state, caller, { headers, info });
+  const user = impersonate(state, caller, headers);
   authorize(state, user, info);
   return { state, info, user, headers, body, ...rest };
 }

@@ -31,7 +31,7 @@ export function createScreen(out: Output, env: Readonly<Record<string, string | 
   return {
     live,
     get width() {
-      return out.columns ?? 120;
+      return out.columns || 80;
     },
     colour: live && (out.hasColors?.() ?? true),
     print(...lines) {

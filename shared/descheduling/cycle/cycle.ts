@@ -1,28 +1,22 @@
-/**
- * One descheduling cycle, from the world that was read to a report of the requests.
- *
- * A generator: deschedule.ts performs each step, and its result decides on the next one. So a test can interrupt a cycle between any two
- * steps.
- */
-import type { Action } from "../../policy/action.ts";
-import type { EvacuationFacts } from "../../policy/facts.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
-import type { DeschedulerPolicy } from "./policy.ts";
-import type { DeschedulerPod } from "../plugins/facts.ts";
+/** One descheduling cycle, from the world that was read to a report of the requests. */
 import { cooldownLeft } from "../../policy/evacuation/cooldown.ts";
+import type { EvacuationFacts } from "../../policy/facts.ts";
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { Settings } from "../../policy/settings.ts";
-import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
-import { Counters, type LimitName, VERDICT_AT_LIMIT } from "./limits.ts";
-import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { Verdict } from "../plugins/plugin.ts";
+import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
+import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";
+import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
 import {
   CYCLE_ENDS,
   type CycleEnd,
-  perform,
+  isOutOfTime,
   request,
   type Requesting,
   type RequestResult,
-  type Steps,
+  type Requests,
 } from "./request.ts";
 import { type Withdrawal, withdrawalsOf } from "./withdrawals.ts";
 
@@ -33,14 +27,12 @@ export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly evacuations: readonly EvacuationFacts[];
   /** Gate `EvictionsInBackground`. Without it a 429 is a failure and nothing is remembered, as upstream without its gate. */
   readonly inBackground: boolean;
-  /** No request is begun later than this. */
   readonly until: Date;
 }
 
 export type NominationResult = RequestResult | LimitName | "MovedRecently";
 
-export interface Answered extends Omit<Nominated, "pod"> {
-  readonly pod: DeschedulerPod;
+export interface Answered extends Nominated {
   readonly result: NominationResult;
 }
 
@@ -64,7 +56,7 @@ export const NO_CYCLE: CycleReport = {
   withdrawn: [],
 };
 
-/** What a plugin is told for each result. */
+/** What a plugin is told for each result but those of limits. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -75,88 +67,77 @@ export const VERDICT = {
   PodChanged: "Skipped",
   BackingOff: "Skipped",
   MovedRecently: "Skipped",
-  ...VERDICT_AT_LIMIT,
-} as const satisfies Record<NominationResult, Verdict>;
+} as const satisfies Record<Exclude<NominationResult, LimitName>, Verdict>;
 
-export function* runCycle(w: CycleWorld): Steps<CycleReport> {
-  const facts = { ...w, requestTtlSeconds: w.policy.requestTtlSeconds };
-  const underWay = w.inBackground ? inProgressAmong(facts) : [];
-  const requesting: Requesting = {
-    ...w,
-    counters: new Counters(w.policy.limits, underWay),
-    begun: w.now.toISOString(),
-  };
-  const ruling: Ruling = { inProgress: new Set(underWay.map(({ uid }) => uid)), refused: new Map(), nominations: [] };
-  const withdrawn = w.inBackground ? yield* withdraw(w, ruling, requesting) : [];
-  const ended = yield* rule(w, ruling, requesting);
-  return {
-    ended,
-    nodes: nodesOf(w.policy, w.nodes).length,
-    pods: w.pods.length,
-    inProgress: requesting.counters.inProgress,
-    nominations: ruling.nominations,
-    withdrawn,
-  };
-}
-
-/** What a cycle has learnt about pods, by UID. */
-interface Ruling {
+/** With what it has learnt about pods, by UID. */
+interface Cycle extends CycleWorld, Requesting {
   /** Nominating one of them counts as accepted. */
-  readonly inProgress: Set<string>;
+  readonly requested: Set<string>;
   /** Not requested a second time in the same cycle. */
   readonly refused: Map<string, NominationResult>;
-  readonly nominations: Answered[];
+}
+
+export async function runCycle(w: CycleWorld, requests: Requests): Promise<CycleReport> {
+  const inProgress = w.inBackground ? inProgressAmong(w) : [];
+  const counters = new Counters(w.policy.limits, inProgress);
+  const requested = new Set(inProgress.map(({ uid }) => uid));
+  const cycle: Cycle = { ...w, requests, counters, begun: w.now.toISOString(), requested, refused: new Map() };
+  const withdrawn = w.inBackground ? await withdraw(cycle) : [];
+  await forgetConfirmed(cycle);
+  const nominations: Answered[] = [];
+  const ended = await requestAll(cycle, nominations);
+  const nodes = nodesOf(w.policy, w.nodes).length;
+  return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn };
 }
 
 /** KubeVirt may still begin to migrate a VM whose request is withdrawn: it counts in this cycle, and is not asked for again. */
-function* withdraw(w: CycleWorld, { inProgress }: Ruling, r: Requesting): Steps<readonly Withdrawal[]> {
+async function withdraw(c: Cycle): Promise<readonly Withdrawal[]> {
   const done: Withdrawal[] = [];
-  for (const withdrawal of withdrawalsOf({ ...w, isInProgress: ({ uid }) => inProgress.has(uid) })) {
-    if (r.now > r.until) break;
-    const outcome = yield* perform({ step: "Withdraw", evacuation: withdrawal.evacuation }, r);
-    if (outcome === "Done") done.push(withdrawal);
+  for (const withdrawal of withdrawalsOf({ ...c, isInProgress: ({ uid }) => c.requested.has(uid) })) {
+    if (isOutOfTime(c)) break;
+    if ((await c.requests.withdraw(withdrawal.evacuation)) === "Done") done.push(withdrawal);
   }
   return done;
 }
 
-function* rule(w: CycleWorld, ruling: Ruling, r: Requesting): Steps<CycleEnd> {
-  yield* forgetConfirmed(w, ruling, r);
-  const planned = nominate(w.policy, { ...w, isInProgress: ({ uid }) => ruling.inProgress.has(uid) });
-  for (let next = planned.next(); next.done !== true;) {
-    const result = known(next.value.pod, ruling, r) ?? (yield* request(next.value, r));
+/** A confirmed request needs no time on the pod: without it, the pod may be requested again when the confirmation goes. */
+async function forgetConfirmed({ pods, requested, requests }: Cycle): Promise<void> {
+  for (const pod of pods) {
+    const isRemembered = requested.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
+    if (!isRemembered || !isConfirmed(pod)) continue;
+    await requests.act({ verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] });
+  }
+}
+
+async function requestAll(c: Cycle, answered: Answered[]): Promise<CycleEnd> {
+  const nominations = nominate(c.policy, { ...c, isInProgress: ({ uid }) => c.requested.has(uid) });
+  for (let next = nominations.next(); next.done !== true;) {
+    const result = known(next.value.pod, c) ?? (await request(next.value, c));
     if (isEnd(result)) return result;
-    ruling.nominations.push({ ...next.value, result });
-    next = planned.next(noted(next.value.pod, result, ruling));
+    answered.push({ ...next.value, result });
+    next = nominations.next(noted(next.value.pod, result, c));
   }
   return "Finished";
 }
 
 /** The result of a nomination that needs no request. */
-function known(pod: DeschedulerPod, { inProgress, refused }: Ruling, r: Requesting): NominationResult | undefined {
-  if (inProgress.has(pod.uid)) return "InProgress";
-  const vmi = vmiOf(pod, r.vmis);
+function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
+  if (c.requested.has(pod.uid)) return "InProgress";
+  const vmi = vmiOf(pod, c.vmis);
+  const moment = { settings: c.settings, now: c.requests.now() };
   // Before the limits: another pod may go instead.
-  if (vmi !== undefined && cooldownLeft(vmi, r) > 0) return "MovedRecently";
-  return refused.get(pod.uid) ?? r.counters.limitReached(pod);
+  if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
+  return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }
 
-function noted({ uid }: DeschedulerPod, result: NominationResult, { inProgress, refused }: Ruling): Verdict {
+function noted({ uid }: ScheduledPod, result: NominationResult, { requested, refused }: Cycle): Verdict {
+  if (isLimit(result)) return verdictAt(result);
   const verdict = VERDICT[result];
-  if (verdict === "Accepted") inProgress.add(uid);
-  else if (!(result in VERDICT_AT_LIMIT)) refused.set(uid, result);
+  if (verdict === "Accepted") requested.add(uid);
+  else refused.set(uid, result);
   return verdict;
 }
 
 function isEnd(result: NominationResult | CycleEnd): result is CycleEnd {
-  return (CYCLE_ENDS as readonly string[]).includes(result);
-}
-
-/** A confirmed request needs no time on the pod: without it, the pod may be requested again when the confirmation goes. */
-function* forgetConfirmed({ pods }: CycleWorld, { inProgress }: Ruling, r: Requesting): Steps<void> {
-  for (const pod of pods) {
-    const isRequested = inProgress.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
-    if (!isRequested || !isConfirmed(pod)) continue;
-    const action: Action = { verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
-    yield* perform({ step: "Act", action }, r);
-  }
+  return CYCLE_ENDS.some((end) => end === result);
 }

@@ -1,16 +1,14 @@
-/**
- * Which evacuations are in progress, told from Evacuations and from the pods themselves. Upstream: KEP-1397; the descheduler's cache of
- * eviction requests, with its expiry stopped by the confirmation.
- */
+/** Which evacuations are in progress, by Evacuations and the pods themselves. Upstream: KEP-1397, the cache of eviction requests. */
+import { activeEvacuation } from "../../policy/evacuation/identity.ts";
 import { type EvacuationFacts, isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
+import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../../policy/names.ts";
-import { activeEvacuation } from "../../policy/evacuation/identity.ts";
-import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
-import type { DeschedulerPod } from "../plugins/facts.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
 
 /** How far the clocks of two functions may differ; Lifeboat has not written a later request time. */
 const CLOCK_SKEW_SECONDS = 60;
@@ -18,17 +16,17 @@ const CLOCK_SKEW_SECONDS = 60;
 export type Vmis = ReadonlyMap<string, VmiFacts>;
 
 /** The VMI of a launcher pod. */
-export function vmiOf(pod: DeschedulerPod, vmis: Vmis): VmiFacts | undefined {
+export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
   return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
 }
 
 /** Whether an eviction of the pod is only a request for its evacuation. */
-export function isEvacuated(pod: DeschedulerPod): boolean {
+export function isEvacuated(pod: ScheduledPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in pod.annotations || isLauncher(pod);
 }
 
 /** The evacuating side has confirmed the request on the pod: it does not expire. */
-export function isConfirmed({ annotations }: DeschedulerPod): boolean {
+export function isConfirmed({ annotations }: ScheduledPod): boolean {
   return REQUEST_EVICT_ONLY_ANNOTATION in annotations && EVICTION_IN_PROGRESS_ANNOTATION in annotations;
 }
 
@@ -39,22 +37,22 @@ function isFresh(time: string | undefined, ttlSeconds: number, now: Date): boole
 }
 
 export interface InProgressFacts {
-  readonly pods: readonly DeschedulerPod[];
+  readonly pods: readonly ScheduledPod[];
   readonly vmis: Vmis;
   /** Read before the pods. */
   readonly evacuations: readonly EvacuationFacts[];
-  readonly requestTtlSeconds: number;
+  readonly policy: Pick<DeschedulerPolicy, "requestTtlSeconds">;
   readonly now: Date;
 }
 
-/** The pods whose evacuation is requested or under way, by whatever. Never a pod that has ended, whatever its annotations. */
-export function inProgressAmong(f: InProgressFacts): readonly DeschedulerPod[] {
-  const byVmi = Map.groupBy(f.evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
-  return f.pods.filter((pod) => {
+/** The pods whose evacuation is requested or under way, by any party. Never a pod that has ended, whatever its annotations. */
+export function inProgressAmong({ pods, vmis, evacuations, policy, now }: InProgressFacts): readonly ScheduledPod[] {
+  const byVmi = Map.groupBy(evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
+  return pods.filter((pod) => {
     if (isCompleted(pod)) return false;
     const requested = pod.annotations[EVACUATION_REQUESTED_ANNOTATION];
-    if (isConfirmed(pod) || isFresh(requested, f.requestTtlSeconds, f.now)) return true;
-    const vmi = vmiOf(pod, f.vmis);
+    if (isConfirmed(pod) || isFresh(requested, policy.requestTtlSeconds, now)) return true;
+    const vmi = vmiOf(pod, vmis);
     return vmi !== undefined && activeEvacuation(vmi, byVmi.get(keyOf(vmi)) ?? [], pod.uid) !== undefined;
   });
 }

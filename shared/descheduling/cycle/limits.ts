@@ -1,50 +1,41 @@
-/**
- * The limits of a descheduling cycle: how many more pods may be requested. Upstream: pkg/descheduler/evictions; evacuations in progress
- * count from the start of a cycle.
- */
-import type { DeschedulerPod } from "../plugins/facts.ts";
+/** How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle. */
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isEvacuated } from "./in-progress.ts";
 import type { DeschedulingLimits } from "./policy.ts";
 
-/** In the order in which they are looked at: upstream's. */
-export const LIMITS = [
-  "evictionsTotal",
-  "evictionsPerNode",
-  "evictionsPerNamespace",
-  "evacuationsPerNode",
-  "evacuationsPerNamespace",
-] as const satisfies readonly (keyof DeschedulingLimits)[];
+export type LimitName = keyof DeschedulingLimits;
 
-export type LimitName = (typeof LIMITS)[number];
-
-/** What a plugin is told at a limit. A limit that leaves room for other pods of the node skips this pod only. */
-export const VERDICT_AT_LIMIT = {
-  evictionsTotal: "TotalLimit",
-  evictionsPerNode: "NodeLimit",
-  evictionsPerNamespace: "Skipped",
-  evacuationsPerNode: "Skipped",
-  evacuationsPerNamespace: "Skipped",
-} as const satisfies Record<LimitName, Verdict>;
-
-type Scope = (pod: DeschedulerPod) => string;
+type Scope = (pod: ScheduledPod) => string;
 const all: Scope = () => "";
 const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
-const SCOPE = {
-  evictionsTotal: all,
-  evictionsPerNode: node,
-  evictionsPerNamespace: namespace,
-  evacuationsPerNode: node,
-  evacuationsPerNamespace: namespace,
-} as const satisfies Record<LimitName, Scope>;
+/**
+ * In the order in which they are looked at: upstream's. `only`: other evictions neither count nor are limited. The verdict is what a plugin is
+ * told: a limit that leaves room for other pods of the node skips this pod only.
+ */
+const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
+  { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },
+  { name: "evictionsPerNode", scope: node, verdict: "NodeLimit" },
+  { name: "evictionsPerNamespace", scope: namespace, verdict: "Skipped" },
+  { name: "evacuationsPerNode", scope: node, only: "evacuations", verdict: "Skipped" },
+  { name: "evacuationsPerNamespace", scope: namespace, only: "evacuations", verdict: "Skipped" },
+];
+
+export function isLimit(result: string): result is LimitName {
+  return LIMITS.some(({ name }) => name === result);
+}
+
+export function verdictAt(limit: LimitName): Verdict {
+  return LIMITS.find(({ name }) => name === limit)?.verdict ?? "Skipped";
+}
 
 /** Pods, counted in every scope. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
-  add(pod: DeschedulerPod): void {
+  add(pod: ScheduledPod): void {
     for (const scope of [all, node, namespace]) this.#counts.set(scope(pod), this.of(scope(pod)) + 1);
   }
 
@@ -59,7 +50,7 @@ export class Counters {
   readonly #evicted = new Tally();
   readonly #inProgress = new Tally();
 
-  constructor(limits: DeschedulingLimits, inProgress: readonly DeschedulerPod[]) {
+  constructor(limits: DeschedulingLimits, inProgress: readonly ScheduledPod[]) {
     this.#limits = limits;
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
@@ -69,22 +60,21 @@ export class Counters {
     return this.#inProgress.of("");
   }
 
-  evicted(pod: DeschedulerPod): void {
+  evicted(pod: ScheduledPod): void {
     this.#evicted.add(pod);
   }
 
-  requested(pod: DeschedulerPod): void {
+  requested(pod: ScheduledPod): void {
     this.#inProgress.add(pod);
   }
 
   /** The first limit that one more pod would exceed. */
-  limitReached(pod: DeschedulerPod): LimitName | undefined {
-    return LIMITS.find((name) => {
-      const ofEvacuations = name === "evacuationsPerNode" || name === "evacuationsPerNamespace";
-      if (ofEvacuations && !isEvacuated(pod)) return false;
-      const key = SCOPE[name](pod);
-      const count = this.#inProgress.of(key) + (ofEvacuations ? 0 : this.#evicted.of(key));
-      return count >= (this.#limits[name] ?? Infinity);
+  limitReached(pod: ScheduledPod): LimitName | undefined {
+    const reached = LIMITS.find(({ name, scope, only }) => {
+      if (only === "evacuations" && !isEvacuated(pod)) return false;
+      const evicted = only === "evacuations" ? 0 : this.#evicted.of(scope(pod));
+      return this.#inProgress.of(scope(pod)) + evicted >= (this.#limits[name] ?? Infinity);
     });
+    return reached?.name;
   }
 }

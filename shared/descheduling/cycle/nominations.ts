@@ -1,14 +1,11 @@
-/**
- * Which pods a policy wants to evict: the nominations of the plugins of all profiles, one after another. Upstream: pkg/descheduler
- * `runProfiles`.
- */
+/** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
 import { isCompleted, keyOf } from "../../policy/facts.ts";
 import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { matches } from "../../policy/kube/selector.ts";
 import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../policy/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
-import type { DeschedulerNode, DeschedulerPod } from "../plugins/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
 
 export interface Nominated extends Nomination {
@@ -16,14 +13,9 @@ export interface Nominated extends Nomination {
   readonly plugin: string;
 }
 
-type Known = Pick<
-  EvictorWorld,
-  "namespaces" | "priorityClasses" | "budgets" | "storageClasses" | "isInProgress" | "now"
->;
-
-export interface NominationWorld extends Known {
-  readonly nodes: readonly DeschedulerNode[];
-  readonly pods: readonly DeschedulerPod[];
+export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "replicasOf"> {
+  readonly nodes: readonly ScheduledNode[];
+  readonly pods: readonly ScheduledPod[];
   /** By `namespace/name`; at least those of all launcher pods. */
   readonly vmis: Vmis;
 }
@@ -50,12 +42,12 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
 /** The nodes that are Ready, cordoned or not, and that the policy selects. */
 export function nodesOf(
   { nodeSelector }: DeschedulerPolicy,
-  nodes: readonly DeschedulerNode[],
-): readonly DeschedulerNode[] {
+  nodes: readonly ScheduledNode[],
+): readonly ScheduledNode[] {
   return nodes.filter((node) => node.ready && (nodeSelector === undefined || matches(nodeSelector, node.labels)));
 }
 
-function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
+function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" | "replicasOf"> {
   const byNode = Map.groupBy(pods, (pod) => pod.nodeName);
   const ownedPods = () =>
     pods.flatMap(({ namespace, owners }) => owners.map(({ uid }) => keyOf({ namespace, name: uid })));
@@ -75,7 +67,7 @@ function indexesOf(pods: readonly DeschedulerPod[]): Pick<EvictorWorld, "podsOn"
  * VM leaves behind when it moves: its eviction frees nothing, takes up a limit, and KubeVirt deletes it with the VMI.
  */
 function sparing(evictor: Evictor, vmis: Vmis): Evictor {
-  const isSpared = (pod: DeschedulerPod): boolean => {
+  const isSpared = (pod: ScheduledPod): boolean => {
     if (isEndedLauncher(pod)) return true;
     if (!isLauncher(pod)) return false;
     const vmi = vmiOf(pod, vmis);
@@ -84,7 +76,7 @@ function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   return { ...evictor, filter: (pod) => !isSpared(pod) && evictor.filter(pod) };
 }
 
-function isEndedLauncher(pod: DeschedulerPod): boolean {
+function isEndedLauncher(pod: ScheduledPod): boolean {
   return isCompleted(pod) && pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT;
 }
 

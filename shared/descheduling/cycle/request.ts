@@ -1,20 +1,62 @@
 /** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
 import { type Action, type EventReason, recordPodEvent } from "../../policy/action.ts";
-import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../../policy/evacuation/identity.ts";
+import { saysBlind } from "../../policy/blind.ts";
+import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../policy/evacuation/identity.ts";
 import { isLive } from "../../policy/evacuation/mark.ts";
 import { isToMove } from "../../policy/eviction/eviction-table.ts";
-import type { VmiFacts } from "../../policy/facts.ts";
+import type { EvacuationFacts, VmiFacts } from "../../policy/facts.ts";
 import { isListedBy } from "../../policy/kube/pod-kind.ts";
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { Settings } from "../../policy/settings.ts";
-import type { DeschedulerPolicy } from "./policy.ts";
-import type { EvictionOutcome } from "./eviction-answer.ts";
-import type { DeschedulerPod } from "../plugins/facts.ts";
 import { isEvacuated, vmiOf, type Vmis } from "./in-progress.ts";
 import type { Counters } from "./limits.ts";
 import type { Nominated } from "./nominations.ts";
-import type { ActOutcome, Step, StepResult } from "./step.ts";
+import type { DeschedulerPolicy } from "./policy.ts";
 import { requesterOf } from "./withdrawals.ts";
+
+/**
+ * What became of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it does not exist any more.
+ * `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have begun.
+ */
+export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
+export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
+
+/** The API server's prefix of what an admission webhook says. */
+const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
+/** The prefix of KubeVirt, and of Lifeboat, where the evacuation is in progress already. */
+const IN_PROGRESS = /^Evacuation in progress: /;
+
+/**
+ * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397). Without prefixes nothing does: a
+ * 429 is a refusal.
+ */
+export function interpretAnswer(
+  { code, message }: { readonly code: number; readonly message: string },
+  prefixes: readonly string[],
+): EvictionOutcome {
+  if (code < 300) return "Evicted";
+  if (code === 404) return "Gone";
+  if (code !== 429) return "Refused";
+  const said = message.replace(DENIED_BY_WEBHOOK, "");
+  const words = [said, said.replace(IN_PROGRESS, "")];
+  if (words.some((text) => prefixes.some((prefix) => text.startsWith(prefix)))) return "Background";
+  return saysBlind(said) ? "Unknown" : "Refused";
+}
+
+/** `Failed`: no answer, or an unknown one; it may have been done. */
+export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
+
+/** What a cycle asks of the cluster. None of it throws. */
+export interface Requests {
+  act(action: Action): Promise<ActOutcome>;
+  withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
+  /** Ended ones included. Undefined: they could not be read. */
+  evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
+  /** `inBackground`: whether a 429 with a known prefix means that the evacuation goes on. */
+  evict(nominated: Nominated, inBackground: boolean): Promise<EvictionOutcome>;
+  now(): Date;
+}
 
 /**
  * `PodChanged`: the pod was written to since it was read, or another function was first. `BackingOff`: the VM's last evacuation ended
@@ -28,6 +70,7 @@ export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
 /** The state of a cycle between requests. */
 export interface Requesting {
+  readonly requests: Requests;
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
   readonly vmis: Vmis;
@@ -35,86 +78,73 @@ export interface Requesting {
   readonly counters: Counters;
   /** RFC 3339. */
   readonly begun: string;
+  /** No request is begun later than this. */
   readonly until: Date;
-  /** When the last step was over. */
-  now: Date;
 }
 
-export type Steps<T> = Generator<Step, T, StepResult>;
-
-export function* perform(step: Extract<Step, { step: "Act" | "Withdraw" }>, r: Requesting): Steps<ActOutcome> {
-  const result = yield step;
-  r.now = result.now;
-  return result.step === step.step ? result.outcome : "Failed";
+export function isOutOfTime({ requests, until }: Requesting): boolean {
+  return requests.now() > until;
 }
 
-export function* request(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
-  if (r.now > r.until) return "OutOfTime";
-  const result = yield* inItsForm(nominated, r);
+export async function request(nominated: Nominated, r: Requesting): Promise<RequestResult | CycleEnd> {
+  if (isOutOfTime(r)) return "OutOfTime";
+  const result = await requestInItsForm(nominated, r);
   if (result === "InProgress") r.counters.requested(nominated.pod);
-  if (isOutcome(result)) yield* note(nominated, result, r);
+  if (isOutcome(result)) await note(nominated, result, r);
   return result;
 }
 
-function* inItsForm(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
+async function requestInItsForm(nominated: Nominated, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { pod } = nominated;
-  if (!r.inBackground || !isEvacuated(pod)) return yield* ask(nominated, false, r);
+  if (!r.inBackground || !isEvacuated(pod)) return await r.requests.evict(nominated, false);
   const vmi = vmiOf(pod, r.vmis);
   const isEvacuable = vmi !== undefined && isLive(vmi) && isListedBy(vmi, pod) && isToMove(vmi, r.settings);
-  return isEvacuable ? yield* evacuate(nominated, vmi, r) : yield* askAndRemember(nominated, r);
+  return isEvacuable ? await evacuate(nominated, vmi, r) : await evictAndRemember(nominated, r);
 }
 
-/** Looks first: what has begun since the world was read, a drain for example, is joined. */
-function* evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Steps<RequestResult | CycleEnd> {
+/** Reads first: what has begun since the world was read, a drain for example, is joined. */
+async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
-  const found = yield { step: "Look", vmi };
-  r.now = found.now;
-  if (found.step !== "Look" || found.evacuations === undefined) return "ClusterUnavailable";
-  const { evacuations } = found;
+  const evacuations = await r.requests.evacuationsOf(vmi);
+  if (evacuations === undefined) return "ClusterUnavailable";
+  const now = r.requests.now();
   if (activeEvacuation(vmi, evacuations, uid) !== undefined) return "InProgress";
-  if (backingOffEvacuation(vmi, evacuations, { now: r.now, podUID: uid }) !== undefined) return "BackingOff";
-  if (r.now > r.until) return "OutOfTime";
+  if (backingOffEvacuation(vmi, evacuations, { now, podUID: uid }) !== undefined) return "BackingOff";
+  if (isOutOfTime(r)) return "OutOfTime";
   const beginning = { cause: "Descheduler", requestedBy: requesterOf(nominated), pod: { name, uid } } as const;
-  const evacuation = newEvacuation(vmi, beginning, { evacuations, now: r.now });
-  switch (yield* perform({ step: "Act", action: { verb: "CreateEvacuation", evacuation } }, r)) {
-    case "Done":
-      return "Background";
-    case "Conflict":
-    case "Refused":
-      return "PodChanged";
-    case "Failed":
-      return "Unknown";
-  }
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  return RESULT_OF_CREATION[await r.requests.act({ verb: "CreateEvacuation", evacuation })];
 }
+
+const RESULT_OF_CREATION = {
+  Done: "Background",
+  Conflict: "PodChanged",
+  Refused: "PodChanged",
+  Failed: "Unknown",
+} as const satisfies Record<ActOutcome, RequestResult>;
 
 /** The time on the pod counts for every later cycle, until the evacuating side confirms the request or it expires. */
-function* askAndRemember(nominated: Nominated, r: Requesting): Steps<RequestResult | CycleEnd> {
+async function evictAndRemember(nominated: Nominated, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { pod } = nominated;
-  const add = { [EVACUATION_REQUESTED_ANNOTATION]: r.now.toISOString() };
-  const changed = yield* perform({ step: "Act", action: { verb: "AnnotatePod", pod, add, remove: [] } }, r);
+  const add = { [EVACUATION_REQUESTED_ANNOTATION]: r.requests.now().toISOString() };
+  const changed = await r.requests.act({ verb: "AnnotatePod", pod, add, remove: [] });
   if (changed === "Failed") return "ClusterUnavailable";
   if (changed !== "Done") return "PodChanged";
-  const outcome = r.now > r.until ? "OutOfTime" : yield* ask(nominated, true, r);
+  const outcome = isOutOfTime(r) ? "OutOfTime" : await r.requests.evict(nominated, true);
   if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
   // Every cycle counts a request time that stays on the pod, so this one does, too.
-  if ((yield* perform({ step: "Act", action: takeBack(pod, add) }, r)) !== "Done") r.counters.requested(pod);
+  if ((await r.requests.act(takeBack(pod, add))) !== "Done") r.counters.requested(pod);
   return outcome;
 }
 
 /** Only if no other request time has been written since. */
-function takeBack(pod: DeschedulerPod, written: Readonly<Record<string, string>>): Action {
+function takeBack(pod: ScheduledPod, written: Readonly<Record<string, string>>): Action {
   const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
   return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
 }
 
-function* ask(nominated: Nominated, inBackground: boolean, r: Requesting): Steps<EvictionOutcome> {
-  const result = yield { step: "Evict", nominated, inBackground };
-  r.now = result.now;
-  return result.step === "Evict" ? result.outcome : "Unknown";
-}
-
-/** The Event on the pod for each outcome. A failure is told only if the policy asks for it. */
-const TOLD = {
+/** The Event on the pod for each outcome. A failure gets one only if the policy asks for it. */
+const EVENTS = {
   Evicted: { reason: "Descheduled", words: "is evicted" },
   Background: { reason: "Descheduled", words: "is evacuated" },
   Refused: { reason: "EvictionFailed", words: "is not evicted: refused" },
@@ -123,21 +153,21 @@ const TOLD = {
 } as const satisfies Record<EvictionOutcome, { reason: EventReason; words: string } | undefined>;
 
 function isOutcome(result: RequestResult | CycleEnd): result is EvictionOutcome {
-  return result in TOLD;
+  return result in EVENTS;
 }
 
-function* note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): Steps<void> {
+async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requesting): Promise<void> {
   const { pod, profile, plugin, reason } = nominated;
   count(pod, outcome, r);
-  const told = TOLD[outcome];
-  if (told === undefined || (told.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
+  const event = EVENTS[outcome];
+  if (event === undefined || (event.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
   const why = reason === undefined ? "" : ` (${reason})`;
-  const message = `${told.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
-  yield* perform({ step: "Act", action: recordPodEvent(pod, told.reason, message, r.begun) }, r);
+  const message = `${event.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
+  await r.requests.act(recordPodEvent(pod, event.reason, message, r.begun));
 }
 
 /** A request without an answer may have begun, so it counts. */
-function count(pod: DeschedulerPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
+function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
   const begun = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
   if (begun === "Background") counters.requested(pod);
   if (begun === "Evicted") counters.evicted(pod);

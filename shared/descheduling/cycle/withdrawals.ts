@@ -1,8 +1,4 @@
-/**
- * Which of descheduling's own Evacuations the next cycle withdraws: those that have not begun to migrate, and that no plugin wants any more
- * or that have waited for too long. Upstream: KEP-1397: a descheduler takes back a request that the next cycle no longer makes, or that
- * outlives its TTL.
- */
+/** Which of its own Evacuations descheduling withdraws: not begun, and no longer wanted or older than the TTL. Upstream: KEP-1397. */
 import type { EvacuationFacts } from "../../policy/facts.ts";
 import { podUIDOf } from "../../policy/evacuation/identity.ts";
 import { isMigrationTarget } from "../../policy/kube/pod-kind.ts";

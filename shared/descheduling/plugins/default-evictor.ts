@@ -1,7 +1,4 @@
-/**
- * DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. Its filters are pure conjunctions, so
- * their order only saves work here.
- */
+/** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
 import { matches } from "../../policy/kube/selector.ts";
 import {
   CONFIG_SOURCE_ANNOTATION,
@@ -10,18 +7,14 @@ import {
   MIRROR_POD_ANNOTATION,
   PREFER_NO_EVICTION_ANNOTATION,
 } from "../../policy/names.ts";
-import type { DefaultEvictorArguments, PodProtection } from "./arguments.ts";
-
-import type { DeschedulerPod } from "./facts.ts";
+import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { type EvictorArguments, type PodProtection, SYSTEM_CRITICAL_PRIORITY } from "./default-evictor-arguments.ts";
 import { nodeFit } from "./node-fit.ts";
 import type { Evictor, EvictorWorld } from "./plugin.ts";
 
-/** Priority of the PriorityClass `system-cluster-critical`. */
-const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+type Predicate = (pod: ScheduledPod) => boolean;
 
-type Predicate = (pod: DeschedulerPod) => boolean;
-
-export function defaultEvictor(args: DefaultEvictorArguments): (world: EvictorWorld) => Evictor {
+export function defaultEvictor(args: EvictorArguments): (world: EvictorWorld) => Evictor {
   return (world) => {
     const isEvictable = all([
       (pod) => !isStatic(pod) && !pod.deleting,
@@ -35,14 +28,14 @@ export function defaultEvictor(args: DefaultEvictorArguments): (world: EvictorWo
     return {
       filter: (pod) => {
         if (Object.hasOwn(pod.annotations, EVICT_ANNOTATION)) return true;
-        return !(args.noEvictionPolicy === "Mandatory" && prefersNoEviction(pod)) && isEvictable(pod);
+        return !(args.obeysPreference && prefersNoEviction(pod)) && isEvictable(pod);
       },
       preEvictionFilter: all([isInNamespace(args, world), fitsElsewhere(args, world)]),
     };
   };
 }
 
-export function prefersNoEviction(pod: DeschedulerPod): boolean {
+export function prefersNoEviction(pod: ScheduledPod): boolean {
   return Object.hasOwn(pod.annotations, PREFER_NO_EVICTION_ANNOTATION);
 }
 
@@ -51,7 +44,7 @@ function all(predicates: readonly Predicate[]): Predicate {
 }
 
 /** The kubelet runs a static pod again after its mirror pod is gone. */
-function isStatic({ annotations }: DeschedulerPod): boolean {
+function isStatic({ annotations }: ScheduledPod): boolean {
   const source = annotations[CONFIG_SOURCE_ANNOTATION];
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
@@ -79,41 +72,37 @@ const PROTECTIONS = {
     return (pod) => budgets.get(pod.namespace)?.some(({ selector }) => matches(selector, pod.labels)) ?? false;
   },
   PodsWithResourceClaims: () => (pod) => !pod.hasResourceClaims,
-} as const satisfies Record<PodProtection, (args: DefaultEvictorArguments, world: EvictorWorld) => Predicate>;
+} as const satisfies Record<PodProtection, (args: EvictorArguments, world: EvictorWorld) => Predicate>;
 
 /** A PriorityClass that does not exist protects every pod that has a priority. */
-function thresholdOf({ priorityThreshold }: DefaultEvictorArguments, { priorityClasses }: EvictorWorld): number {
-  if (priorityThreshold === undefined) return SYSTEM_CRITICAL_PRIORITY;
-  if ("value" in priorityThreshold) return priorityThreshold.value;
-  return priorityClasses.get(priorityThreshold.name) ?? -Infinity;
+function thresholdOf({ priorityThreshold }: EvictorArguments, { priorityClasses }: EvictorWorld): number {
+  const { value, name } = priorityThreshold ?? {};
+  if (name) return priorityClasses.get(name) ?? -Infinity;
+  return value ?? SYSTEM_CRITICAL_PRIORITY;
 }
 
 /** Applies to pods with exactly one owner. Upstream also counts pods of other namespaces, whose tenants may claim any owner. */
-function hasReplicas(
-  { namespace, owners }: DeschedulerPod,
-  { minReplicas }: DefaultEvictorArguments,
-  world: EvictorWorld,
-) {
+function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;
   if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;
   return world.replicasOf(namespace, owner.uid) >= minReplicas;
 }
 
 /** A pod that has not started yet is too young. */
-function isOldEnough(pod: DeschedulerPod, { minPodAgeSeconds }: DefaultEvictorArguments, { now }: EvictorWorld) {
+function isOldEnough(pod: ScheduledPod, { minPodAgeSeconds }: EvictorArguments, { now }: EvictorWorld) {
   if (minPodAgeSeconds === undefined) return true;
   return pod.startedAt !== undefined && now.getTime() - pod.startedAt >= minPodAgeSeconds * 1000;
 }
 
 /** Upstream overlooks a selector that has nothing but matchExpressions, and so evicts from everywhere; here it counts. */
-function isInNamespace({ namespaceLabelSelector }: DefaultEvictorArguments, world: EvictorWorld): Predicate {
+function isInNamespace({ namespaceLabelSelector }: EvictorArguments, world: EvictorWorld): Predicate {
   return (pod) => {
     const labels = world.namespaces.get(pod.namespace);
     return namespaceLabelSelector === undefined || (labels !== undefined && matches(namespaceLabelSelector, labels));
   };
 }
 
-function fitsElsewhere({ nodeFit: isAsked, nodeSelector }: DefaultEvictorArguments, world: EvictorWorld): Predicate {
+function fitsElsewhere({ nodeFit: isAsked, nodeSelector }: EvictorArguments, world: EvictorWorld): Predicate {
   if (!isAsked) return () => true;
   const nodes = world.nodes.filter((node) => nodeSelector === undefined || matches(nodeSelector, node.labels));
   return nodeFit(nodes, world).fitsAnyOther;

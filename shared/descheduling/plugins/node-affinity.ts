@@ -1,52 +1,63 @@
 /** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer. */
+import * as z from "zod/mini";
 import { isCompleted } from "../../policy/facts.ts";
-import type { NodeAffinityArguments, NodeAffinityType } from "./arguments.ts";
-import type { DeschedulerNode, DeschedulerPod, Placement } from "./facts.ts";
-import { type NodeFit, nodeFit } from "./node-fit.ts";
 import { isWanted, weightOf } from "../../policy/kube/node-selector.ts";
-import { nominateInGroups, nominationsAmong } from "./nominate.ts";
-import { oncePer } from "./once-per.ts";
-import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
-import { byNodeName } from "./sort.ts";
+import type { Placement } from "../../policy/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { mapping } from "./fields.ts";
+import { nodeFit } from "./node-fit.ts";
+import { byNodeName, nominateInGroups, nominationsAmong, oncePer, selection } from "./nominate.ts";
+import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 
-export const nodeAffinity: Plugin<NodeAffinityArguments> = {
+const TYPES = [
+  "requiredDuringSchedulingIgnoredDuringExecution",
+  "preferredDuringSchedulingIgnoredDuringExecution",
+] as const;
+const TYPE = `expected ${TYPES.join(" or ")}`;
+
+const Arguments = z.lazy(() =>
+  mapping({
+    ...selection,
+    nodeAffinityType: z
+      .array(z.enum(TYPES, TYPE), "expected a list")
+      .check(z.minLength(1, "expected at least one type")),
+  }),
+);
+export type Arguments = ArgumentsOf<typeof Arguments>;
+
+export const nodeAffinity: Plugin<Arguments> = {
   name: "RemovePodsViolatingNodeAffinity",
   extensionPoint: "deschedule",
+  arguments: Arguments,
   nominate: (args, world) => nominateInGroups(groups(args, world)),
 };
 
-interface Run {
-  readonly args: NodeAffinityArguments;
-  readonly world: PluginWorld;
-  readonly fit: NodeFit;
-  /** UIDs: a pod that one type has nominated is not nominated by the next. */
-  readonly nominated: Set<string>;
-}
-
 /** Type by type in the order given, node by node. */
-function* groups(args: NodeAffinityArguments, world: PluginWorld): Iterable<Iterable<Nomination>> {
+function* groups(args: Arguments, world: PluginWorld): Iterable<Iterable<Nomination>> {
   const nodes = world.nodes.toSorted(byNodeName);
-  const run: Run = { args, world, fit: nodeFit(nodes, world), nominated: new Set() };
+  const fit = nodeFit(nodes, world);
+  // A pod that one type has nominated is not nominated by the next.
+  const nominated = new Set<ScheduledPod>();
+  const fitting = function* (violators: Iterable<Nomination>) {
+    for (const nomination of violators) {
+      if (nominated.has(nomination.pod) || !fit.fitsAny(nomination.pod)) continue;
+      nominated.add(nomination.pod);
+      yield nomination;
+    }
+  };
   for (const type of args.nodeAffinityType) {
     const violation = VIOLATIONS[type](nodes);
-    for (const node of nodes) yield violators(node, violation, run);
-  }
-}
-
-function* violators(node: DeschedulerNode, violation: Violation, run: Run): Iterable<Nomination> {
-  const { args, world, fit, nominated } = run;
-  const nominationOf = (pod: DeschedulerPod) =>
-    !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
-  for (const nomination of nominationsAmong(world.podsOn(node.name), { args, world, nominationOf })) {
-    if (nominated.has(nomination.pod.uid) || !fit.fitsAny(nomination.pod)) continue;
-    nominated.add(nomination.pod.uid);
-    yield nomination;
+    for (const node of nodes) {
+      const nominationOf = (pod: ScheduledPod) =>
+        !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
+      yield fitting(nominationsAmong(world.podsOn(node.name), { args, world, nominationOf }));
+    }
   }
 }
 
 interface Violation {
-  readonly isBy: (pod: DeschedulerPod, node: DeschedulerNode) => boolean;
-  readonly reason: (node: DeschedulerNode) => string;
+  readonly isBy: (pod: ScheduledPod, node: ScheduledNode) => boolean;
+  readonly reason: (node: ScheduledNode) => string;
 }
 
 const VIOLATIONS = {
@@ -65,4 +76,4 @@ const VIOLATIONS = {
       reason: (node) => `its preferred node affinity speaks for another node than ${node.name}`,
     };
   },
-} as const satisfies Record<NodeAffinityType, (nodes: readonly DeschedulerNode[]) => Violation>;
+} as const satisfies Record<(typeof TYPES)[number], (nodes: readonly ScheduledNode[]) => Violation>;

@@ -1,30 +1,48 @@
 /** RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came. */
+import * as z from "zod/mini";
 import { isCompleted, type Taint } from "../../policy/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
-import type { NodeTaintsArguments } from "./arguments.ts";
-import type { DeschedulerNode, DeschedulerPod } from "./facts.ts";
-import { nominateInGroups, nominationsAmong } from "./nominate.ts";
-import type { Nomination, Plugin, PluginWorld } from "./plugin.ts";
-import { byNodeName } from "./sort.ts";
+import { flag, listOf, mapping, text } from "./fields.ts";
+import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
+import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 
-export const nodeTaints: Plugin<NodeTaintsArguments> = {
+const TAINT = "expected the key of a taint, or key=value";
+
+const Arguments = z.lazy(() =>
+  mapping({
+    ...selection,
+    includePreferNoSchedule: flag(false),
+    excludedTaints: listOf(text(TAINT)),
+    includedTaints: listOf(text(TAINT)),
+  }).check(
+    z.refine(({ excludedTaints, includedTaints }) => excludedTaints.length === 0 || includedTaints.length === 0, {
+      path: ["includedTaints"],
+      error: "expected excludedTaints or includedTaints, not both",
+    }),
+  ),
+);
+export type Arguments = ArgumentsOf<typeof Arguments>;
+
+export const nodeTaints: Plugin<Arguments> = {
   name: "RemovePodsViolatingNodeTaints",
   extensionPoint: "deschedule",
+  arguments: Arguments,
   nominate: (args, world) =>
     nominateInGroups(world.nodes.toSorted(byNodeName).map((node) => violators(node, args, world))),
 };
 
-function violators(node: DeschedulerNode, args: NodeTaintsArguments, world: PluginWorld): Iterable<Nomination> {
+function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
   const taints = node.taints.filter((taint) => counts(taint, args));
   if (taints.length === 0) return [];
-  const nominationOf = (pod: DeschedulerPod): Nomination | undefined => {
+  const nominationOf = (pod: ScheduledPod): Nomination | undefined => {
     const taint = isCompleted(pod) ? undefined : untolerated(taints, pod.tolerations);
     return taint && { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
   };
   return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });
 }
 
-function counts(taint: Taint, args: NodeTaintsArguments): boolean {
+function counts(taint: Taint, args: Arguments): boolean {
   const inScope =
     taint.effect === "NoSchedule" || (args.includePreferNoSchedule && taint.effect === "PreferNoSchedule");
   if (!inScope || isListed(taint, args.excludedTaints)) return false;

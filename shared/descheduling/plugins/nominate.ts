@@ -1,22 +1,70 @@
-/** How a plugin nominates that looks at all pods of a node. */
+/** How plugins choose among pods: which arguments select, in which order, and where a limit ends it. */
+import * as z from "zod/mini";
+import type { LabelSelector } from "../../policy/facts.ts";
 import { matches } from "../../policy/kube/selector.ts";
-import type { PodSelection } from "./arguments.ts";
-import type { DeschedulerPod } from "./facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { flag, oneOfLists, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
-import { type Order, podOrder } from "./sort.ts";
+
+/** Arguments of every plugin. Not of the descheduler: whether pods whose evacuation is in progress come first. */
+export const common = { sort: z.lazy(() => flag(true)) };
+
+/** Arguments of the plugins that choose among all pods of a node. */
+export const selection = {
+  ...common,
+  namespaces: z.exactOptional(z.lazy(() => oneOfLists("name of a namespace"))),
+  labelSelector: z.exactOptional(Selector),
+};
+
+export interface PodSelection {
+  readonly sort: boolean;
+  readonly namespaces?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] };
+  readonly labelSelector?: LabelSelector;
+}
+
+export type Order<T> = (a: T, b: T) => number;
+
+/** Ascending by the value that `read` gives. */
+export function by<T>(read: (item: T) => number | string): Order<T> {
+  return (a, b) => {
+    const [x, y] = [read(a), read(b)];
+    if (x === y) return 0;
+    return x < y ? -1 : 1;
+  };
+}
+
+/** A later level decides only between items that all earlier levels call equal. */
+export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
+  return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
+}
+
+/** Upstream leaves ties to chance. Here the name decides, so that the same cluster gives the same nominations. */
+export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
+
+const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
+
+/** Pods whose evacuation is in progress come first, so that they count before another pod is requested. */
+export function podOrder(
+  { sort }: Pick<PodSelection, "sort">,
+  world: Pick<PluginWorld, "isInProgress">,
+  ...own: readonly Order<ScheduledPod>[]
+): Order<ScheduledPod> {
+  const inProgressFirst: Order<ScheduledPod> = by((pod) => (world.isInProgress(pod) ? 0 : 1));
+  return inLevels(...(sort ? [inProgressFirst] : []), ...own, ...BY_POD_NAME);
+}
 
 export interface Rule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
   /** Undefined: the pod may stay. */
-  readonly nominationOf: (pod: DeschedulerPod) => Nomination | undefined;
+  readonly nominationOf: (pod: ScheduledPod) => Nomination | undefined;
 }
 
 /** The pods that should leave and may be evicted, in order. */
 export function* nominationsAmong(
-  pods: readonly DeschedulerPod[],
+  pods: readonly ScheduledPod[],
   { args, world, nominationOf }: Rule,
-  ...order: readonly Order<DeschedulerPod>[]
+  ...order: readonly Order<ScheduledPod>[]
 ): Generator<Nomination> {
   const leaving = pods.flatMap((pod) => {
     const nomination = nominationOf(pod);
@@ -29,7 +77,7 @@ export function* nominationsAmong(
 }
 
 /** An argument that is absent, or an empty list, excludes no pod. */
-function isSelected({ namespaces, labelSelector }: PodSelection, pod: DeschedulerPod): boolean {
+function isSelected({ namespaces, labelSelector }: PodSelection, pod: ScheduledPod): boolean {
   const { include = [], exclude = [] } = namespaces ?? {};
   if (include.length > 0 && !include.includes(pod.namespace)) return false;
   if (exclude.includes(pod.namespace)) return false;
@@ -45,4 +93,15 @@ export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nomin
       if (verdict === "NodeLimit") break;
     }
   }
+}
+
+/** `compute`, but only once for all items with the same key: what is the same for many pods or nodes. */
+export function oncePer<T, V>(keyOf: (item: T) => string, compute: (item: T) => V): (item: T) => V {
+  const known = new Map<string, { readonly value: V }>();
+  return (item) => {
+    const key = keyOf(item);
+    const entry = known.get(key) ?? { value: compute(item) };
+    known.set(key, entry);
+    return entry.value;
+  };
 }

@@ -1,14 +1,16 @@
 /**
  * The one shape of all descheduling plugins.
  *
- * A plugin is a generator: it nominates one pod, is told the verdict, and goes on. So it takes accepted pods into account, as upstream's
+ * A plugin is a generator: it nominates one pod, is told the verdict, and continues. So it takes accepted pods into account, as upstream's
  * plugins do, and stays pure: the cycle decides and acts.
  */
+import type * as z from "zod/mini";
 import type { BudgetFacts } from "../../policy/facts.ts";
-import type { DeschedulerNode, DeschedulerPod, Labels } from "./facts.ts";
+import type { Labels } from "../../policy/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 
 export interface Nomination {
-  readonly pod: DeschedulerPod;
+  readonly pod: ScheduledPod;
   /** For people; becomes part of the Eviction's `reason` annotation. */
   readonly reason?: string;
 }
@@ -23,26 +25,26 @@ export type Nominations = Generator<Nomination, void, Verdict>;
 
 /** Which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
 export interface Evictor {
-  filter(pod: DeschedulerPod): boolean;
+  filter(pod: ScheduledPod): boolean;
   /** Asked last: it costs more. */
-  preEvictionFilter(pod: DeschedulerPod): boolean;
+  preEvictionFilter(pod: ScheduledPod): boolean;
 }
 
 export interface PluginWorld {
   /** Those that the policy selects and that are Ready, cordoned ones included. */
-  readonly nodes: readonly DeschedulerNode[];
+  readonly nodes: readonly ScheduledNode[];
   /** All pods bound to a node, finished ones included. */
-  podsOn(node: string): readonly DeschedulerPod[];
+  podsOn(node: string): readonly ScheduledPod[];
   readonly evictor: Evictor;
   /** Whether the pod's evacuation is in progress. It is nominated first, so that it counts, and not requested again. */
-  isInProgress(pod: DeschedulerPod): boolean;
+  isInProgress(pod: ScheduledPod): boolean;
   readonly now: Date;
 }
 
 /** What DefaultEvictor is given. */
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   /** All that are Ready, also those that the policy does not select: a pod may well go there. */
-  readonly nodes: readonly DeschedulerNode[];
+  readonly nodes: readonly ScheduledNode[];
   /** How many pods of the namespace, finished ones included, have an owner with this UID. */
   replicasOf(namespace: string, ownerUID: string): number;
   /** Labels by namespace. Empty unless `needs.namespaces`. */
@@ -55,9 +57,16 @@ export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   readonly storageClasses: ReadonlyMap<string, string>;
 }
 
-export interface Plugin<Args> {
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** What a schema of arguments gives. */
+export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
+
+/** Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go. */
+export interface Plugin<Arguments> {
   readonly name: string;
   /** All `deschedule` plugins of all profiles run before the first `balance` plugin. */
   readonly extensionPoint: "deschedule" | "balance";
-  nominate(args: Args, world: PluginWorld): Nominations;
+  readonly arguments: z.ZodMiniType<Arguments>;
+  nominate(args: Arguments, world: PluginWorld): Nominations;
 }

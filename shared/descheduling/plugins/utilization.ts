@@ -1,10 +1,47 @@
-/**
- * Which nodes are under-utilised and which over-utilised. Upstream: nodeutilization of the descheduler; percentages are floating point
- * there too, and the order of operations counts.
- */
+/** Which nodes are under- or over-utilised, by what their pods ask for. Floating point, in the order of upstream's nodeutilization. */
+import { isCompleted } from "../../policy/facts.ts";
 import { ownValue } from "../../policy/kube/own-value.ts";
-import type { LowNodeUtilizationArguments } from "./arguments.ts";
-import { type NodeUsage, percentOf } from "./node-usage.ts";
+import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+
+/** Percent by resource name, 0 to 100. */
+type ResourceThresholds = Readonly<Record<string, number>>;
+
+export interface NodeUsage {
+  readonly node: ScheduledNode;
+  /** Of every resource counted, the sum of requests; of `pods`, their number. */
+  readonly usage: ReadonlyMap<string, number>;
+}
+
+/** Those that have a threshold; CPU, memory and pods are counted in any case, as room for them must not run out. */
+export function countedResources(thresholds: ResourceThresholds): readonly string[] {
+  return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
+}
+
+/** Pods that have ended ask for nothing any more. */
+export function usageOf(node: ScheduledNode, pods: readonly ScheduledPod[], resources: readonly string[]): NodeUsage {
+  const usage = new Map(resources.map((resource) => [resource, 0]));
+  for (const pod of pods) {
+    if (isCompleted(pod)) continue;
+    for (const resource of resources) usage.set(resource, (usage.get(resource) ?? 0) + requestOf(pod, resource));
+  }
+  return { node, usage };
+}
+
+export function requestOf(pod: ScheduledPod, resource: string): number {
+  return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
+}
+
+/** Undefined: the node knows nothing of that resource. */
+function percentOf({ node, usage }: NodeUsage, resource: string): number | undefined {
+  const capacity = ownValue(node.allocatable, resource);
+  if (capacity === undefined) return undefined;
+  return capacity > 0 ? ((usage.get(resource) ?? 0) / capacity) * 100 : 0;
+}
+
+/** What the pods of a node ask for in all, in one number: memory decides unless there is none. */
+export function weightOf({ usage }: NodeUsage): number {
+  return [...usage.values()].reduce((sum, amount) => sum + amount, 0);
+}
 
 type Thresholds = ReadonlyMap<string, number>;
 
@@ -17,10 +54,11 @@ export interface Utilization {
   readonly over: readonly NodeUsage[];
 }
 
-type ThresholdArguments = Pick<
-  LowNodeUtilizationArguments,
-  "useDeviationThresholds" | "thresholds" | "targetThresholds"
->;
+interface ThresholdArguments {
+  readonly useDeviationThresholds: boolean;
+  readonly thresholds: ResourceThresholds;
+  readonly targetThresholds: ResourceThresholds;
+}
 
 export function utilizationOf(nodes: readonly NodeUsage[], args: ThresholdArguments): Utilization {
   const { low, high } = args.useDeviationThresholds ? aroundAverage(nodes, args) : asGiven(args);

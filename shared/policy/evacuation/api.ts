@@ -1,16 +1,11 @@
-/**
- * What a person may ask for of a VM, and what would become of that.
- *
- * To try again is one new Evacuation with cause `Operator`, which a person can create with kubectl, too. Where another one of the pod is
- * backing off, the new one ends as its duplicate, and with it ends the back-off.
- */
+/** What a person may ask for of a VM, and what would become of that. */
 import type { EvacuationFacts, VmiFacts } from "../facts.ts";
 import { activeEvacuation, byAge, isAbout, newEvacuation } from "./identity.ts";
 import { nextOf } from "./rules.ts";
 import type { EvacuationWorld, Next } from "./world.ts";
 
 export interface Retry {
-  /** It waits for the end of its back-off; or it was given up, and another begins, which inherits nothing. */
+  /** It backs off, and `spec.retryAt` ends that; or it was given up, and another one starts, which inherits nothing. */
   readonly retry: "TryNow" | "BeginAnew";
   readonly evacuation: EvacuationFacts;
 }

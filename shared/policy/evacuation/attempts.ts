@@ -3,12 +3,11 @@
  * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
  */
 import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { isAbout } from "./identity.ts";
 import { isListedBy } from "../kube/pod-kind.ts";
 import { NAME_PREFIX, OVER_QUOTA } from "../names.ts";
 import type { Settings } from "../settings.ts";
 import { type Moment, secondsSince, secondsUntil } from "../time.ts";
-import { type Facts, inheritedAttempts, ofVmi } from "./world.ts";
+import { type Facts, inheritedAttempts } from "./world.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
@@ -146,7 +145,6 @@ export interface KubeVirtBackoff {
   /** The last one that has failed. */
   readonly failed: MigrationFacts;
   /** Milliseconds since the epoch. */
-  readonly failedAt: number;
   readonly until: number;
 }
 
@@ -170,7 +168,7 @@ export function kubevirtBackoff(
   const [failed] = before;
   if (failed?.failedAt === undefined || failures === 0) return undefined;
   const until = failed.failedAt + KUBEVIRT_SECONDS * 1000 * 2 ** (failures - 1);
-  return until > now.getTime() ? { failed, failedAt: failed.failedAt, until } : undefined;
+  return until > now.getTime() ? { failed, until } : undefined;
 }
 
 function mayBeDelayed({ phase, targetPod, deleting, automatic, skipsBackoff }: MigrationFacts): boolean {
@@ -182,13 +180,13 @@ export function backoffUntil({ spec, status }: EvacuationFacts): string | undefi
   return status.nextAttemptTime ?? spec.inherited?.notBefore;
 }
 
-/** When Lifeboat's back-off began (milliseconds since the epoch); NaN if there is none. */
-export function backingOffSince({ e, w }: Facts): number {
-  return Date.parse(backoffUntil(e) ?? "") - backoffSeconds(inheritedAttempts(e), w.settings) * 1000;
+export function isBackingOff(f: Facts): boolean {
+  return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
 }
 
-export function isBackingOff(f: Facts): boolean {
-  return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isAskedAgain(f, backingOffSince(f));
+/** Whether a person has asked to end its back-off, and no attempt has followed. Times are not compared: clocks differ. */
+export function isRetried({ spec, status }: EvacuationFacts): boolean {
+  return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }
 
 /** KubeVirt has done nothing for it for `adoptSeconds`. */
@@ -196,19 +194,4 @@ export function isLeftAlone({ e, w }: Facts): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
-}
-
-/** Creation times are in whole seconds. */
-const SECOND_MS = 1000;
-
-/**
- * Whether a person has asked again since an attempt failed (milliseconds since the epoch): they create an Evacuation with cause `Operator`,
- * which ends as this one's duplicate. It stays readable after that, so that a function that reads later finds it, too.
- */
-export function isAskedAgain({ e, vmi, w }: Facts, failedAt: number): boolean {
-  return ofVmi(w.evacuations, vmi).some((one) => {
-    const isAnother = one.uid !== e.uid && isAbout(one, vmi);
-    const isByHand = one.spec.cause === "Operator" && one.spec.intent === "Evacuate";
-    return isAnother && isByHand && one.createdAt + SECOND_MS > failedAt;
-  });
 }

@@ -152,7 +152,7 @@ function kubevirtBackingOff(f: Facts): Next | undefined {
   const delay = attempts.kubevirtBackoff(migration, f.migrations, f.w.now);
   if (delay === undefined) return undefined;
   // Only what KubeVirt has made for an evacuation is hurried when a person asks: a workload update is its own.
-  const isHurried = migration.evacuates !== undefined && attempts.isAskedAgain(f, delay.failedAt);
+  const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
   if (!isHurried) return outcomes.delayed(f, migration, delay);
   const next = follow(f, migration);
   return { ...next, actions: [...next.actions, { verb: "SkipBackoff", migration }] };
@@ -220,10 +220,12 @@ function backingOff(f: Facts): Next | undefined {
 /** KubeVirt's evacuation controller has not acted, or its own migration would wait for its own back-off. */
 function createMigration(f: Facts): Next | undefined {
   const { e, vmi, w } = f;
-  if (!attempts.isAskedAgain(f, attempts.backingOffSince(f)) && !attempts.isLeftAlone(f)) return undefined;
+  if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
   const actions = marks.missingMark(f);
   if (!isReadyForMigration(vmi, w.budgets, w.settings)) {
-    return { ...pending("waits until the VM's disruption budget has grown"), actions };
+    const { observedRetryAt, nextAttemptTime } = e.status;
+    const more = { observedRetryAt, nextAttemptTime };
+    return { ...pending("waits until the VM's disruption budget has grown"), more, actions };
   }
   const attempt = world.inheritedAttempts(e) + 1;
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${attempt}`);

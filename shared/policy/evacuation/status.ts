@@ -1,6 +1,7 @@
 /** What is written into the status of an `Evacuation`. */
 import type { Action } from "../action.ts";
 import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
+import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import { isEnd } from "./phase.ts";
@@ -32,6 +33,8 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     reason,
     // Half a character would come back from the API server as another one, and be written again with every reconcile.
     message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
+    // A retry ends the back-off here, an inherited one too.
+    ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
     // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     attempts: inheritedAttempts(e),

@@ -47,11 +47,8 @@ export type DenyReason =
   | "HotplugOfLiveVmi"
   | "BackingOff";
 
-/**
- * `actions` must be done before the answer is given: without them it would not be true. `events` follow it.
- * `Ask`: the decision depends on facts that most evictions do not need; look them up and decide again.
- */
-export type EvictionDecision = Allowed | Denied | { readonly verdict: "Ask"; readonly question: "Migrations" };
+/** `actions` must be done before the answer is given: without them it would not be true. `events` follow it. */
+export type EvictionDecision = Allowed | Denied;
 
 interface Answer {
   readonly actions: readonly Action[];
@@ -79,55 +76,59 @@ export interface EvictionFacts extends Moment {
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Answer to the question: the migrations of the VMI. */
-  readonly migrations?: readonly MigrationFacts[];
+  /** Of the VMI, where they decide anything: see `doMigrationsDecide`. */
+  readonly migrations: readonly MigrationFacts[];
 }
 
-/** The facts once it is known that the eviction concerns a live VMI under a known strategy. */
-interface LiveEviction extends EvictionFacts {
+/** The facts once it is known that the eviction concerns a live VMI; and once its strategy is. */
+interface OfVmi extends EvictionFacts {
   readonly pod: PodFacts;
   readonly vmi: VmiFacts;
+}
+
+interface LiveEviction extends OfVmi {
   readonly strategy: EvictionStrategy;
+}
+
+/** Of a VMI that cannot migrate, and that is migrating or was to: the others' tell nothing that its own status does not. */
+export function doMigrationsDecide({
+  liveMigratable,
+  isMigrating,
+  decentralized,
+  evacuationNodeName,
+}: VmiFacts): boolean {
+  return !liveMigratable.migratable && (isMigrating || decentralized === "Sends" || evacuationNodeName !== undefined);
+}
+
+function hasMigration({ vmi, migrations }: OfVmi): boolean {
+  return doMigrationsDecide(vmi) && migrations.some((m) => !isFinal(m));
 }
 
 function allow(reason: AllowReason, more: Partial<Allowed> = {}): Allowed {
   return { verdict: "Allow", reason, warnings: [], actions: [], events: [], ...more };
 }
 
-function deny(reason: DenyReason, message: string, more: Partial<Answer> = {}): Denied {
-  return { verdict: "Deny", reason, message, actions: [], events: [], ...more };
+/**
+ * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
+ * budget refuses. Where it is to move, that grows before the mark.
+ */
+function deny(f: OfVmi, reason: DenyReason, message: string, events: readonly Action[] = []): Denied {
+  const isMoving = reason === "MigrationTarget" || f.vmi.isMigrating || hasMigration(f);
+  return { verdict: "Deny", reason, message, actions: budgetFor(f, isMoving), events };
+}
+
+function budgetFor({ vmi, settings }: OfVmi, isMoving: boolean): readonly Action[] {
+  const wanted = areBudgetsWanted(settings) ? desiredBudget(vmi, isMoving, settings) : undefined;
+  return wanted === undefined ? [] : [ensureBudget(vmi, wanted)];
 }
 
 /** An Event tells of it, once a pod. */
-function refuse({ vmi, pod }: Pick<LiveEviction, "vmi" | "pod">, reason: DenyReason, message: string): Denied {
-  return deny(reason, message, { events: [recordEvent(vmi, "EvictionRefused", message, pod.uid)] });
+function refuse(f: OfVmi, reason: DenyReason, message: string): Denied {
+  return deny(f, reason, message, [recordEvent(f.vmi, "EvictionRefused", message, f.pod.uid)]);
 }
 
 /** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
 export function decideEviction(f: EvictionFacts): EvictionDecision {
-  const decision = decide(f);
-  if (decision.verdict !== "Deny" || f.vmi === undefined || isProtected(decision)) return decision;
-  return { ...decision, actions: [...protection(f, f.vmi, decision.reason), ...decision.actions] };
-}
-
-/** By what comes before a mark (mark.ts); or since its Evacuation began: the look after this answer makes a lost one anew. */
-function isProtected({ reason, actions }: Denied): boolean {
-  const isRepeated = reason === "EvacuationInProgress" && actions.length === 0;
-  return isRepeated || actions.some(({ verb }) => verb === "GrowBudget");
-}
-
-/**
- * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
- * budget refuses.
- */
-function protection({ migrations = [], settings }: EvictionFacts, vmi: VmiFacts, reason: DenyReason) {
-  const isToMove = reason === "EvacuationInProgress" || reason === "EvacuationTriggered";
-  const isMoving = reason === "MigrationTarget" || vmi.isMigrating || migrations.some((m) => !isFinal(m));
-  const wanted = desiredBudget(vmi, isToMove || isMoving, settings);
-  return areBudgetsWanted(settings) && wanted !== undefined ? [ensureBudget(vmi, wanted)] : [];
-}
-
-function decide(f: EvictionFacts): EvictionDecision {
   if (f.pod === undefined) return allow("PodGone");
   const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);
   if (unprotected !== undefined) return allow(unprotected);
@@ -135,19 +136,19 @@ function decide(f: EvictionFacts): EvictionDecision {
   if (vmi === undefined) return allow("VmiGone");
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
-  if (f.launcher !== undefined) return deny("HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
+  const ofVmi = { ...f, pod, vmi };
+  if (f.launcher !== undefined) return deny(ofVmi, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
-  if (!resolved.known) {
-    return refuse({ ...f, vmi, pod }, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
-  }
-  return decideLiveEviction({ ...f, pod, vmi, strategy: resolved.strategy });
+  return resolved.known
+    ? decideLiveEviction({ ...ofVmi, strategy: resolved.strategy })
+    : refuse(ofVmi, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
 }
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
   // A VM that asks for no protection gets none for a migration target either.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
-  if (!unconditional && isMigrationTarget(pod, vmi)) return deny("MigrationTarget", MESSAGE.MigrationTarget(vmi));
+  if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
   if (!isMarked || isMarkEnded(vmi, f.evacuations, pod.uid)) return firstRequest(f);
   switch (LATER_REQUEST[strategy][mobilityOf(vmi)]) {
@@ -156,9 +157,8 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
     case "inProgress":
       return inProgress(f);
     case "unlessMigrating":
-      if (f.migrations === undefined) return { verdict: "Ask", question: "Migrations" };
       // The VM cannot move any more and does not have to: its mark goes.
-      return f.migrations.some((m) => !isFinal(m)) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
+      return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }
 
@@ -169,10 +169,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone", { actions: before });
     case "shutdown": {
-      if ((vmi.isMigrating || vmi.decentralized === "Sends") && f.migrations === undefined)
-        return { verdict: "Ask", question: "Migrations" };
       // On its way to another namespace or cluster, with disks that are not shared: a shutdown would end what saves it.
-      if (f.migrations?.some((m) => !isFinal(m)) === true) return deny("Migrating", MESSAGE.Migrating(vmi));
+      if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
       return allow("ShutdownByStrategy", { warnings: [warning], actions: before, events });
@@ -186,19 +184,21 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 
 function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy, request, settings } = f;
-  if (vmi.nodeName === undefined) return deny("NotScheduled", MESSAGE.NotScheduled(vmi));
+  if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
   // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
   const { joined, backingOff } = knownEvacuations(f);
   if (joined === undefined && backingOff !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
-    return deny("BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
+    return deny(f, "BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
   }
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
   const { actions, events } = joinOrCreate(f, joined, next);
-  const ready = readyToMove(vmi, request.cause, settings);
-  return deny("EvacuationTriggered", MESSAGE.EvacuationTriggered(vmi), { actions: [...actions, ...ready], events });
+  const grown = readyToMove(vmi, request.cause, settings);
+  const budget = grown.length > 0 ? grown : budgetFor(f, true);
+  const message = MESSAGE.EvacuationTriggered(vmi);
+  return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budget], events };
 }
 
 /**
@@ -209,13 +209,12 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
   const { joined, backingOff } = knownEvacuations(f);
   const isTold = joined !== undefined && !hasNoRequester(joined);
-  const begun = isTold ? {} : joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
   const ended = joined === undefined ? backingOff?.status.phase : undefined;
-  return deny(
-    "EvacuationInProgress",
-    MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined)),
-    begun,
-  );
+  const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined));
+  const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
+  if (isTold) return { ...answer, actions: [], events: [] };
+  const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
+  return { ...answer, actions: [...actions, ...budgetFor(f, true)], events };
 }
 
 function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {

@@ -11,17 +11,18 @@ import { withoutFractions } from "../time.ts";
 import type { DenyReason, EvictionDecision, EvictionFacts } from "./eviction.ts";
 import { quoted } from "./messages.ts";
 
-type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
-
 /** The API server may shorten longer ones (`truncateItemRunes`), and drops one with a control character. */
 const MOST_CHARACTERS = 256;
 
-export function warningsOf(f: EvictionFacts, ruling: Ruling): readonly string[] {
+export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);
   return [...new Set(texts.map(sayable))];
 }
 
-function refused(f: EvictionFacts, { reason, message }: Extract<Ruling, { verdict: "Deny" }>): readonly string[] {
+function refused(
+  f: EvictionFacts,
+  { reason, message }: Extract<EvictionDecision, { verdict: "Deny" }>,
+): readonly string[] {
   const remedy = REMEDIES[reason];
   return [...(remedy === undefined ? [] : [`${message}; ${remedy}`]), ...ofEvacuations(f)];
 }

@@ -58,7 +58,7 @@ export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Dat
     .flatMap((evacuation) => disruptionIn(evacuation) ?? []);
 }
 
-export function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
+function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
   const { cause, deadline = "" } = evacuation.spec;
   const time = Date.parse(deadline);
   const guarded = GUARD_CAUSES.find((one) => one === cause);

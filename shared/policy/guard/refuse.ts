@@ -1,7 +1,4 @@
-/**
- * Refuses a deletion for now: when its requester is to ask again, what it is told, and the Evacuation that the first refusal
- * begins. Does not own: whether to refuse (deletion.ts).
- */
+/** Refuses a deletion for now: when its requester is to ask again, what it is told, and the Evacuation that the first refusal begins. */
 import { type Action, recordEvent } from "../action.ts";
 import { isActive } from "../evacuation/phase.ts";
 import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";

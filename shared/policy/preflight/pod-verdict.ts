@@ -2,6 +2,7 @@
  * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
  * (pkg/drain/filters.go).
  */
+import type { EvictionDecision } from "../eviction/eviction.ts";
 import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
 import { isCompleted, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
@@ -12,7 +13,7 @@ import type { PreflightFacts, PreflightPod } from "./facts.ts";
 import { quotaFinding } from "./quotas.ts";
 import { REMEDY } from "./remedies.ts";
 import type { EvictionPreview, Outcome, PodVerdict } from "./result.ts";
-import { type Ruled, ruleOn, type Ruling } from "./subject.ts";
+import { type Ruled, ruleOn } from "./subject.ts";
 import { hangingIn } from "./terminating.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
@@ -101,7 +102,7 @@ function ofBudget({ reason, message = reason }: EvictionPreview): Found {
   return blocked(reason === "SeveralBudgets" ? "SeveralBudgets" : "BudgetExhausted", message);
 }
 
-function allowed(pod: PreflightPod, { reason, warnings }: Extract<Ruling, { verdict: "Allow" }>): Found {
+function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecision, { verdict: "Allow" }>): Found {
   switch (reason) {
     case "StrategyNone":
       return told("ShutsDown", reason, "eviction strategy None: the guest is shut down", REMEDY.StrategyNone);
@@ -122,7 +123,11 @@ function told(outcome: Outcome, reason: string, message: string, remedy?: string
   return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
 }
 
-function refused(ruling: Extract<Ruling, { verdict: "Deny" }>, vmi: VmiFacts | undefined, f: PreflightFacts): Found {
+function refused(
+  ruling: Extract<EvictionDecision, { verdict: "Deny" }>,
+  vmi: VmiFacts | undefined,
+  f: PreflightFacts,
+): Found {
   const { reason, message } = ruling;
   switch (reason) {
     case "NotMigratable":

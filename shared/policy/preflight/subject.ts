@@ -5,11 +5,9 @@ import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { PreflightFacts } from "./facts.ts";
 
-export type Ruling = Exclude<EvictionDecision, { verdict: "Ask" }>;
-
 export interface Ruled {
   readonly vmi?: VmiFacts;
-  readonly ruling: Ruling;
+  readonly ruling: EvictionDecision;
 }
 
 /** As `kubectl drain` asks: its request is an ordinary eviction. */
@@ -20,28 +18,22 @@ export function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
   const launcher = owner && f.pods.find((p) => p.namespace === pod.namespace && p.name === owner.name);
   const vmi = vmiOf(owner === undefined ? pod : launcher, f);
   const evacuations = vmi === undefined ? [] : ofVmi(f.evacuations, vmi);
-  const facts = {
+  const migrations = f.migrations.filter((m) => m.namespace === vmi?.namespace && m.vmiName === vmi.name);
+  const facts: EvictionFacts = {
     pod,
     ...(launcher && { launcher }),
     ...(vmi && { vmi }),
     evacuations,
+    migrations,
     request: REQUEST,
     settings: f.settings,
     now: f.now,
   };
-  return { ...(vmi && { vmi }), ruling: decide(facts, f) };
+  return { ...(vmi && { vmi }), ruling: decideEviction(facts) };
 }
 
 function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFacts | undefined {
   if (launcher === undefined || !isOfLiveVm(launcher)) return undefined;
   const name = vmiNameOf(launcher);
   return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher.namespace);
-}
-
-function decide(facts: EvictionFacts, { migrations }: PreflightFacts): Ruling {
-  const ofThis = migrations.filter((m) => m.namespace === facts.vmi?.namespace && m.vmiName === facts.vmi.name);
-  const first = decideEviction(facts);
-  const decision = first.verdict === "Ask" ? decideEviction({ ...facts, migrations: ofThis }) : first;
-  if (decision.verdict === "Ask") throw new Error("the eviction policy asks for what it was told");
-  return decision;
 }

@@ -1,7 +1,7 @@
 /** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
 import type { Cause } from "../cause.ts";
 import { isActive } from "../evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type NodeFacts } from "../facts.ts";
+import { type EvacuationFacts, keyOf, type NodeFacts, type VmiFacts } from "../facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import type { Settings } from "../settings.ts";
@@ -19,10 +19,8 @@ export interface VmProgress {
   readonly row: Row;
 }
 
-export interface NodeProgress {
-  readonly state: NodeState;
-  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
-  readonly here: readonly VmProgress[];
+/** Who leaves a node, and who has left it. */
+export interface Departures {
   /** Evacuations of VMs that have left since this emptying began, newest first: as far as Evacuations are kept. */
   readonly gone: readonly EvacuationFacts[];
   /** Evacuations that have not ended, of VMs here. */
@@ -32,36 +30,55 @@ export interface NodeProgress {
   readonly requestedBy: readonly string[];
   /** Milliseconds since the epoch: when the first of all these began. */
   readonly since: number | undefined;
+}
+
+export interface NodeProgress extends Departures {
+  readonly state: NodeState;
+  /** VMs that are still here and are to leave if the node is drained: what blocks first, then what moves. */
+  readonly here: readonly VmProgress[];
   /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
 }
 
-type Looked = Omit<PreflightFacts, "node"> & { readonly node: NodeFacts };
-
 export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
   const here = vmsHere(subjects);
-  const isHere = vmisOn(f);
-  const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node) && isHere(one));
-  const gone = goneFrom(f, isHere).filter((one) => endOf(one) >= beganAt(f, active));
-  const told = active.length > 0 ? active : gone;
+  const departures = departuresFrom(f);
   return {
-    state: stateOf(f, { here, active, gone }),
+    ...departures,
+    state: nodeState(f, here.length, departures),
     here,
-    gone,
-    active,
-    causes: byFrequency(told.map(({ spec }) => spec.cause)),
-    requestedBy: byFrequency(told.flatMap(({ spec }) => (spec.requestedBy === "" ? [] : [spec.requestedBy]))),
-    since: told.length === 0 ? undefined : Math.min(...[...active, ...gone].map(({ createdAt }) => createdAt)),
     pods: subjects.filter((one) => one.verdict.vmi === undefined && !isMinor(one)),
   };
 }
 
-function stateOf(
+/** What is known of a node without its pods. */
+interface Looked extends Pick<PreflightFacts, "evacuations" | "settings"> {
+  readonly node: NodeFacts;
+  readonly vmis: readonly Pick<VmiFacts, "namespace" | "name" | "nodeName">[];
+}
+
+export function departuresFrom(f: Looked): Departures {
+  const isHere = vmisOn(f);
+  const active = f.evacuations.filter((one) => isActive(one) && isFrom(one, f.node) && isHere(one));
+  const gone = goneFrom(f, isHere).filter((one) => endOf(one) >= beganAt(f, active));
+  const shown = active.length > 0 ? active : gone;
+  return {
+    gone,
+    active,
+    causes: byFrequency(shown.map(({ spec }) => spec.cause)),
+    requestedBy: byFrequency(shown.flatMap(({ spec }) => (spec.requestedBy === "" ? [] : [spec.requestedBy]))),
+    since: shown.length === 0 ? undefined : Math.min(...[...active, ...gone].map(({ createdAt }) => createdAt)),
+  };
+}
+
+/** `here`: how many VMs are on the node that leave it in a drain. */
+export function nodeState(
   { node, settings }: Pick<Looked, "node" | "settings">,
-  { here, active, gone }: Pick<NodeProgress, "here" | "active" | "gone">,
+  here: number,
+  { active, gone }: Pick<Departures, "active" | "gone">,
 ): NodeState {
   if (isClosed(node, settings)) {
-    if (here.length === 0) return "Emptied";
+    if (here === 0) return "Emptied";
     // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
     return active.length + gone.length > 0 ? "Emptying" : "Cordoned";
   }

@@ -5,8 +5,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../shared/descheduling/cycle/policy.ts";
-import { LEASE_SECONDS } from "../../../shared/descheduling/cycle/lease.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import { LEASE_SECONDS } from "../../../shared/descheduling/client.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { interleaved } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
@@ -65,7 +65,7 @@ const story = fc.record({
   isReal: fc.boolean(),
 });
 
-function most(found: readonly DeschedulerPod[], by: (pod: DeschedulerPod) => string): number {
+function most(found: readonly ScheduledPod[], by: (pod: ScheduledPod) => string): number {
   return Math.max(0, ...[...Map.groupBy(found, by).values()].map(({ length }) => length));
 }
 

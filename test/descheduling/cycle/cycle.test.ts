@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Before, failing, UNREACHABLE } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
-import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { at, newborn, time, without } from "../../policy/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, leaving, nth, put, results, setStatus } from "./cycles.ts";

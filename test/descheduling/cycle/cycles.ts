@@ -1,13 +1,13 @@
 /** One descheduling cycle over a fake cluster, with what it did on the way. */
 import type { CycleReport } from "../../../shared/descheduling/cycle/cycle.ts";
-import type { LeaseFacts } from "../../../shared/descheduling/cycle/lease.ts";
+import type { LeaseFacts } from "../../../shared/cluster/lease.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { deschedule } from "../../../shared/descheduling/deschedule.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { type EvacuationFacts, isCompleted } from "../../../shared/policy/facts.ts";
 import { isLauncher } from "../../../shared/policy/kube/pod-kind.ts";
-import { type Before, connectTo } from "../../fake-cluster/connect.ts";
+import { type Before, connectDescheduling, connectTo } from "../../fake-cluster/connect.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { node, settings } from "../../policy/fixtures.ts";
 import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../worlds.ts";
@@ -39,6 +39,7 @@ export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
   };
   const report = await deschedule({
     cluster: connectTo(fake, before),
+    client: connectDescheduling(fake, before),
     settings: settings({ featureGates: o.inBackground === false ? [] : ["EvictionsInBackground"] }),
     policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
     dryRun: false,
@@ -55,24 +56,24 @@ export function results({ nominations }: CycleReport): readonly string[] {
 }
 
 /** On two nodes that are Ready; launcher pods have their VMI. */
-export function clusterOf(...pods: readonly DeschedulerPod[]): FakeCluster {
+export function clusterOf(...pods: readonly ScheduledPod[]): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node({ name: "node01" }), node({ name: "node02" }));
   for (const pod of pods) put(fake, pod);
   return fake;
 }
 
-export function put(fake: FakeCluster, pod: DeschedulerPod): void {
+export function put(fake: FakeCluster, pod: ScheduledPod): void {
   fake.pods.put(pod);
   if (isLauncher(pod)) fake.vmis.put(vmiOf(pod));
 }
 
-function isDeschedulerPod(pod: object): pod is DeschedulerPod {
+function isScheduledPod(pod: object): pod is ScheduledPod {
   return "placement" in pod;
 }
 
-export function podsOf(fake: FakeCluster): readonly DeschedulerPod[] {
-  return fake.pods.list().filter(isDeschedulerPod);
+export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
+  return fake.pods.list().filter(isScheduledPod);
 }
 
 export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {
@@ -90,7 +91,7 @@ export function setStatus(fake: FakeCluster, uid: string, status: Partial<Evacua
 }
 
 /** Pods with a request that nothing has taken back. */
-export function leaving(fake: FakeCluster): readonly DeschedulerPod[] {
+export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => {
     return !isCompleted(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
   });

@@ -3,7 +3,7 @@
  */
 import { expect, test } from "vitest";
 import { blindMessage } from "../../../shared/policy/blind.ts";
-import { interpretAnswer } from "../../../shared/descheduling/cycle/eviction-answer.ts";
+import { interpretAnswer } from "../../../shared/descheduling/cycle/request.ts";
 import { MESSAGE } from "../../../shared/policy/eviction/messages.ts";
 import { vmi } from "../../policy/fixtures.ts";
 

@@ -27,7 +27,7 @@ const rows: readonly (readonly [what: string, annotations: Record<string, string
 
 test.each(rows)("%s: %s %s -> %s", (...[, annotations, phase, counts]) => {
   const pod = { ...plainPod("p"), annotations, phase };
-  const facts = { vmis: new Map(), evacuations: [], requestTtlSeconds: TTL, now: NOW };
+  const facts = { vmis: new Map(), evacuations: [], policy: { requestTtlSeconds: TTL }, now: NOW };
   expect(inProgressAmong({ ...facts, pods: [pod] })).toEqual(counts ? [pod] : []);
 });
 
@@ -42,7 +42,9 @@ test("an Evacuation is about one pod of its own VM", () => {
   const vmis = new Map(
     [vmPod("web"), vmPod("db")].map((pod) => [`apps/${pod.annotations["kubevirt.io/domain"]}`, vmiOf(pod)]),
   );
-  expect(inProgressAmong({ pods, vmis, evacuations, requestTtlSeconds: TTL, now: NOW })).toEqual(pods.slice(0, 1));
+  expect(inProgressAmong({ pods, vmis, evacuations, policy: { requestTtlSeconds: TTL }, now: NOW })).toEqual(
+    pods.slice(0, 1),
+  );
 });
 
 test("who is only asked: pods that say so, and launchers whether they say it or not", () => {

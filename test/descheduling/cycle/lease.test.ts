@@ -1,7 +1,9 @@
 /** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isDue, isHeld, LEASE_SECONDS, type LeaseFacts } from "../../../shared/descheduling/cycle/lease.ts";
+import { isHeld, type LeaseFacts } from "../../../shared/cluster/lease.ts";
+import { LEASE_SECONDS } from "../../../shared/descheduling/client.ts";
+import { isDue } from "../../../shared/descheduling/deschedule.ts";
 import { failing, interleaved } from "../../fake-cluster/connect.ts";
 import { at, NOW, time } from "../../policy/fixtures.ts";
 import { clusterOf, cycle, leaving, nth, results } from "./cycles.ts";
@@ -33,7 +35,7 @@ test.each<[string, LeaseFacts, boolean]>([
   ["taken by a clock ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
   ["taken in the future",    { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
   ["taken at no time",       { holder: "lifeboat", acquiredAt: "soon", seconds: 300 },          false],
-])("%s: held=%3$s", (_, lease, held) => expect(isHeld(lease, NOW)).toBe(held));
+])("%s: held=%3$s", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
 
 const order = ["a", "b"];
 const some = () => clusterOf(vmPod("a"), askedPod("b"));
@@ -80,13 +82,16 @@ describe("afterwards", () => {
     const fake = some();
     await cycle(fake, { order });
     expect(fake.descheduling.lease).toMatchObject({ acquiredAt: time(0) });
-    expect([isHeld(fake.descheduling.lease, NOW), (await cycle(fake, { order })).ended]).toEqual([false, "Finished"]);
+    expect([isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW), (await cycle(fake, { order })).ended]).toEqual([
+      false,
+      "Finished",
+    ]);
   });
 
   test("also if nothing can be read", async () => {
     const fake = some();
-    await expect(cycle(fake, { order, before: failing(/^listDeschedulerPods$/) })).rejects.toThrow();
-    expect(isHeld(fake.descheduling.lease, NOW)).toBe(false);
+    await expect(cycle(fake, { order, before: failing(/^listPods$/) })).rejects.toThrow();
+    expect(isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW)).toBe(false);
   });
 
   test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../shared/descheduling/cycle/nominations.ts";
-import type { DeschedulerNode, DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { labelled, evictorWorld, node } from "../fixtures.ts";
 import { plainPod, policy, vmiOf, vmPod } from "../worlds.ts";
@@ -18,8 +18,8 @@ const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"
 });
 
 interface Given {
-  readonly pods: readonly DeschedulerPod[];
-  readonly nodes?: readonly DeschedulerNode[];
+  readonly pods: readonly ScheduledPod[];
+  readonly nodes?: readonly ScheduledNode[];
   readonly vmis?: readonly VmiFacts[];
   readonly policy?: Partial<DeschedulerPolicy>;
 }
@@ -61,7 +61,7 @@ describe("nodes", () => {
   const zone = { labels: { zone: "a" } };
   const inZone = { nodeSelector: labelled({ zone: "a" }) };
   // prettier-ignore
-  test.each<[string, readonly DeschedulerNode[], Partial<DeschedulerPolicy>, readonly string[]]>([
+  test.each<[string, readonly ScheduledNode[], Partial<DeschedulerPolicy>, readonly string[]]>([
     ["all that are Ready",                 [...TWO, node("node03", { ready: false })],                          {},      ["pod-a", "pod-b"]],
     ["cordoned ones, too",                 [node("node01", { unschedulable: true }), node("node02")],           {},      ["pod-a", "pod-b"]],
     ["that the policy selects",            [node("node01", zone), node("node02"), node("node03", zone)],        inZone,  ["pod-a", "pod-c"]],

@@ -1,6 +1,6 @@
 /** The plugins on any cluster, whatever the verdicts: no pod twice, no protected pod, the same result every time. */
 import { describe, expect, test } from "vitest";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
@@ -11,12 +11,12 @@ import { utilizationArguments } from "../fixtures.ts";
 
 type Nominate = (sort: boolean, seen: PluginWorld) => Nominations;
 
-function byNode({ nodeName }: DeschedulerPod): string {
+function byNode({ nodeName }: ScheduledPod): string {
   return nodeName;
 }
 
 /** Whose nominations belong together: the order holds among them. */
-type GroupOf = (pod: DeschedulerPod) => string;
+type GroupOf = (pod: ScheduledPod) => string;
 
 // prettier-ignore
 const PLUGINS: readonly (readonly [string, Nominate, GroupOf])[] = [

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_PROTECTIONS,
-  type DefaultEvictorArguments,
+  type EvictorArguments,
   EXTRA_PROTECTIONS,
   type PodProtection,
-} from "../../../shared/descheduling/plugins/arguments.ts";
+} from "../../../shared/descheduling/plugins/default-evictor-arguments.ts";
 import { defaultEvictor } from "../../../shared/descheduling/plugins/default-evictor.ts";
 import type { EvictorWorld } from "../../../shared/descheduling/plugins/plugin.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { budget, NOW, owner } from "../../policy/fixtures.ts";
 import { ANYWHERE, evictorArguments, evictorWorld, labelled, node, pod, requirement } from "../fixtures.ts";
 
@@ -16,22 +16,15 @@ const evict = { "descheduler.alpha.kubernetes.io/evict": "true" };
 const preferStay = { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "true" };
 const mirror = { "kubernetes.io/config.mirror": "hash" };
 
-function without(...off: readonly PodProtection[]): Partial<DefaultEvictorArguments> {
+function without(...off: readonly PodProtection[]): Partial<EvictorArguments> {
   return { protections: DEFAULT_PROTECTIONS.filter((protection) => !off.includes(protection)) };
 }
 
-function withExtra(
-  extra: PodProtection,
-  tweak: Partial<DefaultEvictorArguments> = {},
-): Partial<DefaultEvictorArguments> {
+function withExtra(extra: PodProtection, tweak: Partial<EvictorArguments> = {}): Partial<EvictorArguments> {
   return { protections: [...DEFAULT_PROTECTIONS, extra], ...tweak };
 }
 
-function passes(
-  tweak: Partial<DeschedulerPod>,
-  args: Partial<DefaultEvictorArguments>,
-  seen: Partial<EvictorWorld> = {},
-) {
+function passes(tweak: Partial<ScheduledPod>, args: Partial<EvictorArguments>, seen: Partial<EvictorWorld> = {}) {
   const subject = pod("p", tweak);
   const world = evictorWorld({ nodes: [node("n1")], pods: [subject] }, seen);
   return defaultEvictor(evictorArguments(args))(world).filter(subject);
@@ -44,10 +37,10 @@ const low = { priorityThreshold: { value: 800 } };
 const noCritical = without("SystemCriticalPods");
 const minutesAgo = (minutes: number) => ({ startedAt: NOW.getTime() - minutes * 60_000 });
 const fiftyMinutes = { minPodAgeSeconds: 3000 };
-const mandatory = { noEvictionPolicy: "Mandatory" } as const;
+const mandatory = { obeysPreference: true };
 
 // prettier-ignore
-const rows: readonly (readonly [string, Partial<DeschedulerPod>, Partial<DefaultEvictorArguments>, boolean])[] = [
+const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorArguments>, boolean])[] = [
   // pod                                             facts                                              arguments                          may go
   ["an ordinary one",                                {},                                                {},                                true],
   ["without owner, running",                         bare,                                              {},                                false],

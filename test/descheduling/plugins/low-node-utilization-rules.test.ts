@@ -1,8 +1,7 @@
 /** LowNodeUtilization, rule by rule: which nodes, which pods in which order, what a verdict means. */
 import { describe, expect, test } from "vitest";
-import type { LowNodeUtilizationArguments } from "../../../shared/descheduling/plugins/arguments.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
-import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import { type Arguments, lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import {
   evicted,
   limits,
@@ -24,7 +23,7 @@ const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
 const at = (name: string, percents: readonly number[]) =>
   percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
 
-const cpu = (low: number, high: number, tweak: Partial<LowNodeUtilizationArguments> = {}) => {
+const cpu = (low: number, high: number, tweak: Partial<Arguments> = {}) => {
   return args({ thresholds: { cpu: low }, targetThresholds: { cpu: high }, ...tweak });
 };
 
@@ -93,11 +92,7 @@ describe("which nodes", () => {
 describe("which pods", () => {
   const nodes = [node("n1"), node("n2")];
   const given = args({ thresholds: { pods: 30 }, targetThresholds: { pods: 35 } });
-  const order = (
-    pods: readonly DeschedulerPod[],
-    inProgress: string[] = [],
-    tweak: Partial<LowNodeUtilizationArguments> = {},
-  ) => {
+  const order = (pods: readonly ScheduledPod[], inProgress: string[] = [], tweak: Partial<Arguments> = {}) => {
     return evicted(
       lowNodeUtilization,
       { ...given, ...tweak },

@@ -1,6 +1,6 @@
 /** LowNodeUtilization: upstream's numbers for usage by requests, with NodeFit as there. */
 import { describe, expect, test } from "vitest";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { evicted, node, pod, UNEVICTABLE, utilizationArguments as args, world } from "../fixtures.ts";
 
@@ -9,14 +9,14 @@ const N1 = node("n1", { allocatable: { ...CAPACITY, pods: 9 } });
 const N2 = node("n2", { allocatable: CAPACITY });
 const N3 = node("n3", { allocatable: CAPACITY, unschedulable: true });
 
-function asking(cpu: number, tweak: Partial<DeschedulerPod> = {}): (name: string) => DeschedulerPod {
+function asking(cpu: number, tweak: Partial<ScheduledPod> = {}): (name: string) => ScheduledPod {
   return (name) => pod(name, { requests: { cpu, memory: 0 }, ...tweak });
 }
 
 const five = ["p1", "p2", "p3", "p4", "p5"];
 
 /** Three pods that may not be evicted, 400m each, beside the others on n1. */
-function fixed(requests = { cpu: 400, memory: 0 }): readonly DeschedulerPod[] {
+function fixed(requests = { cpu: 400, memory: 0 }): readonly ScheduledPod[] {
   const { daemonSet, mirror, critical } = UNEVICTABLE;
   return [
     pod("p6", { requests, ...daemonSet }),
@@ -41,7 +41,7 @@ describe("upstream's numbers", () => {
     ["no evictable pods",                                      args(), { ...FULL, pods: [...fixed(), ...["p1", "p2", "p3"].map(asking(400, UNEVICTABLE.daemonSet)), p9] }, 0],
     ["without priorities",                                     args(), FULL,                                                                 4],
     ["with a node eviction limit",                             args({ evictionLimits: { node: 2 } }), FULL,                                   2],
-    ["excluding the pods' namespace",                          args({ evictableNamespaces: { exclude: ["namespace1"] } }),
+    ["excluding the pods' namespace",                          args({ evictableNamespaces: { include: [], exclude: ["namespace1"] } }),
       { ...FULL, pods: [...five.map(asking(400, { namespace: "namespace1" })), ...fixed(), p9] },                                            0],
     ["the only other node is cordoned",                        args(), { nodes: [N1, node("n2", { allocatable: CAPACITY, unschedulable: true })], pods: [...five.map(asking(400)), ...fixed()] }, 0],
     ["deviation thresholds",                                   args({ useDeviationThresholds: true, thresholds: { cpu: 5, pods: 5 }, targetThresholds: { cpu: 5, pods: 5 } }), FULL, 2],

@@ -1,8 +1,8 @@
 /** RemovePodsViolatingNodeAffinity: upstream's cases for both types. */
 import { describe, expect, test } from "vitest";
-import type { NodeAffinityArguments, NodeAffinityType } from "../../../shared/descheduling/plugins/arguments.ts";
-import type { DeschedulerPod, Placement } from "../../../shared/descheduling/plugins/facts.ts";
-import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
+import type { Placement } from "../../../shared/policy/kube/placement.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import { type Arguments, nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import {
   ANYWHERE,
   drive,
@@ -20,12 +20,12 @@ import {
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 
-function args(...nodeAffinityType: readonly NodeAffinityType[]): NodeAffinityArguments {
+function args(...nodeAffinityType: Arguments["nodeAffinityType"]): Arguments {
   return { sort: true, nodeAffinityType };
 }
 
 const desired = term(requirement("desired", "In", "yes"));
-const PLACEMENT: Readonly<Record<NodeAffinityType, Placement>> = {
+const PLACEMENT: Readonly<Record<Arguments["nodeAffinityType"][number], Placement>> = {
   [REQUIRED]: { ...ANYWHERE, required: [desired] },
   [PREFERRED]: { ...ANYWHERE, preferred: [{ weight: 10, preference: desired }] },
 };
@@ -37,7 +37,7 @@ const CORDONED = node("labelled", { labels, unschedulable: true });
 const TAINTED = node("labelled", { labels, taints: [taint("t")] });
 const SMALL = node("labelled", { labels, allocatable: { cpu: 50 } });
 
-const picky = (name: string, type: NodeAffinityType, tweak: Partial<DeschedulerPod> = {}) =>
+const picky = (name: string, type: Arguments["nodeAffinityType"][number], tweak: Partial<ScheduledPod> = {}) =>
   pod(name, { placement: PLACEMENT[type], ...tweak });
 
 const nodeFit = { nodeFit: true };
@@ -55,7 +55,7 @@ test.each([
   ["the wanted node is tainted, nodeFit",          "plain",     TAINTED,   nodeFit,        {},                       false,    false],
   ["the wanted node is too small, nodeFit",        "plain",     SMALL,     nodeFit,        {},                       false,    false],
 ] as const)("%s", (...[, nodeName, other, evictor, tweak, ...goes]) => {
-  const evictedBy = (type: NodeAffinityType) => {
+  const evictedBy = (type: Arguments["nodeAffinityType"][number]) => {
     const pods = [picky("picky", type, { nodeName, ...tweak }), pod("a", { nodeName }), pod("b", { nodeName })];
     return evicted(nodeAffinity, args(type), world({ nodes: [PLAIN, other], pods }, evictor));
   };

@@ -1,13 +1,13 @@
 /** NodeFit: upstream's cases, and the rules one by one. */
 import { describe, expect, test } from "vitest";
-import type { AntiAffinityTerm, DeschedulerNode, DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { AntiAffinityTerm, ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../shared/descheduling/plugins/node-fit.ts";
 import { ANYWHERE, evictorWorld, labelled, node, pod, requirement, taint, term, toleration } from "../fixtures.ts";
 
 interface Facts {
-  readonly pod?: Partial<DeschedulerPod>;
-  readonly node?: Partial<DeschedulerNode>;
-  readonly others?: readonly DeschedulerPod[];
+  readonly pod?: Partial<ScheduledPod>;
+  readonly node?: Partial<ScheduledNode>;
+  readonly others?: readonly ScheduledPod[];
 }
 
 const OTHER = { nodeName: "n2" };
@@ -52,7 +52,7 @@ test.each([
   ["what has ended takes nothing",                { node: has({ pods: 1 }), others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
 ] as const)("%s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
 
-const web = (tweak: Partial<DeschedulerPod> = {}) => [pod("web", { ...OTHER, labels: { app: "web" }, ...tweak })];
+const web = (tweak: Partial<ScheduledPod> = {}) => [pod("web", { ...OTHER, labels: { app: "web" }, ...tweak })];
 
 describe("anti-affinity", () => {
   const near: AntiAffinityTerm = { topologyKey: "host", namespaces: [], selector: labelled({ app: "web" }) };

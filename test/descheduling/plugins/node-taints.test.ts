@@ -1,12 +1,11 @@
 /** RemovePodsViolatingNodeTaints: upstream's cases. */
 import { expect, test } from "vitest";
-import type { NodeTaintsArguments } from "../../../shared/descheduling/plugins/arguments.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
-import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import { type Arguments, nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
 import type { Taint } from "../../../shared/policy/facts.ts";
 import { drive, evicted, node, pod, taint, toleration, world } from "../fixtures.ts";
 
-function args(tweak: Partial<NodeTaintsArguments> = {}): NodeTaintsArguments {
+function args(tweak: Partial<Arguments> = {}): Arguments {
   return { sort: true, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [], ...tweak };
 }
 
@@ -20,7 +19,7 @@ const p2 = pod("p2");
 const p4 = pod("p4", { tolerations: [toleration("testTaintX", { value: "testX" })] });
 
 // prettier-ignore
-const rows: readonly (readonly [string, readonly Taint[], readonly DeschedulerPod[], Partial<NodeTaintsArguments>, readonly string[]])[] = [
+const rows: readonly (readonly [string, readonly Taint[], readonly ScheduledPod[], Partial<Arguments>, readonly string[]])[] = [
   // what                                       taints of n1      pods           arguments                                             evicted
   ["does not tolerate it",                      [TAINT],          [p1, p2],      {},                                                   ["p2"]],
   ["tolerates something else",                  [TAINT],          [p1, p4],      {},                                                   ["p4"]],

@@ -1,7 +1,7 @@
 /** What plugins that look at all pods of a node have in common: selection, order, and the effect of verdicts. */
 import { describe, expect, test } from "vitest";
-import type { PodSelection } from "../../../shared/descheduling/plugins/arguments.ts";
-import type { DeschedulerPod } from "../../../shared/descheduling/plugins/facts.ts";
+import type { PodSelection } from "../../../shared/descheduling/plugins/nominate.ts";
+import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import type { Nominations, PluginWorld } from "../../../shared/descheduling/plugins/plugin.ts";
 import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
@@ -29,7 +29,7 @@ const nodes = [
 ];
 const tolerations = [{ key: "new", operator: "Exists" }];
 const placement = { ...ANYWHERE, required: [term(requirement("wanted", "Exists"))] };
-const old = (name: string, tweak: Partial<DeschedulerPod> = {}) =>
+const old = (name: string, tweak: Partial<ScheduledPod> = {}) =>
   pod(name, { placement, tolerations, createdAt: 0, ...tweak });
 
 type Nominate = (args: PodSelection, seen: PluginWorld) => Nominations;

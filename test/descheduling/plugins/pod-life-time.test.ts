@@ -1,21 +1,20 @@
 /** PodLifeTime: upstream's cases, filter by filter, and the order over the whole cluster. */
 import { describe, expect, test } from "vitest";
-import type { PodConditionArgument, PodLifeTimeArguments } from "../../../shared/descheduling/plugins/arguments.ts";
-import type { DeschedulerPod, PodCondition, PodState } from "../../../shared/descheduling/plugins/facts.ts";
-import { podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
+import type { ScheduledPod, PodCondition, PodState } from "../../../shared/policy/kube/scheduled-pod.ts";
+import { type Arguments, podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
 import { NOW, owner } from "../../policy/fixtures.ts";
 import { drive, evicted, labelled, node, nominated, pod, saying, world } from "../fixtures.ts";
 
-function args(tweak: Partial<PodLifeTimeArguments> = {}): PodLifeTimeArguments {
+function args(tweak: Partial<Arguments> = {}): Arguments {
   const none = { states: [], conditions: [], exitCodes: [] };
   return { sort: true, includingInitContainers: false, includingEphemeralContainers: false, ...none, ...tweak };
 }
 
 const agoSeconds = (seconds: number) => NOW.getTime() - seconds * 1000;
-const OLD: Partial<DeschedulerPod> = { createdAt: agoSeconds(1_000_000) };
+const OLD: Partial<ScheduledPod> = { createdAt: agoSeconds(1_000_000) };
 const MAX = { maxPodLifeTimeSeconds: 600 };
 
-function goes(tweak: Partial<DeschedulerPod>, given: Partial<PodLifeTimeArguments>): boolean {
+function goes(tweak: Partial<ScheduledPod>, given: Partial<Arguments>): boolean {
   return evicted(podLifeTime, args(given), world({ nodes: [node("n1")], pods: [pod("p", tweak)] })).length === 1;
 }
 
@@ -32,7 +31,7 @@ test.each([
   ["old with a claim",              { ...OLD, claims: ["foo"] },               true],
 ] as const)("at most 600 s: %s", (_, tweak, expected) => expect(goes(tweak, MAX)).toBe(expected));
 
-const inState = (of: PodState["of"], reason: string): Partial<DeschedulerPod> => ({
+const inState = (of: PodState["of"], reason: string): Partial<ScheduledPod> => ({
   phase: "Pending",
   states: [{ of, reason }],
 });
@@ -52,11 +51,11 @@ test.each([
   ["an ephemeral container, asked for",         inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingEphemeralContainers: true }, true],
   ["init containers asked for, ephemeral is",   inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingInitContainers: true }, false],
   ["a state without reason",                    { states: [{ of: "Container", exitCode: 0 }] },             { states: ["Error"] },                   false],
-] as const satisfies readonly (readonly [string, Partial<DeschedulerPod>, Partial<PodLifeTimeArguments>, boolean])[])("states: %s", (_, tweak, given, expected) => {
+] as const satisfies readonly (readonly [string, Partial<ScheduledPod>, Partial<Arguments>, boolean])[])("states: %s", (_, tweak, given, expected) => {
   expect(goes(tweak, given)).toBe(expected);
 });
 
-const exited = (of: PodState["of"], exitCode: number): Partial<DeschedulerPod> => ({
+const exited = (of: PodState["of"], exitCode: number): Partial<ScheduledPod> => ({
   phase: "Failed",
   states: [{ of, exitCode }],
 });
@@ -92,7 +91,7 @@ test.each([
   ["the time of a condition that is not wanted",   [{ ...completed, ...since(1) }, { ...completed, reason: "Other" }], [{ reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 300 }], false],
   ["a condition that does not say since when",     [{ type: "Ready", status: "True", reason: "" }],      [{ minTimeSinceLastTransitionSeconds: 0 }],                   false],
   ["which does not matter where no time is given", [{ type: "Ready", status: "True", reason: "" }],      [{ type: "Ready" }],                                          true],
-] as const satisfies readonly (readonly [string, readonly PodCondition[], readonly PodConditionArgument[], boolean])[])("conditions: %s", (_, conditions, wanted, expected) => {
+] as const satisfies readonly (readonly [string, readonly PodCondition[], readonly Arguments["conditions"][number][], boolean])[])("conditions: %s", (_, conditions, wanted, expected) => {
   expect(goes({ conditions }, { conditions: wanted })).toBe(expected);
 });
 
@@ -118,8 +117,8 @@ test("all filters must hold", () => {
     conditions: [completed],
     labels: { foo: "bar" },
   } as const;
-  const stale: Partial<DeschedulerPod> = { ...OLD, phase: "Failed", ...exits };
-  const given = {
+  const stale: Partial<ScheduledPod> = { ...OLD, phase: "Failed", ...exits };
+  const given: Partial<Arguments> = {
     ...MAX,
     states: ["Failed"],
     exitCodes: [1],
@@ -127,7 +126,7 @@ test("all filters must hold", () => {
     labelSelector: labelled({ foo: "bar" }),
     ownerKinds: { exclude: ["Job"] },
   };
-  const one: readonly Partial<DeschedulerPod>[] = [
+  const one: readonly Partial<ScheduledPod>[] = [
     { createdAt: NOW.getTime() },
     { phase: "Running" },
     { states: [] },

@@ -1,6 +1,6 @@
 /** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
 import * as fc from "fast-check";
-import type { KubeVirtFacts } from "../../../shared/cluster/kinds/kubevirt.ts";
+import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../shared/policy/budget/identity.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
@@ -104,14 +104,16 @@ export function clusterOf(w: AnyWorld) {
   return { fake, evicted };
 }
 
-const READ = /^(get|list|isAny|can|prove)|^Event$/;
+const READ = /^(get|list|isAny|can|prove)|^Event$|^Unlabel$/;
 
 /** Everything that is asked for before the ruling is logged, but reads and the story. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => doors.log.some(({ door }) => door === "admission/evictions");
   const doors = openFakeDoors(fake, (request) => {
-    if (!READ.test(request) && !isRuled()) written.push(request);
+    // A decision reads no budget: that is how its action begins.
+    const asked = request === "getBudget" ? "EnsureBudget" : request;
+    if (!READ.test(asked) && !isRuled()) written.push(asked);
   });
   return { doors, written };
 }

@@ -5,11 +5,11 @@ import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
 import { clusterMetrics } from "../../../functions/metrics.ts";
 import { reconciling } from "../../../functions/reconciling.ts";
-import { clusterReadyz } from "../../../functions/readyz.ts";
+import { clusterReadyz } from "../../../functions/installation.ts";
 import { RejectionError, renderRejection, unavailable } from "../../../functions/rejection.ts";
 import { reconcileNow } from "../../../functions/schedule.ts";
 import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
-import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { cancelEvacuations, type Cancelling } from "../../../shared/pass/api.ts";
 import { reviewEviction } from "../../../shared/pass/eviction.ts";
 import { explanationOf } from "../../../shared/pass/explanation.ts";
@@ -107,7 +107,7 @@ export function openFakeDoors(
     explain: async (key) => {
       const request = { username: "explain", cause: "ApiEviction" } as const;
       const { cluster, settings, now } = await asking();
-      const asked = { key, pod: cluster.getPod(key), request };
+      const asked = { key, pod: cluster.get("pods", key), request };
       return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
     },
     explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {

@@ -1,5 +1,9 @@
 /** A visit of a page over a fake cluster: read and rendered, without HTTP. */
-import type { Html, LivePage, Seen, Visit, Visitor } from "../../../functions/page/visit.ts";
+import type { Html } from "../../../functions/page/components.ts";
+import type { Recent } from "../../../functions/page/recent.ts";
+import type { Visitor } from "../../../functions/page/session.ts";
+import type { LivePage } from "../../../functions/page/stream.ts";
+import type { Visit } from "../../../functions/page/visits.ts";
 import type { Before } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../../functions/support/fake-doors.ts";
@@ -25,11 +29,18 @@ export function visitTo(
 }
 
 /** What the page shows in `main`. */
-export async function look<F>(page: LivePage<F>, { target, visitor }: Visit): Promise<string> {
-  const readAt = target.platform.now();
-  const facts = await page.read();
-  const seen: Seen = { cluster: target.name, visitor, now: target.platform.now(), readAt };
-  return await textOf(page.view(facts, seen));
+export async function look<F>(page: LivePage<F>, visit: Visit): Promise<string> {
+  return await watching(page, visit)();
+}
+
+/** The same, again and again: each reading knows the one before. */
+export function watching<F>(page: LivePage<F>, { target, visitor }: Visit): () => Promise<string> {
+  let last: Recent<F> | undefined;
+  return async () => {
+    const readAt = target.platform.now();
+    last = { facts: await page.read(last), readAt };
+    return await textOf(page.view(last.facts, { cluster: target.name, visitor, now: target.platform.now() }));
+  };
 }
 
 export async function textOf(content: Html): Promise<string> {

@@ -8,6 +8,8 @@ import { trust } from "../../functions/support/test-cluster.ts";
 import { type ApiProxy, startApiProxy } from "../../../infra/tools/api-proxy.ts";
 
 export const CLUSTER = "harbour";
+/** The same one by another name. */
+export const OTHER = "quay";
 export const NODES = ["node01", "node02", "node03"] as const;
 export const TOKENS = {
   webhookToken: "the-webhook-token-of-pages",
@@ -27,7 +29,7 @@ export interface PageStage {
   stop(): Promise<void>;
 }
 
-export async function startPageStage(): Promise<PageStage> {
+export async function startPageStage(names: readonly string[] = [CLUSTER]): Promise<PageStage> {
   const sandbox = await startSandbox({ migrationSeconds: 0.2, terminationSeconds: 0.05 });
   trust(sandbox);
   const { client, caPem, authority } = sandbox;
@@ -38,7 +40,8 @@ export async function startPageStage(): Promise<PageStage> {
     caPem,
   });
   const entry = { server: proxy.url, token, ...TOKENS };
-  const start = (port = 0) => startWorker({ authority, clusters: { [CLUSTER]: entry }, port });
+  const start = (port = 0) =>
+    startWorker({ authority, clusters: Object.fromEntries(names.map((name) => [name, entry])), port });
   let worker = await start();
   const url = `${worker.url}/clusters/${CLUSTER}`;
   await applyLifeboat(client, { url, webhookToken: TOKENS.webhookToken, caPem });
@@ -54,8 +57,9 @@ export async function startPageStage(): Promise<PageStage> {
     proxy,
     async cookie(mayAct = true) {
       const until = Math.floor(Date.now() / 1000) + 3600;
-      const grant = await signGrant({ cluster: CLUSTER, name: "operator", mayAct, until }, { ...entry, headers: {} });
-      return `${COOKIE}=${grant}`;
+      const grant = { name: "operator", mayAct, until };
+      const grants = names.map((cluster) => signGrant({ ...grant, cluster }, { ...entry, headers: {} }));
+      return `${COOKIE}=${(await Promise.all(grants)).join("~")}`;
     },
     async stop() {
       await worker.stop();

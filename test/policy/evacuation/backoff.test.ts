@@ -45,18 +45,6 @@ describe("it lasts", () => {
   });
 });
 
-/** By a person. */
-function asked(seconds: number) {
-  const spec = { cause: "Operator" } as const;
-  return evacuation({
-    uid: "asked",
-    name: "asked",
-    createdAt: at(seconds).getTime(),
-    spec,
-    status: { phase: "Duplicate" },
-  });
-}
-
 describe("an evacuation whose next migration KubeVirt delays", () => {
   const last = failed(-10, { name: "first", failureReason: "no room" });
   const counted = { attempts: 1, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
@@ -85,15 +73,14 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
   const UPDATE = without(next, "evacuates");
 
   // prettier-ignore
-  test.each<readonly [string, seconds: number | undefined, MigrationFacts, expected: string]>([
+  test.each<readonly [string, retryAt: string | undefined, MigrationFacts, expected: string]>([
     ["nobody asks",                                 undefined, next,   "BackingOff KubeVirtBackoff"],
-    ["a person asks: KubeVirt begins it now",       -5,        next,   "AdoptMigration, SkipBackoff, Migrating Queued, tell"],
-    ["… had asked before it failed",                -12,       next,   "BackingOff KubeVirtBackoff"],
-    ["… and it is a workload update, not ours",     -5,        UPDATE, "BackingOff KubeVirtBackoff"],
-    ["… and it has been hurried",                   -5,        { ...next, skipsBackoff: true }, "AdoptMigration, Migrating Queued, tell"],
-  ])("%s", (_, seconds, waiting, expected) => {
-    const subject = backingOff(5);
-    const evacuations = seconds === undefined ? [subject] : [subject, asked(seconds)];
-    expect(inShort(planned(subject, { evacuations, migrations: [waiting, last] }))).toBe(expected);
+    ["a person asks: KubeVirt begins it now",       time(-5),  next,   "AdoptMigration, SkipBackoff, Migrating Queued, tell"],
+    ["… and it is a workload update, not ours",     time(-5),  UPDATE, "BackingOff KubeVirtBackoff"],
+    ["… and it has been hurried",                   time(-5),  { ...next, skipsBackoff: true }, "AdoptMigration, Migrating Queued, tell"],
+  ])("%s", (_, retryAt, waiting, expected) => {
+    const { spec, ...rest } = backingOff(5);
+    const subject = { ...rest, spec: { ...spec, retryAt } };
+    expect(inShort(planned(subject, { migrations: [waiting, last] }))).toBe(expected);
   });
 });

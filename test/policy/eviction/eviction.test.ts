@@ -26,11 +26,11 @@ import {
 
 const NONE = "Allow StrategyNone";
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell";
-const TRIGGERED_PINNED = "Deny EvacuationTriggered: EnsureBudget 2, CreateEvacuation, tell";
+const TRIGGERED_PINNED = "Deny EvacuationTriggered: CreateEvacuation, EnsureBudget 2, tell";
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
 const JOINED = "Deny EvacuationTriggered: GrowBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
-const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: EnsureBudget 2, CreateEvacuation, tell";
+const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, EnsureBudget 2, tell";
 const REFUSED = "Deny NotMigratable: EnsureBudget 1, tell";
 const UNKNOWN = "Deny UnknownStrategy: EnsureBudget 1, tell";
 const SHUTDOWN = "Allow ShutdownByStrategy: tell";
@@ -80,12 +80,9 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["… pinned",                                         { vmi: vmi({ ...odd, ...PINNED }) },                       UNKNOWN],
   ["… marked",                                         { vmi: marked(odd) },                                      UNKNOWN],
   ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: EnsureBudget 1"],
-  ["what matters for the first time is asked for",     { vmi: marked(ifPossible) },                               "Ask Migrations"],
   ["between two attempts",                             { vmi: marked(), evacuations: [backingOff] },              IN_PROGRESS],
   // It is sent to another namespace or cluster, which a pinned one can be
-  ["pinned and being sent: asked for",                 { vmi: vmi({ ...ifPossible, decentralized: "Sends" }) },   "Ask Migrations"],
-  ["… once it has begun",                              { vmi: vmi({ ...ifPossible, isMigrating: true }) },        "Ask Migrations"],
-  ["… not shut down on its way",                       { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: EnsureBudget 2"],
+  ["pinned and being sent: not shut down on its way",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: EnsureBudget 2"],
   ["… given up: nothing takes it back on the VMI",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
   ["… LiveMigrate: refused as ever",                   { vmi: vmi({ ...PINNED, isMigrating: true }) },    "Deny NotMigratable: EnsureBudget 2, tell"],
   ["… migratable: evacuated when that has ended",      { vmi: vmi({ isMigrating: true }) },               TRIGGERED],

@@ -10,6 +10,7 @@ export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
     pod: pod(),
     vmi: vmi(),
     evacuations: [],
+    migrations: [],
     request: { username: "admin", cause: "ApiEviction" },
     settings: settings(),
     now: NOW,
@@ -17,19 +18,13 @@ export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
   };
 }
 
-export type Answered = Exclude<EvictionDecision, { verdict: "Ask" }>;
-
-/** Where nothing is left to be asked. */
-export function decided(tweak: Partial<EvictionFacts> = {}): Answered {
-  const decision = decideEviction(eviction(tweak));
-  if (decision.verdict === "Ask") throw new Error(`asks for ${decision.question}`);
-  return decision;
+export function decided(tweak: Partial<EvictionFacts> = {}): EvictionDecision {
+  return decideEviction(eviction(tweak));
 }
 
 /** Verdict and reason, and in order what is done: `Deny NotMigratable: EnsureBudget 1, tell`. */
 export function inShort(facts: EvictionFacts): string {
   const decision = decideEviction(facts);
-  if (decision.verdict === "Ask") return `Ask ${decision.question}`;
   const actions = decision.actions.map((a) => (a.verb === "EnsureBudget" ? `EnsureBudget ${a.minAvailable}` : a.verb));
   const done = [...actions, ...decision.events.map(() => "tell")].join(", ");
   return `${decision.verdict} ${decision.reason}${done === "" ? "" : `: ${done}`}`;

@@ -4,7 +4,7 @@ import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.t
 import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { NewEvacuation } from "../../../shared/policy/action.ts";
 import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../../shared/policy/facts.ts";
-import type { FeatureGate, GuardSettings, Settings } from "../../../shared/policy/settings.ts";
+import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
 
 export const SCHEDULER = "system:kube-scheduler";
@@ -41,7 +41,7 @@ export function gatesBut(cause: GuardCause): readonly FeatureGate[] {
 }
 
 /** All gates on. */
-export function guarded(guard: Partial<GuardSettings> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
+export function guarded(guard: Partial<Settings["guard"]> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
   const base = settings({ featureGates: GATES, ...tweak });
   return { ...base, guard: { ...base.guard, ...guard } };
 }

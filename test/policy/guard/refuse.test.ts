@@ -66,17 +66,17 @@ describe("the Evacuation", () => {
     ["NoExecuteTaint", [], 280],
   ] as const)("%s: says who asks, for which pod, until when, and whether it is urgent", (cause, label, seconds) => {
     const requestedBy = REQUESTER[cause];
-    const hold = refused({ pod: target(cause, -20), requester: requestedBy });
+    const refusal = refused({ pod: target(cause, -20), requester: requestedBy });
     const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
     const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
-    expect(only("CreateEvacuation", hold.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
-    expect([...only("Label", hold.actions), ...only("Mark", hold.actions)]).toEqual([
+    expect(only("CreateEvacuation", refusal.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
+    expect([...only("Label", refusal.actions), ...only("Mark", refusal.actions)]).toEqual([
       ...label,
       { verb: "Mark", vmi: vmi() },
     ]);
-    expect(only("Event", hold.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
+    expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
     const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
-    expect(hold.message).toBe(told);
+    expect(refusal.message).toBe(told);
   });
 
   test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {

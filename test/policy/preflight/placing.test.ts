@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
-import { PersistentVolume } from "../../../shared/cluster/kinds/preflight.ts";
+import { PersistentVolume } from "../../../shared/pass/preflight-schemas.ts";
+import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
 import { placeAll } from "../../../shared/policy/preflight/placing.ts";
 import {
   apart,

@@ -4,8 +4,8 @@
  */
 import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
 import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { PersistentVolume, preflightPodSchema } from "../../../shared/cluster/kinds/preflight.ts";
-import { NodeWithResources } from "../../../shared/descheduling/reads/projections.ts";
+import { PersistentVolume, preflightPodSchema } from "../../../shared/pass/preflight-schemas.ts";
+import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
 import { roomOn } from "../../../shared/policy/kube/room.ts";
 import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
 import { obstacleTo } from "../../../shared/policy/preflight/constraints.ts";

@@ -1,7 +1,7 @@
 /** The webhook objects that are installed, beside those that are shipped: which differences are problems, which remarks. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
+import { OwnWebhooks } from "../../../shared/kube/schemas/webhooks.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
 import { compareWebhook, SHIPPED } from "../../../shared/policy/webhooks/compare.ts";
 import type { WebhookDoor, WebhookExpectation } from "../../../shared/policy/webhooks/facts.ts";

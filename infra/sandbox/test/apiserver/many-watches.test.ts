@@ -1,5 +1,5 @@
 /**
- * Ten thousand watches at once that time out, break, lag and are compacted during writes: no write fails, no other
+ * A thousand watches at once that time out, break, lag and are compacted during writes: no write fails, no other
  * watch misses an event, and no watch is left over.
  */
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { createSteppedClock } from "../../actors/clock.ts";
 import { collectionOf } from "../../apiserver/context.ts";
 import { type Stream, startInMemory } from "./in-memory.ts";
 
-const OF_EACH_SORT = 2000;
+const OF_EACH_SORT = 200;
 const WAVES = ["first", "second", "third"];
 const WRITERS = 4;
 const TIMEOUT_SECONDS = 30;
@@ -51,7 +51,7 @@ function everything(): readonly string[] {
   return changes.map(({ name }) => `ADDED ${name}`);
 }
 
-test("ten thousand watches", { timeout: 60_000 }, async () => {
+test("a thousand watches", { timeout: 60_000 }, async () => {
   await send("POST", MAPS, map("old"));
   started = state.store.revision;
   const steady = many("").map((one) => one.read());

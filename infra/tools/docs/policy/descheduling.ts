@@ -2,8 +2,7 @@
 import { type NominationResult, VERDICT } from "../../../../shared/descheduling/cycle/cycle.ts";
 import type { LimitName } from "../../../../shared/descheduling/cycle/limits.ts";
 import type { Verdict } from "../../../../shared/descheduling/plugins/plugin.ts";
-import { EVICTION_OUTCOMES } from "../../../../shared/descheduling/cycle/eviction-answer.ts";
-import { CYCLE_ENDS, type CycleEnd } from "../../../../shared/descheduling/cycle/request.ts";
+import { CYCLE_ENDS, type CycleEnd, EVICTION_OUTCOMES } from "../../../../shared/descheduling/cycle/request.ts";
 import { code, renderTable } from "./tables.ts";
 
 const VERDICT_WORDS = {

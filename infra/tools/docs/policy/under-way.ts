@@ -105,9 +105,16 @@ const CASES: readonly Case[] = [
 
 function answerTo(tweak: Partial<EvictionFacts>): string {
   const request = { username: "", cause: "ApiEviction" } as const;
-  const facts = { pod: launcher, vmi: movable, evacuations: [], request, settings: DEFAULT_SETTINGS, now: NOW };
+  const facts = {
+    migrations: [],
+    pod: launcher,
+    vmi: movable,
+    evacuations: [],
+    request,
+    settings: DEFAULT_SETTINGS,
+    now: NOW,
+  };
   const decision = decideEviction({ ...facts, ...tweak });
-  if (decision.verdict === "Ask") return `asks for ${decision.question}`;
   if (decision.verdict === "Allow") return "allowed";
   return decision.message === MESSAGE.EvacuationTriggered(movable) ? "evacuated" : `429 ${code(decision.message)}`;
 }

@@ -1,0 +1,162 @@
+/** What pages are put together from: words of other parties, times, badges, notices, commands to copy, key facts, tables. */
+import { html } from "hono/html";
+import { durationText } from "../../shared/policy/duration-text.ts";
+
+/** Escaped: what comes from a cluster or a visitor is put into it by the `html` template only. */
+export type Html = ReturnType<typeof html>;
+
+const LONGEST = 1024;
+/** Control characters, and those that turn the direction of what follows them. */
+// oxlint-disable-next-line no-control-regex
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+/g;
+
+/** Words of another party: isolated, so that they turn nothing around them. */
+export function isolated(text: string | undefined): Html | "" {
+  if (text === undefined || text === "") return "";
+  const isLong = text.length > LONGEST;
+  return html`<bdi>${visible(isLong ? `${text.slice(0, LONGEST).toWellFormed()}…` : text)}</bdi>`;
+}
+
+export function visible(text: string): string {
+  return text.replaceAll(UNSEEN, " ");
+}
+
+export function sentence(words: string): string {
+  if (words === "") return "";
+  const [first = "", ...rest] = words.split(/(?<=^.)/su);
+  const text = first.toUpperCase() + rest.join("");
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** "1 VM", "3 VMs"; with a verb: "1 VM moves", "3 VMs move". */
+export function counted(count: number, noun: string, [one, several]: readonly [string, string] = ["", ""]): string {
+  const verb = count === 1 ? one : several;
+  return `${count} ${noun}${count === 1 ? "" : "s"}${verb === "" ? "" : ` ${verb}`}`;
+}
+
+/** "12m ago"; the exact moment for those who point at it. */
+export function ago(time: string | Date | number, now: Date): Html {
+  const at = new Date(time);
+  if (Number.isNaN(at.getTime())) return html`<span>at an unknown time</span>`;
+  const words = durationText((now.getTime() - at.getTime()) / 1000);
+  return html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${words} ago</time>`;
+}
+
+/** "3m20s": how long something takes or has taken, as of now. */
+export function lasting(seconds: number): Html {
+  return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
+}
+
+/** `good`: done as wanted. `busy`: continues by itself. `bad`: stays so until a person acts. `quiet`: neither. */
+export type Mood = "good" | "busy" | "warn" | "bad" | "quiet";
+export type Labelled = readonly [word: string, mood: Mood];
+
+export function badge(word: string, mood: Mood): Html {
+  return html`<span class="badge ${mood}">${word}</span>`;
+}
+
+/** `bad` is read out at once by a screen reader. */
+export function notice(mood: Mood, content: Html | string): Html {
+  return html`<div class="notice ${mood}" role="${mood === "bad" ? "alert" : "status"}">${content}</div>`;
+}
+
+const quoted = (word: string) => `'${visible(word).replaceAll("'", String.raw`'\''`)}'`;
+
+/** Words of a command line, quoted where a shell would take them for more than a word. */
+export function shellLine(...words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
+}
+
+/** The button is shown where there is a script that copies. */
+export function commandLine(text: string): Html {
+  return html`<span class="command"
+    ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
+  >`;
+}
+
+/** The commands that show or do the same, folded: they are for those who want to go on there. */
+export function fromTerminal(...commands: readonly string[]): Html {
+  return html`<details data-key="terminal">
+    <summary>From a terminal</summary>
+    ${commands.map((text) => html`<p>${commandLine(text)}</p>`)}
+  </details>`;
+}
+
+/** Left out where there is nothing in it. */
+export function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
+  if (rows.length === 0) return "";
+  return html`<section>
+    <h2>${title} <span class="muted">${rows.length}</span></h2>
+    ${content(rows)}
+  </section>`;
+}
+
+/** Left out where there is nothing to say. */
+export type Fact = readonly [term: string, value: Html | string];
+
+export function factList(facts: readonly Fact[]): Html | "" {
+  const shown = facts.filter(([, value]) => value !== "");
+  if (shown.length === 0) return "";
+  return html`<dl class="facts">
+    ${shown.map(
+      ([term, value]) =>
+        html`<div>
+          <dt>${term}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** `label` is of a progress bar that stands alone. */
+export function progressBar(done: number, total: number, label: string): Html {
+  return html`<progress value="${done}" max="${Math.max(1, total)}" aria-label="${visible(label)}"></progress>`;
+}
+
+export interface Column<T> {
+  readonly head: string;
+  readonly cell: (row: T) => Html | string;
+}
+
+interface Table<T> {
+  readonly key: (row: T) => string;
+  /** The first one names the row. */
+  readonly columns: readonly Column<T>[];
+  readonly caption?: Html | string;
+  /** So many rows are shown; the rest is counted. */
+  readonly most: number;
+}
+
+/** Without columns that are empty in each row. */
+export function table<T>(rows: readonly T[], { key, columns, caption, most }: Table<T>): Html {
+  const shown = rows.slice(0, most).map((row) => ({ key: key(row), cells: columns.map(({ cell }) => cell(row)) }));
+  const heads = columns
+    .map(({ head }, at) => ({ head, at }))
+    .filter(({ at }) => shown.some((row) => row.cells[at] !== ""));
+  const cellOf = (cell: Html | string | undefined, head: string, isFirst: boolean) =>
+    isFirst ? html`<th scope="row">${cell}</th>` : html`<td data-label="${head}">${cell}</td>`;
+  const more = rows.length - shown.length;
+  return html`<table class="rows">
+      ${
+        caption === undefined
+          ? ""
+          : html`<caption>
+              ${caption}
+            </caption>`
+      }
+      <thead>
+        <tr>
+          ${heads.map(({ head }) => html`<th scope="col">${head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${shown.map(
+          (row) =>
+            html`<tr data-key="${visible(row.key)}">
+              ${heads.map(({ head, at }, i) => cellOf(row.cells[at], head, i === 0))}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${more > 0 ? html`<p class="muted">${more} more are not listed.</p>` : ""}`;
+}

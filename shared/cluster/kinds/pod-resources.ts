@@ -1,0 +1,157 @@
+/**
+ * What a pod asks for, in all, and the QoS class that follows from it. Upstream: component-helpers `PodRequests`, kubectl's
+ * `ComputePodQOS`. In thousandths until the end, as there each container's own request is not rounded.
+ */
+import * as z from "zod/mini";
+import type { Resources } from "../../policy/kube/placement.ts";
+import type { QosClass } from "../../policy/kube/scheduled-pod.ts";
+import { listOf, milliQuantity, Quantities, Text } from "./fields.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface ResourceRequirements {
+  readonly requests: Texts;
+  readonly limits: Texts;
+}
+
+export interface PodResources {
+  readonly containers: readonly ResourceRequirements[];
+  /** `sidecar`: goes on running beside the containers (`restartPolicy: Always`). */
+  readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
+  /** What the sandbox itself needs. */
+  readonly overhead: Texts;
+  /** Of the pod as a whole, instead of its containers'. */
+  readonly pod?: ResourceRequirements | undefined;
+}
+
+type Amounts = ReadonlyMap<string, number>;
+
+function amountsOf(quantities: Texts): Amounts {
+  return new Map(Object.entries(quantities).map(([name, text]) => [name, milliQuantity(text)]));
+}
+
+function combined(a: Amounts, b: Amounts, combine: (a: number, b: number) => number): Amounts {
+  const result = new Map(a);
+  for (const [name, amount] of b) result.set(name, combine(a.get(name) ?? 0, amount));
+  return result;
+}
+
+const plus = (a: Amounts, b: Amounts) => combined(a, b, (x, y) => x + y);
+const atLeast = (a: Amounts, b: Amounts) => combined(a, b, Math.max);
+
+const NOTHING: Amounts = new Map();
+
+export function requestsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
+  const running = containers.reduce((sum, { requests }) => plus(sum, amountsOf(requests)), NOTHING);
+  const all = plus(requestsBeside(running, initContainers, pod), amountsOf(overhead));
+  return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
+}
+
+/** Overhead adds to a limit, and makes none. */
+export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
+  const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
+  const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));
+  return requestsOf({
+    containers: containers.map(limited),
+    initContainers: initContainers.map(limited),
+    overhead: Object.fromEntries(Object.entries(overhead).filter(([name]) => named.has(name))),
+    ...(pod && { pod: limited(pod) }),
+  });
+}
+
+function limited<R extends ResourceRequirements>(one: R): R {
+  return { ...one, requests: one.limits };
+}
+
+function requestsBeside(running: Amounts, inits: PodResources["initContainers"], pod: PodResources["pod"]): Amounts {
+  let sidecars = NOTHING;
+  let starting = NOTHING;
+  for (const { requests, sidecar } of inits) {
+    const together = plus(sidecars, amountsOf(requests));
+    if (sidecar) sidecars = together;
+    starting = atLeast(starting, together);
+  }
+  const needed = atLeast(plus(running, sidecars), starting);
+  return new Map([...needed, ...[...amountsOf(pod?.requests ?? {})].filter(([name]) => isPodLevel(name))]);
+}
+
+function isPodLevel(name: string): boolean {
+  return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
+}
+
+/** CPU in thousandths, all else in whole ones, rounded up. */
+function inUnits(name: string, milli: number): number {
+  return name === "cpu" ? milli : Math.ceil(milli / 1000);
+}
+
+/** Of quantities by name, in the unit that requests are in. */
+export function resourcesOf(quantities: Texts): Resources {
+  return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
+}
+
+/** Only CPU and memory count, and only if there is more than nothing of it. */
+function computeOf(parts: readonly Texts[]): Amounts {
+  const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
+  return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));
+}
+
+export function qosClassOf({ containers, initContainers, pod }: PodResources): QosClass {
+  const parts = pod === undefined ? [...containers, ...initContainers] : [pod];
+  const requests = computeOf(parts.map((part) => part.requests));
+  const limits = computeOf(parts.map((part) => part.limits));
+  if (requests.size === 0 && limits.size === 0) return "BestEffort";
+  const isLimited = parts.every((part) => computeOf([part.limits]).size === 2);
+  const isEqual = requests.size === limits.size && [...requests].every(([name, amount]) => limits.get(name) === amount);
+  return isLimited && isEqual ? "Guaranteed" : "Burstable";
+}
+
+const Requirements = z.lazy(() =>
+  z.pipe(
+    z.nullish(z.object({ requests: Quantities, limits: Quantities })),
+    z.transform((resources): ResourceRequirements => resources ?? { requests: {}, limits: {} }),
+  ),
+);
+
+const InitContainer = z.lazy(() =>
+  z.pipe(
+    z.object({ restartPolicy: Text, resources: Requirements }),
+    z.transform(({ restartPolicy, resources }) => ({ ...resources, sidecar: restartPolicy === "Always" })),
+  ),
+);
+
+const OfPod = z.lazy(() =>
+  z.pipe(
+    Requirements,
+    z.transform((all) => (Object.keys({ ...all.requests, ...all.limits }).length > 0 ? all : undefined)),
+  ),
+);
+
+/** The part of a pod's spec that gives its requests and its QoS class. */
+export const Computed = z.lazy(() =>
+  z.pipe(
+    z.object({
+      containers: z.array(Requirements),
+      initContainers: z.array(InitContainer),
+      overhead: Quantities,
+      pod: OfPod,
+    }),
+    z.transform((all) => ({ requests: requestsOf(all), qosClass: qosClassOf(all) })),
+  ),
+);
+
+/** The limits of a whole pod. */
+export const Limits = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        containers: listOf(z.object({ resources: Requirements })),
+        initContainers: listOf(InitContainer),
+        overhead: Quantities,
+        resources: OfPod,
+      }),
+    }),
+    z.transform(({ spec: { containers, resources: pod, ...rest } }) =>
+      limitsOf({ ...rest, containers: containers.map(({ resources }) => resources), pod }),
+    ),
+  ),
+);

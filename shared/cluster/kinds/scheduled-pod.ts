@@ -1,0 +1,234 @@
+/** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
+import * as z from "zod/mini";
+import type { Labels } from "../../policy/kube/placement.ts";
+import type { PodCondition, PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import * as names from "../../policy/names.ts";
+import { ObjectName, ObjectNamespace } from "../paths.ts";
+import { Conditions, listOf, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
+import { nodeFacts, NodeObject } from "./kubernetes.ts";
+import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";
+import { Computed, resourcesOf } from "./pod-resources.ts";
+import { type Issues, remembered, rememberedValue } from "./remembered.ts";
+
+const NONE: Labels = {};
+
+/** The annotations that are read. Others may be large. */
+const KNOWN_ANNOTATIONS = [
+  names.DOMAIN_ANNOTATION,
+  names.REQUEST_EVICT_ONLY_ANNOTATION,
+  names.EVICTION_IN_PROGRESS_ANNOTATION,
+  names.EVICT_ANNOTATION,
+  names.PREFER_NO_EVICTION_ANNOTATION,
+  names.MIRROR_POD_ANNOTATION,
+  names.CONFIG_SOURCE_ANNOTATION,
+  names.EVACUATION_REQUESTED_ANNOTATION,
+];
+
+/** `exists`: whether there is a map at all; JSON patch cannot add below a missing one. */
+const PodAnnotations = z.pipe(
+  Texts,
+  z.transform((annotations) => ({
+    exists: annotations !== undefined && annotations !== null,
+    known: knownOf(annotations ?? NONE),
+  })),
+);
+
+function knownOf(annotations: Labels): Labels {
+  const known = KNOWN_ANNOTATIONS.flatMap((name) => {
+    const value = annotations[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return known.length === 0 ? NONE : Object.fromEntries(known);
+}
+
+const TIME = "expected a time";
+export const Time = z.lazy(() =>
+  z.pipe(
+    z.string(TIME).check(z.refine((text) => !Number.isNaN(Date.parse(text)), TIME)),
+    z.transform((text) => Date.parse(text)),
+  ),
+);
+
+const Anything = z.nullish(z.unknown());
+const NodeName = "expected the name of a node";
+
+const Volume = z.lazy(() =>
+  z.object({
+    emptyDir: Anything,
+    hostPath: Anything,
+    persistentVolumeClaim: z.nullish(z.object({ claimName: z.string() })),
+  }),
+);
+
+const ContainerStatus = z.lazy(() =>
+  z.object({
+    state: z.nullish(
+      z.object({
+        waiting: z.nullish(z.object({ reason: Text })),
+        terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+      }),
+    ),
+  }),
+);
+
+/** Parts that pods may share stay unparsed: the projection parses each of them once. */
+const ScheduledPodObject = z.lazy(() =>
+  z.object({
+    metadata: z.object({
+      namespace: ObjectNamespace,
+      name: ObjectName,
+      uid: z.string(),
+      resourceVersion: z.string(),
+      creationTimestamp: Time,
+      deletionTimestamp: Text,
+      labels: TextsOrNone,
+      annotations: PodAnnotations,
+      ownerReferences: listOf(Owner),
+    }),
+    spec: z.object({
+      nodeName: z.string(NodeName).check(z.minLength(1, NodeName)),
+      priority: z.nullish(z.number()),
+      tolerations: Anything,
+      nodeSelector: Anything,
+      affinity: z.nullish(
+        z.object({
+          nodeAffinity: Anything,
+          podAntiAffinity: z.nullish(z.object({ requiredDuringSchedulingIgnoredDuringExecution: Anything })),
+        }),
+      ),
+      containers: listOf(z.object({ resources: Anything })),
+      initContainers: listOf(z.object({ restartPolicy: Text, resources: Anything })),
+      overhead: Anything,
+      resources: Anything,
+      volumes: listOf(Volume),
+      resourceClaims: listOf(z.unknown()),
+    }),
+    status: part({
+      phase: z._default(z.string(), ""),
+      reason: Text,
+      qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
+      startTime: z.nullish(Time),
+      conditions: Conditions,
+      containerStatuses: listOf(ContainerStatus),
+      initContainerStatuses: listOf(ContainerStatus),
+      ephemeralContainerStatuses: listOf(ContainerStatus),
+    }),
+  }),
+);
+
+export const NodeWithResources = z.lazy(() =>
+  z.pipe(
+    NodeObject,
+    z.transform((node): ScheduledNode => {
+      const { allocatable, capacity } = node.status;
+      return {
+        ...nodeFacts(node),
+        labels: node.metadata.labels ?? {},
+        allocatable: resourcesOf(Object.keys(allocatable).length === 0 ? capacity : allocatable),
+      };
+    }),
+  ),
+);
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+
+type PodObject = z.output<typeof ScheduledPodObject>;
+
+/** For the pods of one list: it remembers what they have in common. */
+export function scheduledPodSchema() {
+  const memory = newMemory();
+  return z.pipe(
+    ScheduledPodObject,
+    z.transform((pod, { issues }): ScheduledPod => scheduledPod(pod, memory, issues)),
+  );
+}
+
+type Memory = ReturnType<typeof newMemory>;
+
+function newMemory() {
+  return {
+    computed: remembered(Computed, ["spec"]),
+    placement: remembered(Asked, ["spec"]),
+    antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
+    tolerations: remembered(Tolerations, ["spec", "tolerations"]),
+    text: rememberedValue<string>(),
+    states: rememberedValue<readonly PodState[]>(),
+  };
+}
+
+function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, issues: Issues): ScheduledPod {
+  const { nodeSelector, affinity } = spec;
+  const { requests, qosClass } = memory.computed(computedFrom(spec), issues);
+  const antiAffinity = affinity?.podAntiAffinity?.[REQUIRED];
+  return {
+    namespace: memory.text(metadata.namespace),
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+    phase: memory.text(status.phase),
+    nodeName: memory.text(spec.nodeName),
+    ready: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
+    labels: metadata.labels,
+    annotations: metadata.annotations.known,
+    hasAnnotations: metadata.annotations.exists,
+    owners: metadata.ownerReferences.map((owner) => ({ ...owner, kind: memory.text(owner.kind) })),
+    ...(spec.priority === undefined || spec.priority === null ? {} : { priority: spec.priority }),
+    tolerations: memory.tolerations(spec.tolerations, issues),
+    createdAt: metadata.creationTimestamp,
+    ...(status.startTime === undefined || status.startTime === null ? {} : { startedAt: status.startTime }),
+    qosClass: status.qosClass ?? qosClass,
+    requests,
+    placement: memory.placement({ nodeSelector, nodeAffinity: affinity?.nodeAffinity }, issues),
+    antiAffinity: memory.antiAffinity(antiAffinity, issues),
+    localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
+    claims: claimsOf(spec),
+    hasResourceClaims: spec.resourceClaims.length > 0,
+    states: memory.states(statesOf(status)),
+    conditions: status.conditions.map((condition) => conditionOf(condition, memory)),
+  };
+}
+
+const NO_CLAIMS: readonly string[] = [];
+
+function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
+  const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
+  // A copy has no spare capacity; the result of flatMap does.
+  return claims.length === 0 ? NO_CLAIMS : [...claims];
+}
+
+type Condition = PodObject["status"]["conditions"][number];
+
+function conditionOf({ type, status, reason, lastTransitionTime }: Condition, { text }: Memory): PodCondition {
+  const since = Date.parse(lastTransitionTime ?? "");
+  const words = { type: text(type), status: text(status), reason: text(reason ?? "") };
+  if (Number.isNaN(since)) return words;
+  // Not spread: that would take twice the room.
+  return { type: words.type, status: words.status, reason: words.reason, since };
+}
+
+function computedFrom({ containers, initContainers, overhead, resources }: PodObject["spec"]) {
+  return { containers: containers.map((container) => container.resources), initContainers, overhead, pod: resources };
+}
+
+function statesOf(status: PodObject["status"]): readonly PodState[] {
+  const { reason, containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
+  const ofPod: readonly PodState[] = reason === undefined ? [] : [{ of: "Pod", reason }];
+  return [
+    ...ofPod,
+    ...containerStatuses.flatMap((container) => statesOfOne(container, "Container")),
+    ...initContainerStatuses.flatMap((container) => statesOfOne(container, "InitContainer")),
+    ...ephemeralContainerStatuses.flatMap((container) => statesOfOne(container, "EphemeralContainer")),
+  ];
+}
+
+type ContainerStatus = PodObject["status"]["containerStatuses"][number];
+
+function statesOfOne({ state }: ContainerStatus, of: PodState["of"]): readonly PodState[] {
+  const waiting = state?.waiting?.reason;
+  const { reason, exitCode } = state?.terminated ?? {};
+  return [
+    ...(waiting === undefined ? [] : [{ of, reason: waiting }]),
+    ...(exitCode === undefined ? [] : [{ of, ...(reason === undefined ? {} : { reason }), exitCode }]),
+  ];
+}

@@ -1,0 +1,114 @@
+/** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
+import * as z from "zod/mini";
+import type { LabelSelector } from "../../policy/facts.ts";
+import { isLabelKey, isLabelValue, selectorOf } from "./selector-text.ts";
+
+/** A mapping of exactly these keys. */
+export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const withoutNulls = (input: unknown): unknown => {
+    if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+    return Object.fromEntries(Object.entries(input).filter(([key, v]) => v !== null || !Object.hasOwn(shape, key)));
+  };
+  return z.pipe(z.transform(withoutNulls), z.strictObject(shape, "expected a mapping"));
+}
+
+export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expected a list") {
+  return z._default(z.array(item, message), []);
+}
+
+export const text = (message: string) => z.string(message).check(z.minLength(1, message));
+
+/** A key that no code acts on: the message says so. */
+export const unsupported = (message: string) => z.exactOptional(z.never(message));
+
+/** A list that must be empty. */
+export const emptyList = (message: string) => listOf(z.unknown()).check(z.maxLength(0, message));
+
+const TRUE_OR_FALSE = "expected true or false";
+export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
+
+const COUNT = "expected a whole number, 0 or more";
+export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
+
+const INT32 = "expected a whole number of 32 bits";
+export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
+
+/** Durations are as Go writes them: `1h30m`, `0.5s`. */
+const SECONDS: ReadonlyMap<string, number> = new Map([
+  ["ns", 1e-9],
+  ["us", 1e-6],
+  ["µs", 1e-6],
+  ["μs", 1e-6],
+  ["ms", 1e-3],
+  ["s", 1],
+  ["m", 60],
+  ["h", 3600],
+]);
+
+/** Sticky: it does not look for a part further on, so that the time grows with the length of the text only. */
+const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
+
+/** Go counts nanoseconds in 64 bits. */
+const LONGEST_SECONDS = 2 ** 63 / 1e9;
+
+/** Undefined for what is none, and for a negative one. */
+function secondsOf(text: string): number | undefined {
+  if (text === "0") return 0;
+  const parts = [...text.matchAll(PART)];
+  if (text === "" || parts.map(([part]) => part).join("") !== text) return undefined;
+  const seconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (SECONDS.get(unit) ?? 0), 0);
+  return seconds < LONGEST_SECONDS ? seconds : undefined;
+}
+
+const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
+export const Duration = z.lazy(() =>
+  z.pipe(
+    z.string(DURATION).check(z.refine((value) => secondsOf(value) !== undefined, DURATION)),
+    z.transform((value) => secondsOf(value) ?? 0),
+  ),
+);
+
+const SELECTOR = "expected a label selector, such as: a in (b,c),d=e,f!=g,h,!i";
+export const SelectorText = z.lazy(() =>
+  z.pipe(
+    z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
+    z.transform((value) => selectorOf(value) ?? { matchLabels: {}, matchExpressions: [] }),
+  ),
+);
+
+const LABEL_KEY = "expected the key of a label";
+const LABEL_VALUE = "expected the value of a label";
+const LabelKey = z.lazy(() => z.string(LABEL_KEY).check(z.refine(isLabelKey, LABEL_KEY)));
+const LabelValue = z.lazy(() => z.string(LABEL_VALUE).check(z.refine(isLabelValue, LABEL_VALUE)));
+
+/** metav1 LabelSelectorRequirement: what LabelSelectorAsSelector accepts. */
+const Requirement = z.lazy(() =>
+  mapping({
+    key: LabelKey,
+    operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"], "expected In, NotIn, Exists or DoesNotExist"),
+    values: listOf(LabelValue),
+  }).check(
+    z.refine(({ operator, values }) => values.length > 0 === operator.endsWith("In"), {
+      path: ["values"],
+      error: "expected values with In and NotIn, and none with Exists and DoesNotExist",
+    }),
+  ),
+);
+
+export const Selector: z.ZodMiniType<LabelSelector> = z.lazy(() =>
+  mapping({
+    matchLabels: z._default(z.record(LabelKey, LabelValue, "expected a mapping of labels"), {}),
+    matchExpressions: listOf(Requirement),
+  }),
+);
+
+/** `{include, exclude}`: only one may be used; an empty list counts as absent. */
+export function oneOfLists(of: string) {
+  const names = z.exactOptional(z.array(text(`expected the ${of}`), "expected a list"));
+  return mapping({ include: names, exclude: names }).check(
+    z.refine(
+      ({ include = [], exclude = [] }) => include.length === 0 || exclude.length === 0,
+      "expected include or exclude, not both",
+    ),
+  );
+}

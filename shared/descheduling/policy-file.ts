@@ -1,0 +1,161 @@
+/** The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error. */
+import * as z from "zod/mini";
+import type { Cluster } from "../cluster/cluster.ts";
+import { present } from "../cluster/kinds/fields.ts";
+import type { ConfigMapFacts } from "../cluster/kinds/kubernetes.ts";
+import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config/problem.ts";
+import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../policy/names.ts";
+import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
+import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
+import {
+  Count,
+  Duration,
+  emptyList,
+  flag,
+  listOf,
+  mapping,
+  SelectorText,
+  text,
+  unsupported,
+} from "./plugins/fields.ts";
+import { type ConfiguredProfile, profileOf, repeatedNames } from "./profile.ts";
+
+const DISABLED = "not supported, as the descheduler never reads it: expected the plugin to be left out of enabled";
+const NO_POINT = "not supported, as the descheduler never reads it: expected no plugins here";
+
+const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
+const disabled = z.lazy(() => emptyList(DISABLED));
+const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names, disabled }), {}));
+const NoPlugins = z.lazy(() => z.prefault(mapping({ enabled: emptyList(NO_POINT), disabled }), {}));
+
+const Plugins = z.lazy(() =>
+  mapping({
+    presort: NoPlugins,
+    sort: NoPlugins,
+    deschedule: PluginSet,
+    balance: PluginSet,
+    filter: PluginSet,
+    preevictionfilter: PluginSet,
+    preEvictionFilter: unsupported("expected preevictionfilter: written like this, the descheduler ignores it"),
+  }),
+);
+
+const Profile = z.lazy(() =>
+  mapping({
+    name: text("expected the name of the profile"),
+    pluginConfig: listOf(mapping({ name: text("expected the name of a plugin"), args: z._default(z.unknown(), {}) })),
+    plugins: z.prefault(Plugins, {}),
+  }),
+);
+
+const PREFIX = "expected the beginning of a message";
+const METRICS = "not supported by Lifeboat, which goes by what pods request";
+const MORE_THAN_NOTHING = "expected more than 0";
+
+export const PolicyFile = z.lazy(() =>
+  mapping({
+    apiVersion: z.literal("descheduler/v1alpha2", "expected descheduler/v1alpha2"),
+    kind: z.literal("DeschedulerPolicy", "expected DeschedulerPolicy"),
+    nodeSelector: z.exactOptional(SelectorText),
+    maxNoOfPodsToEvictPerNode: z.exactOptional(Count),
+    maxNoOfPodsToEvictPerNamespace: z.exactOptional(Count),
+    maxNoOfPodsToEvictTotal: z.exactOptional(Count),
+    maxNoOfPodsEvacuationsPerNode: z.exactOptional(Count),
+    maxNoOfPodsEvacuationsPerNamespace: z.exactOptional(Count),
+    maxEvacuationRequestTTL: z._default(Duration, 600).check(z.positive(MORE_THAN_NOTHING)),
+    evictionMessagePrefixes: z._default(
+      z.array(text(PREFIX), "expected a list").check(z.minLength(1, "expected at least one")),
+      ["Eviction triggered"],
+    ),
+    evictionFailureEventNotification: flag(false),
+    gracePeriodSeconds: z.exactOptional(Count),
+    metricsCollector: z.exactOptional(mapping({ enabled: z._default(z.literal(false, METRICS), false) })),
+    metricsProviders: emptyList(METRICS),
+    profiles: listOf(Profile),
+  }),
+);
+
+type PolicyFile = z.output<typeof PolicyFile>;
+
+export type LoadedPolicy =
+  | { readonly ok: true; readonly policy: DeschedulerPolicy }
+  /** No pod may be evicted by a policy that is only partly understood. */
+  | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly configMap?: ConfigMapFacts };
+
+/** Anew for every cycle. */
+export async function loadPolicy(cluster: Cluster): Promise<LoadedPolicy> {
+  const configMap = await cluster.getConfigMap(DESCHEDULER_CONFIG_MAP);
+  if (configMap === undefined) {
+    const message = "expected this ConfigMap in namespace lifeboat-system";
+    return { ok: false, problems: [{ field: `ConfigMap ${DESCHEDULER_CONFIG_MAP}`, message }] };
+  }
+  const text = configMap.data[DESCHEDULER_KEY];
+  if (text === undefined) {
+    const message = `expected this key in ConfigMap ${DESCHEDULER_CONFIG_MAP}`;
+    return { ok: false, problems: [{ field: DESCHEDULER_KEY, message }], configMap };
+  }
+  const parsed = await parseDeschedulerPolicy(text);
+  return parsed.ok ? { ok: true, policy: parsed.value } : { ok: false, problems: parsed.problems, configMap };
+}
+
+export async function parseDeschedulerPolicy(text: string): Promise<Parsed<DeschedulerPolicy>> {
+  const yaml = await parseYaml(text, DESCHEDULER_KEY);
+  if (!yaml.ok) return yaml;
+  const file = parseConfig(PolicyFile, yaml.value, DESCHEDULER_KEY);
+  if (!file.ok) return file;
+  const field = `${DESCHEDULER_KEY}.profiles`;
+  const profiles = collect(file.value.profiles.map((profile, i) => profileOf(profile, `${field}.${i}`)));
+  const problems = [...repeatedNames(file.value.profiles, field), ...(profiles.ok ? [] : profiles.problems)];
+  if (!profiles.ok || problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: policyOf(file.value, profiles.value) };
+}
+
+function policyOf(file: PolicyFile, profiles: readonly ConfiguredProfile[]): DeschedulerPolicy {
+  const { nodeSelector, gracePeriodSeconds } = file;
+  return {
+    ...present({ nodeSelector, gracePeriodSeconds }),
+    limits: limitsOf(file),
+    requestTtlSeconds: file.maxEvacuationRequestTTL,
+    messagePrefixes: file.evictionMessagePrefixes,
+    notifyFailures: file.evictionFailureEventNotification,
+    profiles: profiles.map(({ profile }) => profile),
+    needs: needsOf(profiles.map(({ evictor }) => evictor)),
+  };
+}
+
+function limitsOf(file: PolicyFile): DeschedulingLimits {
+  return present({
+    evictionsTotal: file.maxNoOfPodsToEvictTotal,
+    evictionsPerNode: file.maxNoOfPodsToEvictPerNode,
+    evictionsPerNamespace: file.maxNoOfPodsToEvictPerNamespace,
+    evacuationsPerNode: file.maxNoOfPodsEvacuationsPerNode,
+    evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
+  });
+}
+
+function needsOf(evictors: readonly EvictorArguments[]): PolicyNeeds {
+  return {
+    namespaces: evictors.some(({ namespaceLabelSelector }) => namespaceLabelSelector !== undefined),
+    budgets: evictors.some(({ protections }) => protections.includes("PodsWithoutPDB")),
+    claims: evictors.some(({ protectedStorageClasses }) => protectedStorageClasses.length > 0),
+    priorityClasses: [...new Set(evictors.flatMap(priorityClassOf))],
+  };
+}
+
+/** With SystemCriticalPods disabled, the threshold does not count either. */
+function priorityClassOf({ protections, priorityThreshold }: EvictorArguments): readonly string[] {
+  const name = priorityThreshold?.name;
+  return name && protections.includes("SystemCriticalPods") ? [name] : [];
+}
+
+/** The library is loaded with the first text: most clusters have none, and evaluating it takes some milliseconds of a fresh isolate's start. */
+async function parseYaml(text: string, field: string): Promise<Parsed<unknown>> {
+  const { load, YAMLException } = await import("js-yaml");
+  try {
+    return { ok: true, value: load(text) };
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const line = error.mark === undefined ? "" : ` in line ${error.mark.line + 1}`;
+    return { ok: false, problems: [{ field, message: `expected YAML, found an error${line}: ${error.reason}` }] };
+  }
+}

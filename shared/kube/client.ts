@@ -1,0 +1,236 @@
+/** A client of one cluster: six verbs over the table of resources, by requests to its API server. */
+import * as z from "zod/mini";
+import type { NamespacedName } from "../policy/facts.ts";
+import { ClusterError } from "./failures.ts";
+import { type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
+import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";
+import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
+
+/** Which objects of a resource. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  /** `true`: the label is there, with any value. */
+  readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Fields that have none of these values. Selectable fields know no other comparison. */
+  readonly unlike?: Readonly<Record<string, readonly string[]>>;
+  /** No more than these are read; absent: all, page by page. */
+  readonly limit?: number;
+}
+
+export interface Listing extends Selection {
+  /** What takes longer fails: it must not use up the time of other requests. */
+  readonly withinMs?: number;
+  /** Told of an item that does not parse and is left out, besides the log. */
+  readonly onOdd?: () => void;
+  /** An item that does not parse is a failure. */
+  readonly strict?: boolean;
+}
+
+interface As<S extends z.ZodMiniType> {
+  /** Another view of the objects than the table's. */
+  readonly as: S;
+}
+
+interface Expecting {
+  /** Codes that are answers, too. */
+  readonly expect?: readonly number[];
+}
+
+/** What the API server says to a write. */
+export interface Said {
+  readonly code: number;
+  /** What it was asked: method and path. */
+  readonly request: string;
+}
+
+export interface Answer<T = unknown> extends Said {
+  /** Of a refusal. */
+  readonly message: string;
+  /** As it is now. Throws where it was refused. */
+  readonly facts: () => T;
+}
+
+export interface Manifest {
+  readonly kind: string;
+  readonly metadata?: { readonly namespace?: string; readonly name?: string };
+}
+
+export interface WriteOptions extends Expecting {
+  readonly subresource?: string;
+  readonly dryRun?: boolean;
+}
+
+type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
+
+/**
+ * Results are parsed facts; a 404 to a read is undefined, a 404, 409 or 422 to a write is an answer. What is no answer to the question throws
+ * a ClusterError.
+ */
+export interface Client {
+  get<S extends z.ZodMiniType>(
+    resource: Resource,
+    key: NamespacedName,
+    how: As<S> & Expecting,
+  ): Promise<z.output<S> | undefined>;
+  /** Undefined also for the codes that are expected. */
+  get<R extends Resource>(resource: R, key: NamespacedName, how?: Expecting): Promise<Facts<R> | undefined>;
+  list<S extends z.ZodMiniType>(resource: Resource, listing: Listing & As<S>): Promise<readonly z.output<S>[]>;
+  list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<Facts<R>>>;
+  /** A JSON patch if it is a list, else a merge patch. */
+  patch<R extends Resource>(
+    resource: R,
+    key: NamespacedName,
+    patch: object,
+    how?: WriteOptions,
+  ): Promise<Answer<Facts<R>>>;
+  /** Of a VMI's subresource. Only the code is an answer: virt-api's refusals are texts, or a Status in another one. */
+  update(vmi: NamespacedName, subresource: string, body: object, how?: Expecting): Promise<Said>;
+  /** That one only; with a resourceVersion, only if nothing of it has changed. */
+  delete(resource: Resource, seen: Observed): Promise<Answer>;
+}
+
+export interface ClientOptions {
+  readonly endpoint: Endpoint;
+  /** Every request ends with this signal. */
+  readonly signal: AbortSignal;
+  /** A signal that aborts after so many milliseconds. */
+  readonly timeout: (ms: number) => AbortSignal;
+  readonly onOddItem: OnOddItem;
+  /** Room for the answers. */
+  readonly hold?: Hold;
+}
+
+/** At cluster scope. */
+export function named(name: string): NamespacedName {
+  return { namespace: "", name };
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { endpoint, signal, timeout, hold } = options;
+  const send = sender(endpoint, signal, hold);
+  const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, timeout(ms)]), hold);
+
+  function get<S extends z.ZodMiniType>(
+    resource: Resource,
+    key: NamespacedName,
+    how: As<S> & Expecting,
+  ): Promise<z.output<S> | undefined>;
+  function get<R extends Resource>(resource: R, key: NamespacedName, how?: Expecting): Promise<Facts<R> | undefined>;
+  async function get(resource: Resource, key: NamespacedName, how: Partial<As<z.ZodMiniType>> & Expecting = {}) {
+    const reading = readObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
+    return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
+  }
+
+  function list<S extends z.ZodMiniType>(resource: Resource, listing: Listing & As<S>): Promise<readonly z.output<S>[]>;
+  function list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  async function list(
+    resource: Resource,
+    { withinMs, as, ...listing }: Listing & Partial<As<z.ZodMiniType>> = {},
+  ): Promise<readonly unknown[]> {
+    const { namespace, limit } = listing;
+    const within = withinMs === undefined ? send : sendWithin(withinMs);
+    const selected = { ...(namespace !== undefined && { namespace }), ...selectorsOf(listing) };
+    const schema = as ?? SCHEMAS[resource].facts;
+    const onOddItem = oddItems(listing, options);
+    if (limit === undefined) return await readAll(within, { resource, schema, onOddItem, ...selected });
+    const items = await readItems(within, resource, { ...selected, limit: String(limit) });
+    return items.flatMap((item) => {
+      const parsed = schema.safeParse(item);
+      if (!parsed.success) onOddItem(resource, "does not parse");
+      return parsed.success ? [parsed.data] : [];
+    });
+  }
+
+  return { get, list, ...writes(send) };
+}
+
+function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptions): OnOddItem {
+  return (resource, issue) => {
+    if (strict) throw new ClusterError({ reason: "Unintelligible", request: `GET of ${resource}`, issue });
+    onOdd?.();
+    onOddItem(resource, issue);
+  };
+}
+
+/** As an API server takes them. */
+function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
+  const ofLabels = Object.entries(labels).map(([key, value]) => {
+    if (value === true) return key;
+    return typeof value === "string" ? `${key}=${value}` : `${key} in (${value.join(",")})`;
+  });
+  const ofFields = [
+    ...Object.entries(fields).map(([field, value]) => `${field}=${value}`),
+    ...Object.entries(unlike).flatMap(([field, values]) => values.map((value) => `${field}!=${value}`)),
+  ];
+  return {
+    ...(ofLabels.length > 0 && { labelSelector: ofLabels.join(",") }),
+    ...(ofFields.length > 0 && { fieldSelector: ofFields.join(",") }),
+  };
+}
+
+/** The object is gone; stale, or the name is taken; a test in a patch failed, or the object is not valid. */
+const ANSWERS = [404, 409, 422];
+
+function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delete"> {
+  const write = async <R extends Resource>(
+    resource: R,
+    request: Pick<ApiRequest, "method" | "path" | "body">,
+    { dryRun = false, expect = [] }: WriteOptions = {},
+  ): Promise<Answer<Facts<R>>> => {
+    const query = dryRun ? { dryRun: "All" } : {};
+    const answer = await send({ ...request, query, expect: [...ANSWERS, ...expect] });
+    const label = `${request.method} ${request.path}`;
+    return {
+      code: answer.code,
+      request: label,
+      message: messageOf(answer),
+      facts: () => parseAnswer(SCHEMAS[resource].facts, answer.body, label),
+    };
+  };
+  return {
+    create: (resource, manifest, how = {}) => {
+      const { namespace = "", name = "" } = manifest.metadata ?? {};
+      const path =
+        how.subresource === undefined
+          ? collection(resource, namespace || undefined)
+          : `${object(resource, { namespace, name })}/${how.subresource}`;
+      return write(resource, { method: "POST", path, body: manifest }, how);
+    },
+    patch: (resource, key, body, how = {}) => {
+      const path = `${object(resource, key)}${how.subresource === undefined ? "" : `/${how.subresource}`}`;
+      return write(resource, { method: "PATCH", path, body }, how);
+    },
+    update: async (vmi, subresource, body, { expect = [] } = {}) => {
+      const path = vmiSubresource(vmi, subresource);
+      const { code } = await send({ method: "PUT", path, body, codeOnly: true, expect: [...ANSWERS, ...expect] });
+      return { code, request: `PUT ${path}` };
+    },
+    delete: (resource, { namespace, name, uid, resourceVersion }) => {
+      const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
+      return write(resource, {
+        method: "DELETE",
+        path: object(resource, { namespace, name }),
+        body: { preconditions },
+      });
+    },
+  };
+}
+
+const Status = z.object({ message: z.string() });
+
+function messageOf({ code, body }: ApiAnswer): string {
+  return code < 300 ? "" : (Status.safeParse(body).data?.message ?? "");
+}
+
+/** What an answer means to who asked: 2xx is done, anything that has no meaning is a failure. */
+export function meaningOf<M extends string>(
+  { code, request }: Said,
+  meanings: Readonly<Record<number, M>>,
+): M | "Done" {
+  if (code < 300) return "Done";
+  const meaning = meanings[code];
+  if (meaning === undefined) throw new ClusterError({ reason: "Refused", code, request });
+  return meaning;
+}

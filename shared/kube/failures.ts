@@ -1,0 +1,77 @@
+/** What can go wrong between us and an API server, as values with one renderer. */
+
+export type Failure =
+  /** No connection, or it broke. */
+  | { readonly reason: "Unreachable" }
+  | { readonly reason: "DeadlineExceeded" }
+  /** It answered, with a code that is no answer to the question. */
+  | { readonly reason: "Refused"; readonly code: number; readonly request: string }
+  /** It answered with more than we hold at a time. */
+  | { readonly reason: "TooLarge"; readonly request: string }
+  /** Lifeboat itself holds as much as it can at a time: see budget.ts. */
+  | { readonly reason: "Busy" }
+  /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
+  | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
+
+/** What is no answer. Never carries a body of the other side, nor a token. */
+export class ClusterError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(describeFailure(failure), options);
+    this.name = "ClusterError";
+    this.failure = failure;
+  }
+}
+
+/**
+ * Whether the same request will be answered so again. What merely did not work this time is not: it may even have been done. A token that
+ * is not valid is replaced.
+ */
+export function isLasting(failure: Failure): boolean {
+  if (failure.reason !== "Refused" || failure.code === 401 || failure.code === 429) return false;
+  return failure.code >= 400 && failure.code < 500;
+}
+
+export function isForbidden(error: unknown): boolean {
+  return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof ClusterError && error.failure.reason === "Busy";
+}
+
+/** Whether an object cannot be understood as it is: until it changes, no other request for it helps. */
+export function isOddObject(failure: Failure): boolean {
+  return failure.reason === "Unintelligible" && failure.odd === true;
+}
+
+/** Whether nothing answered, which the next request will most likely meet too. */
+export function isSilence({ failure }: ClusterError): boolean {
+  return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  401: "401 Unauthorized: the token is not valid",
+  403: "403 Forbidden: the service account lacks a permission",
+  429: "429 Too Many Requests",
+};
+
+export const BUSY = "Lifeboat is reviewing as much as it can at a time";
+
+export function describeFailure(f: Failure): string {
+  switch (f.reason) {
+    case "Unreachable":
+      return "the API server cannot be reached";
+    case "DeadlineExceeded":
+      return "the API server did not answer in time";
+    case "Refused":
+      return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
+    case "Busy":
+      return BUSY;
+    case "TooLarge":
+      return `the answer to ${f.request} is larger than any object`;
+    case "Unintelligible":
+      return `the answer to ${f.request} is not what an API server says: ${f.issue}`;
+  }
+}

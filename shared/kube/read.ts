@@ -1,0 +1,198 @@
+/** Reading: single objects (404 is undefined) and whole lists, page by page. */
+import * as z from "zod/mini";
+import type { NamespacedName } from "../policy/facts.ts";
+import { ClusterError } from "./failures.ts";
+import { API_GROUP, collection, isObjectKey, object, type Resource } from "./resources.ts";
+import { Page } from "./schemas/fields.ts";
+import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
+
+const PAGE_SIZE = 250;
+
+/** Told of an item of a list that does not parse: it is left out, the rest is not. */
+export type OnOddItem = (resource: Resource, issue: string) => void;
+
+/**
+ * Parses an answer, or throws saying which field was not what was expected. `name`: of the one object that was asked for. Where the answer
+ * has another name, or none, a proxy may have written it, and the next answer may be the object.
+ */
+export function parseAnswer<S extends z.ZodMiniType>(
+  schema: S,
+  body: unknown,
+  request: string,
+  name?: string,
+): z.output<S> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const isNamed = name !== undefined && Named.safeParse(body).data?.metadata.name === name;
+  const issue = issueOf(parsed.error);
+  throw new ClusterError({ reason: "Unintelligible", request, issue, ...(isNamed && { odd: true }) });
+}
+
+const Named = z.lazy(() => z.object({ metadata: z.object({ name: z.string() }) }));
+
+function issueOf(error: z.core.$ZodError): string {
+  const [issue] = error.issues;
+  return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
+}
+
+export async function readOne<S extends z.ZodMiniType>(
+  send: Send,
+  resource: Resource,
+  key: NamespacedName,
+  schema: S,
+): Promise<z.output<S> | undefined> {
+  return await readObject(send, { resource, key, schema });
+}
+
+interface Sought<S extends z.ZodMiniType> {
+  readonly resource: Resource;
+  readonly key: NamespacedName;
+  readonly schema: S;
+  /** Codes that are answers as 404 is. */
+  readonly expect?: readonly number[] | undefined;
+}
+
+/** Undefined: there is none, or one of the codes that are expected was the answer. */
+export async function readObject<S extends z.ZodMiniType>(
+  send: Send,
+  { resource, key, schema, expect = [] }: Sought<S>,
+): Promise<z.output<S> | undefined> {
+  // The one thing that each API server has.
+  const isAlwaysThere = resource === "version";
+  if (!isAlwaysThere && !isObjectKey(key)) return undefined;
+  const path = object(resource, key);
+  const { code, body } = await send({ method: "GET", path, expect: isAlwaysThere ? expect : [404, ...expect] });
+  return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
+}
+
+/** Which objects of a resource. */
+export interface Selection {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: string;
+}
+
+/** The items of one page, unparsed: for a question that a few of them answer. */
+export async function readItems(
+  send: Send,
+  resource: Resource,
+  { namespace, ...query }: Selection = {},
+): Promise<readonly unknown[]> {
+  const path = collection(resource, namespace);
+  const { body } = await send({ method: "GET", path, query });
+  return parseAnswer(Page, body, `GET ${path}`).items;
+}
+
+/** How many there are, as a page of one says; undefined: the API server does not count them. */
+export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
+  const path = collection(resource);
+  const { body } = await send({ method: "GET", path, query: { limit: "1" } });
+  const { items, metadata } = parseAnswer(Page, body, `GET ${path}`);
+  if (metadata.continue === undefined) return items.length;
+  const { remainingItemCount } = metadata;
+  return typeof remainingItemCount === "number" ? items.length + remainingItemCount : undefined;
+}
+
+/** Those of them that parse. */
+export async function readSome<S extends z.ZodMiniType>(
+  send: Send,
+  resource: Resource,
+  schema: S,
+  selection: Selection,
+): Promise<readonly z.output<S>[]> {
+  const items = await readItems(send, resource, selection);
+  return items.flatMap((item) => {
+    const parsed = schema.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+export interface ListOptions<S extends z.ZodMiniType> extends Omit<Selection, "limit"> {
+  readonly resource: Resource;
+  /** Keeps what is needed of an item. Pages themselves are never kept. */
+  readonly schema: S;
+  readonly onOddItem: OnOddItem;
+}
+
+/** How much of what can be held is asked for, if the next items are as large as the last ones. */
+const FILLED = 0.75;
+
+function nextLimit(items: number, { bytes, limit }: PageRead): number {
+  if (items === 0) return limit;
+  return Math.max(1, Math.floor((items * LARGEST_ANSWER_BYTES * FILLED) / bytes));
+}
+
+interface PageRead extends ApiAnswer {
+  readonly limit: number;
+}
+
+/** Asks for half as many items as long as they are too large together. */
+async function readPage(send: Send, path: string, query: ApiRequest["query"], limit: number): Promise<PageRead> {
+  try {
+    const answer = await send({ method: "GET", path, query: { limit: String(limit), ...query } });
+    return { ...answer, limit };
+  } catch (error) {
+    const isTooLarge = error instanceof ClusterError && error.failure.reason === "TooLarge";
+    if (!isTooLarge || limit === 1) throw error;
+    return await readPage(send, path, query, Math.ceil(limit / 2));
+  }
+}
+
+export async function readAll<S extends z.ZodMiniType>(
+  send: Send,
+  { resource, namespace, labelSelector, fieldSelector, schema, onOddItem }: ListOptions<S>,
+): Promise<readonly z.output<S>[]> {
+  const path = collection(resource, namespace);
+  const kept: z.output<S>[] = [];
+  let limit = PAGE_SIZE;
+  let next: string | undefined;
+  do {
+    const read = await readPage(send, path, { labelSelector, fieldSelector, continue: next }, limit);
+    const page = parseAnswer(Page, read.body, `GET ${path}`);
+    limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
+    for (const item of page.items) {
+      const parsed = schema.safeParse(item);
+      if (parsed.success) kept.push(parsed.data);
+      else onOddItem(resource, issueOf(parsed.error));
+    }
+    next = page.metadata.continue;
+  } while (next);
+  return kept;
+}
+
+const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.object({ name: z.string() })) });
+const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
+
+/**
+ * Of a kind of ours that may not be installed: undefined then, too. The API server's 404 is a text in that case, as that of a proxy may
+ * be, and only discovery can tell the two apart.
+ */
+export async function unlessNotServed<T>(
+  send: Send,
+  resource: Resource,
+  reading: Promise<T | undefined>,
+): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!isPageNotFound(error) || (await isServed(send, resource).catch(() => true))) throw error;
+    return undefined;
+  }
+}
+
+function isPageNotFound(error: unknown): boolean {
+  if (!(error instanceof ClusterError)) return false;
+  const { failure } = error;
+  return failure.reason === "Unintelligible" || (failure.reason === "Refused" && failure.code === 404);
+}
+
+async function isServed(send: Send, resource: Resource): Promise<boolean> {
+  const [group = ""] = API_GROUP.split("/");
+  const discover = async <S extends z.ZodMiniType>(path: string, schema: S) =>
+    parseAnswer(schema, (await send({ method: "GET", path })).body, `GET ${path}`);
+  const { groups } = await discover("/apis", Groups);
+  if (!groups.some(({ name }) => name === group)) return false;
+  const { resources } = await discover(`/apis/${API_GROUP}`, Served);
+  return resources.some(({ name }) => name === resource);
+}

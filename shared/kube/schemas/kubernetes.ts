@@ -1,0 +1,201 @@
+/** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
+import * as z from "zod/mini";
+import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
+import type { BudgetFacts, DisruptionTarget, NodeFacts, PodFacts } from "../../policy/facts.ts";
+import type { LauncherFacts } from "../../policy/annotations/launcher-facts.ts";
+import * as names from "../../policy/names.ts";
+import {
+  Conditions,
+  Count,
+  createdAt,
+  identityOf,
+  kind,
+  listOf,
+  Meta,
+  part,
+  Phase,
+  present,
+  Quantities,
+  quantity,
+  Requirement,
+  TextsOrNone,
+  Text,
+  Toleration,
+} from "./fields.ts";
+
+const Container = z.lazy(() => z.object({ resources: part({ requests: Quantities }) }));
+
+export const Pod = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      nodeName: Text,
+      priority: z.nullish(z.number()),
+      tolerations: listOf(Toleration),
+      containers: listOf(Container),
+    }),
+    status: part({ phase: Phase, conditions: Conditions }),
+  }),
+  ({ metadata, spec, status: { phase, conditions } }): PodFacts => {
+    const { resourceVersion: _, ...identity } = identityOf(metadata);
+    return present({
+      ...identity,
+      phase,
+      nodeName: spec.nodeName,
+      ready: conditions.some(({ type, status }) => type === "Ready" && status === "True"),
+      labels: metadata.labels ?? {},
+      annotations: metadata.annotations ?? {},
+      owners: metadata.ownerReferences,
+      priority: spec.priority ?? 0,
+      memoryRequest: spec.containers.reduce((sum, { resources }) => sum + quantity(resources.requests["memory"]), 0),
+      tolerations: spec.tolerations,
+      disruptionTarget: disruptionTargetOf(conditions),
+      unschedulable: unschedulableOf(conditions),
+    });
+  },
+);
+
+function unschedulableOf(conditions: Conditions): PodFacts["unschedulable"] {
+  const condition = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
+  if (condition?.reason !== "Unschedulable") return undefined;
+  const { message = condition.reason, lastTransitionTime: since = "" } = condition;
+  return { message, since };
+}
+
+function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefined {
+  const condition = conditions.find(({ type }) => type === "DisruptionTarget");
+  if (condition === undefined) return undefined;
+  const { status, reason, lastTransitionTime: since = "" } = condition;
+  return present({ active: status === "True", since, reason });
+}
+
+export const LAUNCHER_SELECTOR = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
+
+const DESCHEDULING: readonly string[] = [
+  names.REQUEST_EVICT_ONLY_ANNOTATION,
+  names.EVICTION_IN_PROGRESS_ANNOTATION,
+  names.EVACUATION_REQUESTED_ANNOTATION,
+];
+
+/** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
+export const Launcher = kind(
+  () => ({ metadata: Meta, spec: z.object({ nodeName: Text }), status: part({ phase: Phase }) }),
+  ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
+    const { labels, annotations } = metadata;
+    return present({
+      ...identityOf(metadata),
+      vmiUID: labels?.[names.CREATED_BY_LABEL] ?? "",
+      phase,
+      nodeName,
+      createdAt: createdAt(metadata),
+      hasAnnotations: Boolean(annotations),
+      annotations: Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => DESCHEDULING.includes(key))),
+    });
+  },
+);
+
+export const NodeObject = z.lazy(() =>
+  z.object({
+    metadata: Meta,
+    spec: z.object({
+      unschedulable: z.nullish(z.boolean()),
+      taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string(), timeAdded: Text })),
+    }),
+    status: part({ conditions: Conditions, allocatable: Quantities, capacity: Quantities }),
+  }),
+);
+
+const PRESSURES = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject>): NodeFacts {
+  const conditions = status.conditions.filter((c) => c.status === "True").map((c) => c.type);
+  return present({
+    name: metadata.name,
+    ready: conditions.includes("Ready"),
+    unschedulable: spec.unschedulable === true,
+    taints: spec.taints.map((taint) => present(taint)),
+    pressures: conditions.filter((type) => PRESSURES.has(type)),
+    allocatableMemory: quantity(status.allocatable["memory"]),
+    endsAt: metadata.annotations?.[names.TERMINATION_ANNOTATION],
+  });
+}
+
+export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));
+
+const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) })));
+
+export const Budget = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      minAvailable: z.optional(z.union([z.number(), z.string()])),
+      selector: Selector,
+      unhealthyPodEvictionPolicy: Text,
+    }),
+    status: part({
+      // No status yet: nothing has been observed, not even generation 0.
+      observedGeneration: z._default(z.number(), -1),
+      disruptionsAllowed: Count,
+      currentHealthy: Count,
+      desiredHealthy: Count,
+      expectedPods: Count,
+    }),
+  }),
+  ({ metadata, spec, status }): BudgetFacts =>
+    present({
+      ...identityOf(metadata),
+      ...spec,
+      generation: metadata.generation,
+      managedByUs: isManagedByUs(metadata),
+      owners: metadata.ownerReferences,
+      selector: spec.selector ?? undefined,
+      touchedAt: touchedAt(metadata.labels?.[names.TOUCHED_LABEL]),
+      status,
+    }),
+);
+
+/** Another product may use the same label: what we made also has a name that we give. */
+function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
+  return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
+}
+
+function touchedAt(seconds: string | undefined): number | undefined {
+  return seconds !== undefined && /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+}
+
+export const ConfigMap = kind(
+  () => ({ metadata: Meta, data: TextsOrNone }),
+  ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
+);
+export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
+
+const Webhook = kind(
+  () => ({
+    failurePolicy: z._default(z.string(), "Fail"),
+    rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
+    matchConditions: listOf(z.object({ expression: z.string() })),
+    namespaceSelector: Selector,
+    objectSelector: Selector,
+  }),
+  ({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }): WebhookFacts => ({
+    failurePolicy,
+    rules,
+    matchConditions: matchConditions.map(({ expression }) => expression),
+    isSelective: [namespaceSelector, objectSelector].some((one) => {
+      return one ? Object.keys(one.matchLabels).length + one.matchExpressions.length > 0 : false;
+    }),
+  }),
+);
+
+export const WebhookConfiguration = z.lazy(() => z.object({ webhooks: listOf(Webhook) }));
+
+/** Of the API server; `minor` may end in a plus. */
+export const Version = z.lazy(() => z.object({ minor: z.string() }));
+
+/** An Event that its sender counts instead of sending it again. */
+export const RepeatedEvent = kind(
+  () => ({ message: Text, firstTimestamp: Text, lastTimestamp: Text }),
+  ({ message = "", firstTimestamp = "", lastTimestamp = "" }) => {
+    return { message, first: Date.parse(firstTimestamp), last: Date.parse(lastTimestamp) };
+  },
+);

@@ -1,0 +1,85 @@
+/** Lists that more than one reader selects in the same way. */
+import { END_PHASES, isUnfinished } from "../policy/evacuation/phase.ts";
+import {
+  type EvacuationFacts,
+  keyOf,
+  type MigrationFacts,
+  type NamespacedName,
+  type VmiFacts,
+} from "../policy/facts.ts";
+import * as names from "../policy/names.ts";
+import type { Client, Selection } from "./client.ts";
+import { isVmiKey } from "./resources.ts";
+import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
+
+/** A label of its launcher pods, migration targets and ended ones included. */
+export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
+export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
+
+/** KubeVirt allows one per cluster. One that does not parse is an error: its strategy protects VMs. */
+export async function kubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
+  return (await cluster.list("kubevirts", { strict: true }))[0];
+}
+
+/** Ended ones included. */
+export async function evacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
+  if (!isVmiKey(key)) return [];
+  const fields = { "spec.virtualMachineInstance.name": key.name };
+  return await cluster.list("evacuations", { namespace: key.namespace, fields });
+}
+
+/** Those from a node, ended ones included. */
+export function evacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
+  return cluster.list("evacuations", { fields: { "status.sourceNode": node } });
+}
+
+/** Those of the whole cluster that have not ended. */
+export function activeEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
+  return cluster.list("evacuations", { unlike: { "status.phase": END_PHASES } });
+}
+
+/** No field tells of a condition. What is left of one that has moved the full scan finds; there are too many of them. */
+const SURELY_FINISHED = END_PHASES.filter((phase) => phase !== "Withdrawn" && phase !== "Abandoned");
+
+/** Also those whose mark or migration is still to be taken back. */
+export async function unfinishedEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
+  return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
+}
+
+export function vmisOn(node: string, cluster: Client): Promise<readonly VmiFacts[]> {
+  return cluster.list("virtualmachineinstances", { labels: { [names.NODE_NAME_LABEL]: node } });
+}
+
+/** Those handed over to a target pod that runs; the target's virt-handler takes the label off in the end. */
+export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
+  const labels = { [names.TARGET_NODE_LABEL]: true } as const;
+  return (await cluster.list("virtualmachineinstances", { labels })).filter(({ isMigrating }) => isMigrating);
+}
+
+/** KubeVirt shortens longer names in the label: there the namespace is read. */
+const LONGEST_LABEL = 63;
+/** Names in a selector: it is part of a URL. */
+const MOST_NAMES = 50;
+
+/** Migrations of these VMIs, finished ones included. A request for each fifty VMs of a namespace. */
+export async function migrationsOf(
+  vmis: readonly NamespacedName[],
+  cluster: Client,
+): Promise<readonly MigrationFacts[]> {
+  const selections = [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
+    selectionsOf(own.map(({ name }) => name)).map((labels) => ({ namespace, labels })),
+  );
+  const lists = await Promise.all(selections.map((one) => cluster.list("virtualmachineinstancemigrations", one)));
+  const wanted = new Set(vmis.map(keyOf));
+  return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
+}
+
+function selectionsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
+  if (vmis.some((name) => name.length > LONGEST_LABEL)) return [{}];
+  const [first = "", ...others] = vmis;
+  if (others.length === 0) return [{ [names.VMI_NAME_LABEL]: first }];
+  const chunks = Array.from({ length: Math.ceil(vmis.length / MOST_NAMES) }, (_, i) =>
+    vmis.slice(i * MOST_NAMES, (i + 1) * MOST_NAMES),
+  );
+  return chunks.map((chunk) => ({ [names.VMI_NAME_LABEL]: chunk }));
+}

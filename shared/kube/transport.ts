@@ -1,0 +1,171 @@
+/** Requests to one API server over `fetch`. */
+import type { Held } from "./budget.ts";
+import { ClusterError } from "./failures.ts";
+
+/** The platform's `fetch`, or that of a binding into a private network. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Endpoint {
+  /** Without trailing slash. */
+  readonly server: string;
+  readonly token: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: Fetch;
+}
+
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Undefined values are left out. */
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Of a PATCH: a JSON patch if it is a list, else a merge patch, unless the content type says otherwise. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Codes that are answers besides 2xx; all others throw. */
+  readonly expect?: readonly number[];
+  /** The answer has no body, as those of KubeVirt's subresources. */
+  readonly bodiless?: boolean;
+  /** Only the code is an answer: the refusals of virt-api are texts, or a Status in another one. */
+  readonly codeOnly?: boolean;
+}
+
+export interface ApiAnswer {
+  readonly code: number;
+  /** Parsed JSON. Never to be passed on to a caller. */
+  readonly body: unknown;
+  /** Its length. */
+  readonly bytes: number;
+}
+
+export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
+
+/**
+ * Bytes of one answer. An isolate has 128 MB for all that it does at a time, and an answer takes four times its length
+ * until what is needed of it is left. No object is as large: etcd takes 1.5 MB.
+ */
+export const LARGEST_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** Opened for each request; ended once its answer is parsed. */
+export type Hold = () => Held;
+
+const HOLD_ANY: Hold = () => ({ take: () => true, end: () => undefined });
+const NOT_SERVED = "404 page not found\n";
+
+/** A sender whose requests all end by the signal at the latest. */
+export function sender(endpoint: Endpoint, signal: AbortSignal, hold = HOLD_ANY): Send {
+  return async (request) => {
+    const held = hold();
+    try {
+      return await answerTo(endpoint, request, signal, held);
+    } finally {
+      held.end();
+    }
+  };
+}
+
+async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held): Promise<ApiAnswer> {
+  const label = `${request.method} ${request.path}`;
+  const { status, text, bytes } = await exchange(endpoint, request, signal, held);
+  if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
+  // Where it does not serve a kind at all, its answer is no Status.
+  if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
+    throw new ClusterError({ reason: "Refused", code: status, request: label });
+  }
+  return { code: status, body: request.codeOnly ? undefined : bodyOf(text, status, request), bytes };
+}
+
+function bodyOf(text: string, status: number, request: ApiRequest): unknown {
+  const label = `${request.method} ${request.path}`;
+  const body = request.bodiless && text === "" ? undefined : parse(text, label);
+  // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
+  if (status >= 400 && !isStatus(body, status)) {
+    throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
+  }
+  return body;
+}
+
+/**
+ * The API server, or what is in between, may close an idle connection just when a request goes out on it. A read is sent once more, as Go's
+ * HTTP client does; a write may have been done.
+ */
+async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
+  const url = `${endpoint.server}${request.path}${query.size === 0 ? "" : `?${query.toString()}`}`;
+  const attempt = async () => {
+    const response = await endpoint.fetch(url, {
+      method: request.method,
+      headers: headersOf(endpoint, request),
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      redirect: "manual",
+      signal,
+    });
+    return { status: response.status, ...(await textOf(response, held)) };
+  };
+  try {
+    return await attempt().catch((error: unknown) => {
+      if (request.method !== "GET" || signal.aborted || error instanceof ClusterError) throw error;
+      return attempt();
+    });
+  } catch (cause) {
+    if (cause instanceof ClusterError) throw cause;
+    throw new ClusterError({ reason: signal.aborted ? "DeadlineExceeded" : "Unreachable" }, { cause });
+  }
+}
+
+/** A page costs as much in larger chunks, and one object, most often of 3 KB, more: the memory of each is cleared first. */
+const CHUNK_BYTES = 32 * 1024;
+
+/**
+ * No text if it is too large; the rest of it is not read then. Chunks share their memory. By default workerd hands out 4 KiB
+ * at a time, at 3 × the CPU.
+ */
+async function textOf({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
+  if (body === null) return { text: "", bytes: 0 };
+  const reader = body.getReader({ mode: "byob" });
+  const decoder = new TextDecoder();
+  let [text, bytes, memory] = ["", 0, new ArrayBuffer(CHUNK_BYTES)];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read(new Uint8Array(memory));
+      if (done) return { text: text + decoder.decode(), bytes };
+      bytes += value.byteLength;
+      if (bytes > LARGEST_ANSWER_BYTES) return { bytes };
+      if (!held.take(value.byteLength)) throw new ClusterError({ reason: "Busy" });
+      text += decoder.decode(value, { stream: true });
+      memory = value.buffer;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
+  return {
+    ...headers,
+    // As client-go. virt-api's subresources name no type that they produce, so that without the second one go-restful answers 406.
+    accept: "application/json, */*",
+    authorization: `Bearer ${token}`,
+    "user-agent": "lifeboat",
+    ...(request.body === undefined ? {} : { "content-type": contentTypeOf(request) }),
+  };
+}
+
+function contentTypeOf({ method, body, contentType }: ApiRequest): string {
+  if (contentType !== undefined) return contentType;
+  if (method !== "PATCH") return "application/json";
+  return Array.isArray(body) ? "application/json-patch+json" : "application/merge-patch+json";
+}
+
+function isStatus(body: unknown, code: number): boolean {
+  if (typeof body !== "object" || body === null || !("kind" in body) || !("code" in body)) return false;
+  return body.kind === "Status" && body.code === code;
+}
+
+function parse(text: string, label: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ClusterError({ reason: "Unintelligible", request: label, issue: "not JSON" }, { cause });
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * A pod that is bound to a node, with all that it asks of nodes: what preflights and descheduling decide on.
+ *
+ * A Worker holds fifty thousand of them, so there is nothing in here that no decision reads, and what many pods have in common
+ * (tolerations, selectors, empty lists) is one object for all of them.
+ */
+import type { AnnotatedPod } from "../annotations/launcher-facts.ts";
+import type { LabelSelector, NodeFacts, PodFacts } from "../facts.ts";
+import type { Labels, Placement, Resources } from "./placement.ts";
+
+/** A required anti-affinity term: no pod it selects may be in the same topology domain. */
+export interface AntiAffinityTerm {
+  readonly topologyKey: string;
+  /** Empty: the pod's own. */
+  readonly namespaces: readonly string[];
+  readonly selector: LabelSelector;
+}
+
+export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
+
+export interface ScheduledNode extends NodeFacts {
+  readonly labels: Labels;
+  /** `status.allocatable`, else `status.capacity`. */
+  readonly allocatable: Resources;
+}
+
+/** `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
+export interface ScheduledPod extends PodFacts, AnnotatedPod {
+  readonly nodeName: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** `status.startTime`, milliseconds since the epoch. */
+  readonly startedAt?: number;
+  readonly qosClass: QosClass;
+  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  readonly requests: Resources;
+  readonly placement: Placement;
+  readonly antiAffinity: readonly AntiAffinityTerm[];
+  /** Has an emptyDir or a hostPath. */
+  readonly localStorage: boolean;
+  /** Names of its PersistentVolumeClaims. */
+  readonly claims: readonly string[];
+  readonly hasResourceClaims: boolean;
+  /** `status.reason`, and what its containers wait for or ended with. */
+  readonly states: readonly PodState[];
+  readonly conditions: readonly PodCondition[];
+}
+
+/** `of` says which kind of container it is about, `Pod` the pod itself. */
+export interface PodState {
+  readonly of: "Pod" | "Container" | "InitContainer" | "EphemeralContainer";
+  readonly reason?: string;
+  readonly exitCode?: number;
+}
+
+export interface PodCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  /** Milliseconds since the epoch; absent if it does not say. */
+  readonly since?: number;
+}
