@@ -33,6 +33,8 @@ import { withWhereabouts } from "./whereabouts.ts";
 const GOAL_WITHIN_MS = 120_000;
 /** From the end of all disruptions to a cluster where nothing is under way. */
 const REST_WITHIN_MS = 90_000;
+/** By clocks that are two minutes apart a back-off takes two minutes more, and KubeVirt is waited for longer than that. */
+const REST_WITHIN_SKEWED_MS = 300_000;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 /** So many looks at what is left are between two ticks where the relay tells Lifeboat what happens. */
@@ -207,11 +209,12 @@ function tick({ crew, plan }: Stage): void {
 
 /** What is still under way when the time is over, counted in looks as in `until`; nothing, if all is well. */
 async function settle({ arena, plan, scene, crew }: Stage): Promise<readonly string[]> {
+  const restWithinMs = plan.faults.includes("ClockSkew") ? REST_WITHIN_SKEWED_MS : REST_WITHIN_MS;
   for (let looks = 1; ; looks++) {
     const cluster = await persist(() => readCluster(arena.sandbox.client, scene.namespace));
     const left = unrestOf(cluster, plan.budgeted);
     const unrest = left.length > 0 ? left : await persist(() => problemsOf(arena, crew));
-    if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
+    if (unrest.length === 0 || looks * TICK_MS > restWithinMs) return unrest;
     if (!plan.relayed || looks % TICKS_APART === 0) crew.tick();
     await delay(TICK_MS);
   }
