@@ -6,8 +6,13 @@ import { ClusterError } from "../shared/kube/failures.ts";
 import { isTokenAccepted } from "../shared/kube/reviews.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/policy/credential.ts";
 import type { Settings } from "../shared/policy/settings.ts";
-import { compareWebhook, type Comparison, SHIPPED } from "../shared/policy/webhooks/compare.ts";
-import { type Installation, WEBHOOK_DOORS } from "../shared/policy/webhooks/facts.ts";
+import {
+  compareWebhook,
+  type Comparison,
+  type Installation,
+  WEBHOOK_ENDPOINTS,
+  WEBHOOK_OBJECTS,
+} from "../shared/policy/webhooks/compare.ts";
 import type { Target } from "./target.ts";
 
 const READ_SECONDS = 10;
@@ -55,11 +60,11 @@ export async function lookAtWebhooks(
   const { name, entry, publicUrl } = target;
   const tokens = [entry.webhookToken].flat();
   return await Promise.all(
-    WEBHOOK_DOORS.map(async (door) => {
-      const reading = cluster.get("validatingwebhookconfigurations", named(SHIPPED[door].object));
+    WEBHOOK_ENDPOINTS.map(async (endpoint) => {
+      const reading = cluster.get("validatingwebhookconfigurations", named(WEBHOOK_OBJECTS[endpoint]));
       // What cannot be read is not known to be wrong.
       const installed: Installation = (await orWhenUnread(reading, "Unread")) ?? "Absent";
-      return compareWebhook(installed, { door, cluster: name, tokens, publicUrl, settings });
+      return compareWebhook(installed, { endpoint, cluster: name, tokens, publicUrl, settings });
     }),
   );
 }

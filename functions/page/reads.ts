@@ -20,12 +20,10 @@ import {
   type PodFacts,
   type VmiFacts,
 } from "../../shared/policy/facts.ts";
-import type { PreflightFacts } from "../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import type { PodVerdict, Preflight } from "../../shared/policy/preflight/result.ts";
-import { type Blocker, blockersOf } from "../../shared/policy/progress/blockers.ts";
-import { type NodeProgress, nodeProgress } from "../../shared/policy/progress/node-progress.ts";
-import { subjectsOf } from "../../shared/policy/progress/subjects.ts";
+import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../shared/policy/preflight/verdict.ts";
+import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/policy/preflight/progress.ts";
+import { subjectsOf } from "../../shared/policy/preflight/subjects.ts";
 import type { Settings } from "../../shared/policy/settings.ts";
 import { RejectionError } from "../rejection.ts";
 import type { Target } from "../target.ts";

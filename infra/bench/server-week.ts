@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../sandbox/actors/client.ts";
 import { secrets } from "../sandbox/actors/resources.ts";
-import { makeCertificate } from "../server/certificate/make.ts";
+import { makeCertificate } from "../server/certificate.ts";
 import { HOST } from "../server/names.ts";
 import { SERVER } from "../tools/in-cluster.ts";
 import type { MeasuredApiServer } from "./api-server.ts";

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import { leases, nodes, pods, secrets, serviceAccounts, type Resource } from "../sandbox/actors/resources.ts";
 import { createNode } from "../sandbox/fleet.ts";
-import { makeCertificate } from "../server/certificate/make.ts";
+import { makeCertificate } from "../server/certificate.ts";
 import { HOST } from "../server/names.ts";
 import { applyInCluster, SERVER } from "../tools/in-cluster.ts";
 import type { Form } from "./form.ts";

@@ -4,11 +4,15 @@ import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
 import { observePreflight } from "../../shared/pass/observe-preflight.ts";
 import { durationText } from "../../shared/policy/duration-text.ts";
 import { keyOf } from "../../shared/policy/facts.ts";
-import { type DrainFlags, type PreflightFacts } from "../../shared/policy/preflight/facts.ts";
-import { isInTheWay } from "../../shared/policy/preflight/in-the-way.ts";
-import { preflight } from "../../shared/policy/preflight/preflight.ts";
-import { type NodeVerdict, type PodVerdict, type Preflight } from "../../shared/policy/preflight/result.ts";
-import { subjectOf } from "../../shared/policy/progress/subjects.ts";
+import type {
+  DrainFlags,
+  NodeVerdict,
+  PodVerdict,
+  Preflight,
+  PreflightFacts,
+} from "../../shared/policy/preflight/facts.ts";
+import { isInTheWay, preflight } from "../../shared/policy/preflight/verdict.ts";
+import { subjectOf } from "../../shared/policy/preflight/subjects.ts";
 import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import { type Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
@@ -23,10 +27,10 @@ export const explainNode: Add = (explain, { host, connect, ends }) => {
     .command("node")
     .summary("whether a drain of the node would succeed, and what happens to each pod")
     .description(
-      `Says, from what is true now, whether a drain of the node ends: what moves, what is shut down, what blocks and who
+      `Says, from what is true now, whether a drain of the node will succeed: what moves, what is shut down, what blocks and who
 can change it, who has no room elsewhere, and how long it takes. Changes nothing.
 
-Exit code: 0 it ends, 3 it does not, 4 not everything could be read, 1 the question could not be answered.`,
+Exit code: 0 it will succeed, 3 it will block, 4 not everything could be read, 1 the question could not be answered.`,
     )
     .argument("<node>")
     .option(...FORCE)
@@ -55,11 +59,11 @@ export async function observeNode(
 }
 
 export const EXIT_OF = {
-  Drains: EXIT.done,
-  DrainsWithShutdowns: EXIT.done,
+  WillSucceed: EXIT.done,
+  WillSucceedWithShutdowns: EXIT.done,
   Unknown: EXIT.unknown,
   NoRoom: EXIT.no,
-  Blocks: EXIT.no,
+  WillBlock: EXIT.no,
 } as const satisfies Record<NodeVerdict, ExitCode>;
 
 export const explainPod: Add = (explain, { host, connect, ends }) => {
@@ -105,11 +109,11 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
 }
 
 const MARKS = {
-  Drains: ["√", "green"],
-  DrainsWithShutdowns: ["‼", "yellow"],
+  WillSucceed: ["√", "green"],
+  WillSucceedWithShutdowns: ["‼", "yellow"],
   Unknown: ["‼", "yellow"],
   NoRoom: ["×", "red"],
-  Blocks: ["×", "red"],
+  WillBlock: ["×", "red"],
 } as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
 
 export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {

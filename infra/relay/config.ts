@@ -42,18 +42,23 @@ export interface Config {
   readonly port: number;
 }
 
-export function parseEnvironment(env: Readonly<Record<string, string | undefined>>): Parsed<Config> {
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong is named by its variable. */
+export function parseVariables<S extends z.ZodMiniType>(schema: S, env: Variables): Parsed<z.output<S>> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-  const parsed = parseConfig(Environment, set, "");
-  if (!parsed.ok) {
-    return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
-  }
+  const parsed = parseConfig(schema, set, "");
+  if (parsed.ok) return parsed;
+  return { ok: false, problems: parsed.problems.map((p) => ({ ...p, field: p.field.replace(/^\./, "") })) };
+}
+
+export function parseEnvironment(env: Variables): Parsed<Config> {
+  const parsed = parseVariables(Environment, env);
+  if (!parsed.ok) return parsed;
   const { LIFEBOAT_URL, LIFEBOAT_CLUSTER, LIFEBOAT_RELAY_SECRET, KUBECONFIG, PORT } = parsed.value;
   if (KUBECONFIG === undefined && env["KUBERNETES_SERVICE_HOST"] === undefined) {
-    return {
-      ok: false,
-      problems: [{ field: "KUBECONFIG", message: "expected the path of one kubeconfig: this is no pod" }],
-    };
+    const message = "expected the path of one kubeconfig: this is no pod";
+    return { ok: false, problems: [{ field: "KUBECONFIG", message }] };
   }
   const base = LIFEBOAT_URL.replace(/\/+$/, "");
   return {

@@ -1,7 +1,6 @@
 /** Empties an outbox: one delivery at a time, repeated until the Worker takes it. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
-import { backoffMs, type Random } from "./backoff.ts";
-import { type Clock, pause } from "./clock.ts";
+import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { Outbox, Part } from "./outbox.ts";
 import type { Outcome, Result, Send } from "./send.ts";

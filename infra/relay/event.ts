@@ -1,9 +1,7 @@
-/** From a notice to the event that is delivered. */
+/** From a change to the event that is delivered. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/event-types.ts";
-import type { Identity, Notice } from "./watched/kind.ts";
-
-export const SOURCE = "/relay";
+import type { Identity, Notice, Seen, WatchedKind } from "./kinds.ts";
 
 /** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */
 export const LANES = ["urgent", "routine"] as const;
@@ -18,25 +16,37 @@ export const LANE_OF = {
   "dev.lifeboat.evacuation.changed.v1": "routine",
 } as const satisfies Record<EventType, Lane>;
 
-export interface Told {
+export interface Noticed {
   readonly object: Identity;
   readonly gone: boolean;
   readonly notice: Notice;
 }
 
+/** What the Worker has to know, if anything, when an object changes from one state to the next. */
+export function noticeOf<Facts>(
+  kind: WatchedKind<Facts>,
+  now: Seen<Facts> | undefined,
+  before: Seen<Facts> | undefined,
+): Noticed | undefined {
+  const seen = now ?? before;
+  if (seen === undefined) return undefined;
+  // The same name with another uid is another object.
+  const known = before?.metadata.uid === seen.metadata.uid ? before.facts : undefined;
+  const [object, gone] = [seen.metadata, now === undefined];
+  if (!gone && known !== undefined && JSON.stringify(known) === JSON.stringify(seen.facts)) return undefined;
+  const notice = kind.notice({ object, facts: seen.facts, before: known, gone });
+  return notice && { object, gone, notice };
+}
+
 /** The id depends on the state of the object only: both replicas give the same, also after a restart. */
-export function eventOf({ object, gone, notice }: Told, now: Date): LifeboatEvent {
-  const { uid, resourceVersion } = object;
+export function eventOf({ object: { uid, resourceVersion }, gone, notice }: Noticed, now: Date): LifeboatEvent {
+  const { data } = notice;
   return {
     specversion: "1.0",
     id: [uid, resourceVersion, ...(gone ? ["gone"] : []), notice.type].join("."),
-    source: SOURCE,
-    subject: subjectOf(notice),
+    source: "/relay",
+    subject: "namespace" in data ? `${data.namespace}/${data.name}` : data.name,
     time: now.toISOString(),
     ...notice,
   };
-}
-
-function subjectOf({ data }: Notice): string {
-  return "namespace" in data ? `${data.namespace}/${data.name}` : data.name;
 }

@@ -4,7 +4,7 @@ import { systemClock } from "./clock.ts";
 import { type Config, parseEnvironment } from "./config.ts";
 import { createLog } from "./log.ts";
 import { startRelay } from "./relay.ts";
-import { startServer } from "./server.ts";
+import { startProbes } from "./probes.ts";
 
 const log = createLog(systemClock, (line) => process.stdout.write(`${line}\n`));
 
@@ -28,7 +28,7 @@ if (parsed.ok) {
     fetch: globalThis.fetch,
     log,
   });
-  const server = await startServer(relay, port);
+  const server = await startProbes(relay, port);
   log("info", "started", {
     server: kubeConfig.getCurrentCluster()?.server,
     endpoint: endpoint.href,

@@ -1,7 +1,4 @@
-/**
- * The relay's metrics: their names, what they mean, and counting.
- * Does not own: the text format (shared/metrics), when something is counted (relay.ts).
- */
+/** The relay's metrics: their names, what they mean, and counting. */
 import { EVENT_DATA } from "../../shared/events/event-types.ts";
 import type { Family, Sample } from "../../shared/metrics/open-metrics.ts";
 import { LANES } from "./event.ts";
@@ -42,21 +39,18 @@ function gauge(name: string, help: string, label: string, values: Iterable<reado
 }
 
 export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: Date): readonly Metric[] {
-  const lanes = Object.entries(outboxes);
-  const age = (outbox: Outbox) => (now.getTime() - (outbox.waitingSince() ?? now).getTime()) / 1000;
+  const each = (value: (outbox: Outbox) => number) =>
+    Object.entries(outboxes).map(([lane, outbox]) => [lane, value(outbox)] as const);
+  const ages = each((outbox) => (now.getTime() - (outbox.waitingSince() ?? now).getTime()) / 1000);
+  const help = "How long the oldest of them has waited; 0: none waits.";
   return [
     gauge(
       "lifeboat_relay_waiting_events",
       "Events not yet taken by the Worker.",
       "lane",
-      lanes.map(([lane, outbox]) => [lane, outbox.length]),
+      each(({ length }) => length),
     ),
-    gauge(
-      "lifeboat_relay_oldest_event_age_seconds",
-      "How long the oldest of them has waited; 0: none waits.",
-      "lane",
-      lanes.map(([lane, outbox]) => [lane, age(outbox)]),
-    ),
+    gauge("lifeboat_relay_oldest_event_age_seconds", help, "lane", ages),
   ];
 }
 

@@ -1,24 +1,16 @@
 /** The relay: connects watches to deliveries. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
-import type { Random } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock, Random } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
-import { eventOf, type Lane, LANE_OF, type Told } from "./event.ts";
+import { eventOf, type Lane, LANE_OF, noticeOf, type Noticed } from "./event.ts";
+import * as kinds from "./kinds.ts";
 import type { Log } from "./log.ts";
 import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "./metrics.ts";
-import { createOutbox, type Outbox } from "./outbox.ts";
+import { createOutbox } from "./outbox.ts";
+import type { Probed } from "./probes.ts";
 import { createSend, type Fetch } from "./send.ts";
-import type { Probed } from "./server.ts";
-import { createSigner } from "./sign.ts";
 import { startWatch, type Watched } from "./watch.ts";
-import { EVACUATIONS } from "./watched/evacuations.ts";
-import { type KubeletEventFacts, kubeletEvents, killingOf } from "./watched/kubelet-events.ts";
-import { noticeOf, type Seen, type WatchedKind } from "./watched/kind.ts";
-import { MIGRATIONS } from "./watched/migrations.ts";
-import { NODES } from "./watched/nodes.ts";
-import { PODS, type PodFacts } from "./watched/pods.ts";
-import { VIRTUAL_MACHINE_INSTANCES } from "./watched/virtual-machine-instances.ts";
 
 export interface RelayOptions {
   readonly kubeConfig: KubeConfig;
@@ -37,10 +29,10 @@ export interface Relay extends Probed {
 }
 
 export function startRelay(options: RelayOptions): Relay {
-  const { kubeConfig, clock, random, log } = options;
+  const { clock, random, log } = options;
   const counters = createCounters();
-  const outboxes: Record<Lane, Outbox> = { urgent: createOutbox(), routine: createOutbox() };
-  const send = createSend({ ...options, sign: createSigner(options.secret) });
+  const outboxes = { urgent: createOutbox(), routine: createOutbox() };
+  const send = createSend(options);
   const deliveryOf = (lane: Lane) =>
     startDelivery({
       outbox: outboxes[lane],
@@ -55,47 +47,48 @@ export function startRelay(options: RelayOptions): Relay {
     });
   const deliveries = { urgent: deliveryOf("urgent"), routine: deliveryOf("routine") };
 
-  const tell = (told: Told | undefined) => {
-    if (told === undefined) return;
-    counters.events.add([told.notice.type]);
-    deliveries[LANE_OF[told.notice.type]].put(eventOf(told, clock.now()));
+  const report = (noticed: Noticed | undefined) => {
+    if (noticed === undefined) return;
+    const { type } = noticed.notice;
+    counters.events.add([type]);
+    deliveries[LANE_OF[type]].put(eventOf(noticed, clock.now()));
   };
 
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "stop">>();
-  let stopped = false;
-  const watch = <Facts>(kind: WatchedKind<Facts>, onChange = tellChangesOf(kind, tell)): Watched<Facts> => {
+  const watch = <Facts>(kind: kinds.WatchedKind<Facts>, onSeen?: (now: kinds.Seen<Facts>) => void): Watched<Facts> => {
     const onFailure = () => counters.failures.add([kind.name]);
-    const watched = startWatch(kind, { kubeConfig, clock, random, log, onChange, onFailure });
+    const onChange = (now: kinds.Seen<Facts> | undefined, before: kinds.Seen<Facts> | undefined) => {
+      report(noticeOf(kind, now, before));
+      if (now !== undefined && now.metadata.uid !== before?.metadata.uid) onSeen?.(now);
+    };
+    const watched = startWatch(kind, { ...options, onChange, onFailure });
     watches.set(kind.name, watched);
     return watched;
   };
 
-  /** Pods are listed first: an Event of the kubelet counts only for a pod that we know. */
-  let said: readonly Watched<KubeletEventFacts>[] = [];
-  const tellPod = tellChangesOf(PODS, tell);
-  const pods = watch(PODS, (now, before) => {
-    tellPod(now, before);
-    if (now === undefined || now.metadata.uid === before?.metadata.uid) return;
-    for (const event of eventsAbout(now, said)) tell(killingTold(event, now, clock.now()));
+  let stopped = false;
+  let kubelets: readonly Watched<kinds.KubeletEventFacts>[] = [];
+  const pods = watch(kinds.PODS, (pod) => {
+    const events = kubelets.flatMap((watched) => [...watched.all()]);
+    for (const { facts, metadata } of events) {
+      const notice = facts.podUid === pod.metadata.uid ? kinds.killingOf(facts, pod, clock.now()) : undefined;
+      report(notice && { object: metadata, gone: false, notice });
+    }
   });
-  watch(VIRTUAL_MACHINE_INSTANCES);
-  watch(MIGRATIONS);
-  watch(EVACUATIONS);
-  watch(NODES);
+  watch(kinds.VIRTUAL_MACHINE_INSTANCES);
+  watch(kinds.MIGRATIONS);
+  watch(kinds.EVACUATIONS);
+  watch(kinds.NODES);
+  // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
   const watchKubelets = async () => {
     await pods.synced;
-    if (stopped) return;
-    const kinds = kubeletEvents(
-      (namespace, name) => pods.get(namespace, name),
-      () => clock.now(),
-    );
-    said = kinds.map((kind) => watch(kind));
+    const podOf = (namespace: string, name: string) => pods.get(namespace, name);
+    if (!stopped) kubelets = kinds.kubeletEvents(podOf, () => clock.now()).map((kind) => watch(kind));
   };
   void watchKubelets();
 
-  const isReady = () => said.length > 0 && [...watches.values()].every((watched) => watched.isSynced());
   return {
-    isReady,
+    isReady: () => kubelets.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),
     metrics: () =>
       renderOpenMetrics([
         ...Object.values(counters).map((counter) => counter.metric()),
@@ -109,19 +102,4 @@ export function startRelay(options: RelayOptions): Relay {
       await Promise.all(Object.values(deliveries).map((delivery) => delivery.stop()));
     },
   };
-}
-
-function tellChangesOf<Facts>(kind: WatchedKind<Facts>, tell: (told: Told | undefined) => void) {
-  return (now: Seen<Facts> | undefined, before: Seen<Facts> | undefined) => tell(noticeOf(kind, now, before));
-}
-
-function eventsAbout({ metadata }: Seen<PodFacts>, said: readonly Watched<KubeletEventFacts>[]) {
-  return said.flatMap((watched) =>
-    watched.list(metadata.namespace ?? "").filter(({ facts }) => facts.podUid === metadata.uid),
-  );
-}
-
-function killingTold(event: Seen<KubeletEventFacts>, pod: Seen<PodFacts>, now: Date): Told | undefined {
-  const notice = killingOf(event.facts, pod, now);
-  return notice && { object: event.metadata, gone: false, notice };
 }

@@ -1,10 +1,10 @@
 /** One attempt to deliver a batch, and what its answer means. */
+import { createHash } from "node:crypto";
+import { Webhook } from "standardwebhooks";
 import * as z from "zod/mini";
 import { BATCH_CONTENT_TYPE, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
-import { retryAfterMs } from "./backoff.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, retryAfterMs } from "./clock.ts";
 import { reasonOf } from "./log.ts";
-import type { Sign } from "./sign.ts";
 
 /**
  * accepted: the Worker has it. refused: something is wrong with this batch. unavailable: not now.
@@ -23,20 +23,11 @@ export interface Outcome {
 
 export type Send = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Outcome>;
 
-/** The part of fetch that is used here. */
-export type Fetch = (url: URL, post: Post) => Promise<Response>;
-
-export interface Post {
-  readonly method: "POST";
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly redirect: "manual";
-  readonly signal: AbortSignal;
-}
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
 export interface SendOptions {
   readonly endpoint: URL;
-  readonly sign: Sign;
+  readonly secret: string;
   readonly clock: Clock;
   readonly fetch: Fetch;
 }
@@ -58,7 +49,8 @@ export function resultOf(status: number): Result {
   return RESULT_OF.get(status) ?? (status >= 500 ? "unavailable" : "misconfigured");
 }
 
-export function createSend({ endpoint, sign, clock, fetch }: SendOptions): Send {
+export function createSend({ endpoint, secret, clock, fetch }: SendOptions): Send {
+  const sign = createSigner(secret);
   return async (batch, signal) => {
     const body = JSON.stringify(batch);
     const timeout = new AbortController();
@@ -102,4 +94,21 @@ function reasonIn(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Standard Webhooks: the headers that prove that a delivery is ours and recent. The same body has the same id, so that the Worker
+ * recognises a repeated delivery. Specification:
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function createSigner(secret: string): (body: string, now: Date) => Readonly<Record<string, string>> {
+  const webhook = new Webhook(secret);
+  return (body, now) => {
+    const id = `msg_${createHash("sha256").update(body).digest("base64url")}`;
+    return {
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": webhook.sign(id, now, body),
+    };
+  };
 }

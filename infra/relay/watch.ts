@@ -1,10 +1,20 @@
-/** Watches one kind until stopped: client-node's informer, holding only the few facts we keep of each object. */
-import { type KubeConfig, ListWatch, Watch } from "@kubernetes/client-node";
-import { backoffMs, type Random } from "./backoff.ts";
-import { type Clock, pause } from "./clock.ts";
-import { listPages } from "./list.ts";
+/**
+ * Watches one kind until stopped: lists it, then follows its changes from there. Of each object only the few facts are kept.
+ *
+ * Lists are plain JSON, page by page: client-node's models cost time to build, and turn timestamps into dates, which a watch does not.
+ * Its informer keeps whole objects.
+ */
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  type KubeConfig,
+  RequestContext,
+  Watch,
+} from "@kubernetes/client-node";
+import * as z from "zod/mini";
+import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
+import type { Identity, Seen, WatchedKind } from "./kinds.ts";
 import { type Log, reasonOf } from "./log.ts";
-import type { Seen, WatchedKind } from "./watched/kind.ts";
 
 export interface WatchOptions<Facts> {
   readonly kubeConfig: KubeConfig;
@@ -20,84 +30,137 @@ export interface Watched<Facts> {
   readonly synced: Promise<void>;
   isSynced(): boolean;
   get(namespace: string, name: string): Seen<Facts> | undefined;
-  list(namespace: string): readonly Seen<Facts>[];
+  all(): Iterable<Seen<Facts>>;
   stop(): void;
 }
 
+/** The API server has forgotten that version. */
+const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
-/** client-node waits up to 30 s after a watch that ended without an error: too long for a disruption. */
-const LONGEST_RECONNECT_MS = 2_000;
+/** Where watches end one after the other and bring nothing. */
+const RECONNECT_MS = 2_000;
 
 export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOptions<Facts>): Watched<Facts> {
   const { kubeConfig, clock, random, onChange, onFailure } = options;
   const log: Log = (level, message, details) => options.log(level, message, { watch: kind.name, ...details });
-  const stopped = new AbortController();
-  const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
-  let isSynced = false;
-  let failures = 0;
-  let watchingSince = 0;
-
   const read = createReader(kind, log);
-  const watch = new ProjectingWatch(kubeConfig, {
-    read,
-    isStopped: () => stopped.signal.aborted,
-    onListed: () => {
-      if (!isSynced) log("info", "synced", { objects: informer.list().length });
-      isSynced = true;
-      watchingSince = clock.now().getTime();
-      markSynced();
-    },
-    onError: (details) => log("warn", "the API server ended a watch", details),
-  });
+  const known = new Map<string, Seen<Facts>>();
+  const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let request: AbortController | undefined;
+  let isSynced = false;
+  /** From where to watch; undefined: from a new list. */
+  let version: string | undefined;
+
+  const put = (seen: Seen<Facts>) => {
+    const before = known.get(keyOf(seen.metadata));
+    if (before?.metadata.resourceVersion === seen.metadata.resourceVersion) return;
+    known.set(keyOf(seen.metadata), seen);
+    onChange(seen, before);
+  };
+  const remove = (seen: Seen<Facts>) => {
+    if (known.delete(keyOf(seen.metadata))) onChange(undefined, seen);
+  };
+
   const list = async () => {
-    const { items, resourceVersion } = await listPages(kubeConfig, { ...kind, read }, stopped.signal);
-    return { items, metadata: { resourceVersion } };
+    const { items, resourceVersion } = await listPages(kubeConfig, { ...kind, read }, signal);
+    const there = new Set(items.map(({ metadata }) => keyOf(metadata)));
+    for (const [key, seen] of known) if (!there.has(key)) remove(seen);
+    items.forEach(put);
+    if (!isSynced) log("info", "synced", { objects: known.size });
+    isSynced = true;
+    markSynced();
+    return resourceVersion;
   };
-  const informer = new ListWatch<Seen<Facts>>(kind.path, watch, list, false, kind.labelSelector, kind.fieldSelector, {
-    delayFn: (ms) => pause(clock, Math.min(ms, LONGEST_RECONNECT_MS), stopped.signal),
-  });
 
-  /** The last state of each object: the informer reports only the new one. */
-  const told = new Map<string, Seen<Facts>>();
-  const tell = (seen: Seen<Facts>, gone: boolean) => {
-    const key = `${seen.metadata.namespace ?? ""}/${seen.metadata.name}`;
-    const before = told.get(key);
-    if (gone) told.delete(key);
-    else told.set(key, seen);
-    onChange(gone ? undefined : seen, gone ? seen : before);
+  const onEvent = (phase: string, object: unknown) => {
+    const { metadata, code, reason } = Versioned.safeParse(object).data ?? {};
+    if (phase === "ERROR") {
+      log("warn", "the API server ended a watch", { code, reason });
+      if (code === GONE) version = undefined;
+      return;
+    }
+    const seen = phase === "BOOKMARK" ? undefined : read(object);
+    if (seen !== undefined) (phase === "DELETED" ? remove : put)(seen);
+    // Also by an object that is ignored.
+    version = metadata?.resourceVersion;
   };
-  informer.on("add", (seen) => tell(seen, false));
-  informer.on("update", (seen) => tell(seen, false));
-  informer.on("delete", (seen) => tell(seen, true));
 
-  const start = (): void => void informer.start().catch(startAgain);
-  const startAgain = (error: unknown): void => {
-    if (stopped.signal.aborted) return;
-    const lasted = watchingSince === 0 ? 0 : clock.now().getTime() - watchingSince;
-    failures = lasted > RESTART.longestMs ? 1 : failures + 1;
-    watchingSince = 0;
+  /** Resolves when the watch has ended; to false if it was only silent for too long. */
+  const watchFrom = async (resourceVersion: string): Promise<boolean> => {
+    const { path, labelSelector, fieldSelector } = kind;
+    const query = { labelSelector, fieldSelector, resourceVersion, allowWatchBookmarks: true };
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const onEnd = (error: unknown) => {
+      if (error instanceof Error && error.name !== "TimeoutError") reject(error);
+      else resolve(!(error instanceof Error));
+    };
+    request = await new Watch(kubeConfig).watch(path, query, onEvent, onEnd);
+    // It could not be aborted while it was being opened.
+    if (signal.aborted) request.abort();
+    return await promise;
+  };
+
+  let [failures, silent, since] = [0, 0, 0];
+  const ended = async (isSilent: boolean) => {
+    silent = isSilent ? silent + 1 : 0;
+    if (silent > 1) await pause(clock, RECONNECT_MS, signal);
+  };
+  const failed = async (error: unknown) => {
+    const hasLasted = since > 0 && clock.now().getTime() - since > RESTART.longestMs;
+    const isGone = since > 0 && codeOf(error) === GONE;
+    since = 0;
+    if (isGone) {
+      version = undefined;
+      return await ended(true);
+    }
+    failures = hasLasted ? 1 : failures + 1;
     const ms = backoffMs(RESTART, failures, random);
     log("warn", "cannot watch, trying again", { reason: reasonOf(error), failures, inMs: Math.round(ms) });
     onFailure();
-    void startAfter(ms);
+    await pause(clock, ms, signal);
   };
-  const startAfter = async (ms: number): Promise<void> => {
-    await pause(clock, ms, stopped.signal);
-    if (!stopped.signal.aborted) start();
+
+  const run = async () => {
+    while (!signal.aborted) {
+      try {
+        const from = (version ??= await list());
+        since = clock.now().getTime();
+        const isClosed = await watchFrom(from);
+        await ended(isClosed && (version ?? from) === from);
+      } catch (error) {
+        if (!signal.aborted) await failed(error);
+      }
+    }
   };
-  informer.on("error", startAgain);
-  start();
+  void run();
 
   return {
     synced,
     isSynced: () => isSynced,
-    get: (namespace, name) => told.get(`${namespace}/${name}`),
-    list: (namespace) => informer.list(namespace),
+    get: (namespace, name) => known.get(`${namespace}/${name}`),
+    all: () => known.values(),
     stop() {
       stopped.abort();
-      void informer.stop();
+      request?.abort();
     },
   };
+}
+
+const Versioned = z.object({
+  metadata: z.optional(z.object({ resourceVersion: z.optional(z.string()) })),
+  code: z.optional(z.number()),
+  reason: z.optional(z.string()),
+});
+
+function keyOf({ namespace = "", name }: Identity): string {
+  return `${namespace}/${name}`;
+}
+
+/** Of an error of client-node. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
 }
 
 /** Leaves out, and logs, an object that is not as expected: it hides no other one. */
@@ -112,65 +175,39 @@ export function createReader<Facts>({ read }: Pick<WatchedKind<Facts>, "read">, 
   };
 }
 
-interface Projection<T> {
-  readonly read: (object: unknown) => T | undefined;
-  readonly isStopped: () => boolean;
-  readonly onListed: () => void;
-  readonly onError: (details: Readonly<Record<string, unknown>>) => void;
-}
+const [PAGE, PAGE_TIMEOUT_MS] = [250, 60_000];
 
-type OnEvent = (phase: string, object: unknown) => void;
+const Page = z.object({
+  kind: z.string().check(z.endsWith("List")),
+  metadata: z.object({ resourceVersion: z.string(), continue: z.optional(z.string()) }),
+  items: z.nullish(z.array(z.unknown())),
+});
 
-/** Reduces each object before the informer sees it: whole objects never get into its cache. */
-class ProjectingWatch<T> extends Watch {
-  readonly #projection: Projection<T>;
-
-  constructor(kubeConfig: KubeConfig, projection: Projection<T>) {
-    super(kubeConfig);
-    this.#projection = projection;
-  }
-
-  override async watch(
-    path: string,
-    query: Parameters<Watch["watch"]>[1],
-    onEvent: OnEvent,
-    onEnd: (error: unknown) => void,
-  ): Promise<AbortController> {
-    const { isStopped, onListed } = this.#projection;
-    if (isStopped()) return new AbortController();
-    onListed();
-    try {
-      const withBookmarks = { ...query, allowWatchBookmarks: true };
-      const request = await super.watch(
-        path,
-        withBookmarks,
-        (phase, object) => this.#pass(phase, object, onEvent),
-        onEnd,
-      );
-      // The informer cannot abort a request that it has not received yet.
-      if (isStopped()) request.abort();
-      return request;
-    } catch (error) {
-      onEnd(error);
-      return new AbortController();
-    }
-  }
-
-  #pass(phase: string, object: unknown, onEvent: OnEvent): void {
-    const { read, onError } = this.#projection;
-    if (phase === "ERROR") onError(statusOf(object));
-    if (phase === "ERROR" || phase === "BOOKMARK") return onEvent(phase, object);
-    const seen = read(object);
-    // An object that we ignore still advances the version from which a broken watch resumes.
-    if (seen === undefined) onEvent("BOOKMARK", object);
-    else onEvent(phase, seen);
+async function listPages<Facts>(
+  kubeConfig: KubeConfig,
+  { path, labelSelector, fieldSelector, read }: Omit<WatchedKind<Facts>, "notice">,
+  signal: AbortSignal,
+): Promise<{ readonly items: readonly Seen<Facts>[]; readonly resourceVersion: string }> {
+  const items: Seen<Facts>[] = [];
+  const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+  for (let next: string | undefined; ;) {
+    const query = new URLSearchParams({ ...selectors, limit: String(PAGE), ...(next && { continue: next }) });
+    const page = Page.parse(await get(kubeConfig, `${path}?${query.toString()}`, signal));
+    items.push(...(page.items ?? []).flatMap((object) => read(object) ?? []));
+    next = page.metadata.continue;
+    if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
   }
 }
 
-function statusOf(object: unknown): Readonly<Record<string, unknown>> {
-  if (typeof object !== "object" || object === null) return {};
-  return {
-    ...("code" in object && { code: object.code }),
-    ...("reason" in object && { reason: object.reason }),
-  };
+async function get(kubeConfig: KubeConfig, path: string, signal: AbortSignal): Promise<unknown> {
+  const server = kubeConfig.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
+  const request = new RequestContext(server + path, HttpMethod.GET);
+  request.setHeaderParam("Accept", "application/json");
+  request.setSignal(AbortSignal.any([signal, AbortSignal.timeout(PAGE_TIMEOUT_MS)]));
+  await kubeConfig.applySecurityAuthentication(request);
+  const response = await new IsomorphicFetchHttpLibrary().send(request).toPromise();
+  const text = await response.body.text();
+  if (response.httpStatusCode !== 200) throw new Error(`HTTP ${response.httpStatusCode}`);
+  return JSON.parse(text);
 }

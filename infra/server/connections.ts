@@ -1,5 +1,5 @@
 /**
- * Which connections the doors keep: any pod can open one, and each takes memory.
+ * Which connections the server keeps: any pod can open one, and each takes memory.
  *
  * Until a caller has shown a token it is a stranger. Strangers get little time, and no more than so many connections: for one more, the
  * stranger that has waited longest goes. A request that has arrived whole is answered first. So strangers that send nothing, or never

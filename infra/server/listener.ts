@@ -1,4 +1,4 @@
-/** The doors over TLS: Hono's app in Node, as the API server finds it behind a Service. */
+/** The endpoints over TLS: Hono's app in Node, as the API server finds it behind a Service. */
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
@@ -21,7 +21,7 @@ export interface Listener {
   ask(request: Request, instead?: Answer): Promise<Response>;
   /** From now on each answer asks its client to connect anew. */
   turnAway(): void;
-  /** Resolves once everything that was begun has been answered and has ended. */
+  /** Resolves once all requests have been answered, and what follows them has ended. */
   close(): Promise<void>;
 }
 
@@ -33,11 +33,11 @@ const IDLE_MS = 120_000;
 
 export async function listen(answer: Answer, port: number, first: Pair): Promise<Listener> {
   let presented = first;
-  const begun = new Set<Promise<unknown>>();
+  const pending = new Set<Promise<unknown>>();
   const context: ExecutionContext = {
     waitUntil(promise) {
-      const settled = promise.catch(() => undefined).finally(() => begun.delete(settled));
-      begun.add(settled);
+      const settled = promise.catch(() => undefined).finally(() => pending.delete(settled));
+      pending.add(settled);
     },
     passThroughOnException: () => undefined,
     props: {},
@@ -72,17 +72,17 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     turnAway: () => void (isTurningAway = true),
     async close() {
       isTurningAway = true;
-      // A page's stream goes on for minutes; the browser opens the next one elsewhere.
+      // A page's stream lasts for minutes; the browser opens the next one elsewhere.
       for (const response of open) if (isStream(response)) response.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      while (begun.size > 0) await Promise.all(begun);
+      while (pending.size > 0) await Promise.all(pending);
     },
   };
 }
 
 type Arrived = HttpBindings | Http2Bindings;
 
-/** No door below /clusters/ is opened without one. */
+/** No endpoint below /clusters/ answers without one. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
 }

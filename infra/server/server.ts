@@ -9,22 +9,20 @@ import { type Send, sender } from "../../shared/cluster/transport.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
-import { startServer as startProbes } from "../relay/server.ts";
+import { startProbes } from "../relay/probes.ts";
 import type { Account } from "./account.ts";
-import { type Identity, keep, newToken } from "./certificate/keeper.ts";
+import { type Identity, keep, newToken } from "./keeper.ts";
 import type { Environment } from "./environment.ts";
 import { Leadership } from "./leadership.ts";
 import { listen, type Listener } from "./listener.ts";
-import { joinMetrics } from "./metrics.ts";
 import { HOST } from "./names.ts";
-import { keepTicking } from "./ticks.ts";
 
 export interface ServerOptions {
   readonly environment: Environment;
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** The doors cannot be opened: another process may succeed. */
+  /** It cannot listen: another process may succeed. */
   readonly onFatal: (error: unknown) => void;
 }
 
@@ -35,6 +33,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
 /** So long, no longer ready, it still takes reviews: until every node has heard that it is going. */
 const LEAVING_MS = 5_000;
@@ -56,7 +55,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const relayed = createApp(platform, state);
   // Only this process signs with it.
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
-  // Until the Secret has been read, nothing opens a door.
+  // Until the Secret has been read, no token is known.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [newToken()], operatorToken: [newToken()] };
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
@@ -66,15 +65,15 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };
     return sender(endpoint, AbortSignal.timeout(REQUEST_MS));
   };
-  const told = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
+  const failed = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
   const answer = (request: Request, context: ExecutionContext) => app.fetch(request, env(), context);
   const answerRelay = (request: Request, context: ExecutionContext) => relayed.fetch(request, env(), context);
   let listener: Listener | undefined;
   let relay: Relay | undefined;
   let isLeaving = false;
-  const use = async ({ pair, ...doors }: Identity) => {
-    tokens = doors;
+  const use = async ({ pair, ...rest }: Identity) => {
+    tokens = rest;
     listener?.present(pair);
     if (listener !== undefined) return;
     const opened = await listen(answer, httpsPort, pair).catch(onFatal);
@@ -93,30 +92,34 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log("info", "serving", { port: opened.port });
   };
 
-  const leadership = new Leadership({ identity, send, clock, onFailure: told("holding the Lease") });
+  const leadership = new Leadership({ identity, send, clock, onFailure: failed("holding the Lease") });
+  /** The relay's and this process's own; on the Lease's holder the cluster's, too. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
     const answer = leadership.isLeader() ? await listener?.ask(request) : undefined;
-    return joinMetrics([relay?.metrics(), state.reviews.render(), answer?.ok ? await answer.text() : undefined]);
+    const texts = [relay?.metrics(), state.reviews.render(), answer?.ok ? await answer.text() : undefined];
+    return `${texts.map((text = "") => text.replace(/# EOF\n?$/, "")).join("")}# EOF\n`;
   };
   const probes = await startProbes({ isReady: () => listener !== undefined && !isLeaving, metrics }, environment.port);
 
   const stopping = new AbortController();
   const { signal } = stopping;
+  /** At full minutes, as the Worker's cron trigger does; one that passes during a tick is left out. */
+  const keepTicking = async () => {
+    while (!signal.aborted) {
+      const now = clock.now().getTime();
+      const due = (Math.floor(now / MINUTE_MS) + 1) * MINUTE_MS;
+      await pause(clock, due - now, signal);
+      // Without its tokens it would find every webhook wrong.
+      if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
+      await runTick(due, { env: env(), platform, state }).catch(failed("the scheduled tick"));
+    }
+  };
   const kept = [
-    keep({ cluster, send, clock, use, onFailure: told("keeping certificate and webhooks") }, signal),
+    keep({ cluster, send, clock, use, onFailure: failed("keeping certificate and webhooks") }, signal),
     leadership.keep(signal),
-    keepTicking(
-      {
-        clock,
-        // Without its tokens it would find every webhook wrong.
-        isLeader: () => listener !== undefined && leadership.isLeader(),
-        tick: (scheduledTime) => runTick(scheduledTime, { env: env(), platform, state }),
-        onFailure: told("the scheduled tick"),
-      },
-      signal,
-    ),
+    keepTicking(),
   ];
   return {
     port: probes.port,

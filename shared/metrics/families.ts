@@ -6,7 +6,7 @@
 import { CAUSES } from "../policy/cause.ts";
 import { BLOCKED_REASONS } from "./blocked.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../policy/evacuation/phase.ts";
-import { WEBHOOK_DOORS } from "../policy/webhooks/facts.ts";
+import { WEBHOOK_ENDPOINTS } from "../policy/webhooks/compare.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -58,7 +58,7 @@ export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {
   version: "of Lifeboat",
-  webhook: WEBHOOK_DOORS,
+  webhook: WEBHOOK_ENDPOINTS,
   cause: CAUSES,
   outcome: END_PHASES,
   reason: BLOCKED_REASONS,

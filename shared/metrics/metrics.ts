@@ -55,9 +55,9 @@ function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, no
   ];
 }
 
-function problemSample({ door, found, problems }: Comparison): readonly Sample[] {
+function problemSample({ endpoint, found, problems }: Comparison): readonly Sample[] {
   const isKnown = found === "Installed" || problems.length > 0;
-  return isKnown ? [{ labels: [door], value: problems.length }] : [];
+  return isKnown ? [{ labels: [endpoint], value: problems.length }] : [];
 }
 
 const WINDOW_MS = 3_600_000;

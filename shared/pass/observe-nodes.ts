@@ -4,10 +4,13 @@ import { ClusterError } from "../kube/failures.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
 import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
-import { isCompleted, keyOf } from "../policy/facts.ts";
+import { keyOf } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
-import { isTaker, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
+import { type FitNode, roomOn } from "../policy/preflight/fit.ts";
+import { canTake, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
+import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
+import { preflightPodSchema } from "./preflight-schemas.ts";
 import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 
 export interface Asked {
@@ -75,15 +78,21 @@ export async function observePressure(seen: Seen, { cluster, settings }: Observe
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], takers: [], signals };
-  const [pressured, all] = await Promise.all([
-    Promise.all(pressing.map((node) => populationOf(node, cluster))),
-    cluster.list("nodes"),
-  ]);
-  const largest = all.filter(isTaker).toSorted((a, b) => b.allocatableMemory - a.allocatableMemory);
+  const pressured: Pressure["pressured"][number][] = [];
   const takers: Taker[] = [];
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
-  for (const node of largest.slice(0, MOST_TAKERS)) takers.push(...(await roomOn(node, cluster)));
+  for (const node of pressing) pressured.push(await populationOf(node, cluster));
+  const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
+  const all = pods.length === 0 ? [] : await cluster.list("nodes", { as: NodeWithResources });
+  const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
+  for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
+    takers.push(...(await takersOf(node, cluster)));
+  }
   return { pressured, signals, takers };
+}
+
+function largestFirst(a: FitNode, b: FitNode): number {
+  return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
 /** Nodes that are asked for, and those that VMs are leaving because of pressure. */
@@ -96,14 +105,14 @@ async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Client): Pr
 
 async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure["pressured"][number]> {
   const [pods, here, evacuations] = await Promise.all([
-    cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name } }),
+    cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name }, as: preflightPodSchema() }),
     vmisOn(node.name, cluster),
     evacuationsFrom(node.name, cluster),
   ]);
   return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
 }
 
-function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly Resident[] {
+function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFacts[]): readonly Resident[] {
   const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
   return launchers.flatMap((pod) => {
     const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
@@ -113,12 +122,12 @@ function residentsOf(launchers: readonly PodFacts[], vmis: readonly VmiFacts[]):
 
 const PODS_MS = 5000;
 
-/** A node whose pods take long to read, because a tenant has made them large, is no taker this time. */
-async function roomOn(node: NodeFacts, cluster: Client): Promise<readonly Taker[]> {
+/** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
+async function takersOf(node: FitNode, cluster: Client): Promise<readonly Taker[]> {
   try {
-    const pods = await cluster.list("pods", { fields: { "spec.nodeName": node.name }, withinMs: PODS_MS });
-    const used = pods.filter((pod) => !isCompleted(pod)).reduce((sum, pod) => sum + (pod.memoryRequest ?? 0), 0);
-    return [{ node, freeMemory: node.allocatableMemory - used }];
+    const fields = { "spec.nodeName": node.name };
+    const pods = await cluster.list("pods", { fields, as: preflightPodSchema(), withinMs: PODS_MS });
+    return [{ node, room: roomOn(node, pods) }];
   } catch (error) {
     if (!(error instanceof ClusterError) || error.failure.reason !== "DeadlineExceeded") throw error;
     return [];

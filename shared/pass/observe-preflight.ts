@@ -11,7 +11,7 @@ import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn
 import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import { isFinal, keyOf } from "../policy/facts.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
-import { guardOf } from "../policy/preflight/budgets.ts";
+import { budgetOf } from "../policy/preflight/refusals.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "../policy/preflight/facts.ts";
 import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./preflight-schemas.ts";
@@ -49,7 +49,7 @@ async function volumesOf(
   { pods, budgets }: PodsOfNode,
   cluster: Client,
 ): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
-  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || guardOf(pod, budgets) !== undefined;
+  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return { volumes: [], unread: [] };
   const unread: string[] = [];
   const reading = listed((onOdd) => cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }));

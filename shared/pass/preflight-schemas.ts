@@ -5,7 +5,7 @@ import { scheduledPodSchema, Time } from "../cluster/kinds/scheduled-pod.ts";
 import { ownValue } from "../policy/kube/own-value.ts";
 import type { Labels, PodTerm, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
-import { resourceOf } from "../policy/preflight/quotas.ts";
+import { resourceOf } from "../policy/preflight/refusals.ts";
 import {
   listOf,
   ObjectName,

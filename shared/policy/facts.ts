@@ -121,7 +121,6 @@ export interface VmiFacts extends NamespacedName {
   readonly hasAnnotations: boolean;
 }
 
-/** A VirtualMachineInstanceMigration. */
 export interface MigrationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;

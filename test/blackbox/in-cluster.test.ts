@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { drainNode } from "../../infra/demo/drain-client.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
-import { makeCertificate } from "../../infra/server/certificate/make.ts";
+import { makeCertificate } from "../../infra/server/certificate.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { type InCluster, type InClusterOptions, isReady, startInCluster } from "./in-cluster-stage.ts";
 import { closeQueue, NAMESPACE } from "./stage.ts";

@@ -18,7 +18,7 @@ test("a VM that can migrate: it has room, and an eviction moves it", async () =>
   const vm = await createVm(stage, "web");
   const pod = await launcherOf(stage.client, "web");
   const { verdict, pods, time, unknown } = await said(vm.node);
-  expect({ verdict, unknown, moves: time?.moves }).toEqual({ verdict: "Drains", unknown: [], moves: 1 });
+  expect({ verdict, unknown, moves: time?.moves }).toEqual({ verdict: "WillSucceed", unknown: [], moves: 1 });
   const found = pods.find(({ name }) => name === pod.metadata.name);
   expect(found).toMatchObject({ vmi: "web", outcome: "Moves", room: { fits: true } });
   expect((await evict(stage.client, pod)).message).toContain(found?.eviction?.message);
@@ -30,7 +30,7 @@ test("a pinned VM: the drain is said not to end, and the eviction is refused in 
   const vm = await createVm(stage, "pinned", { evictionStrategy: "LiveMigrate", migratable: false });
   const pod = await launcherOf(stage.client, "pinned");
   const { verdict, pods } = await said(vm.node);
-  expect(verdict).toBe("Blocks");
+  expect(verdict).toBe("WillBlock");
   const found = pods.find(({ name }) => name === pod.metadata.name);
   expect(found).toMatchObject({ outcome: "Blocked", reason: "NotMigratable" });
   expect((await evict(stage.client, pod)).message).toContain("is not live-migratable");

@@ -27,7 +27,7 @@ describe("explain node", () => {
     expect({ code, err, verdict: out[0] }).toEqual({
       code: 0,
       err: [],
-      verdict: "√ Drains: node01 can be drained; VMs that move: 1, that are shut down: none",
+      verdict: "√ WillSucceed: draining node01 will succeed; VMs that move: 1, that are shut down: none",
     });
     expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
     expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);
@@ -36,7 +36,7 @@ describe("explain node", () => {
   test("what blocks, and who can change it: exit code 3", async () => {
     const { code, out } = await call("explain node node02");
     expect(code).toBe(3);
-    expect(out[0]).toMatch(/^× Blocks: a drain of node02 does not end/);
+    expect(out[0]).toMatch(/^× WillBlock: draining node02 will block/);
     expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
   });
 
@@ -46,7 +46,7 @@ describe("explain node", () => {
   ])("-o %s has all of it", async (form, parse) => {
     const { out } = await call(`explain node node02 -o ${form}`);
     const { verdict, pods } = NodePreflight.parse(parse(out.join("\n")));
-    expect(verdict).toBe("Blocks");
+    expect(verdict).toBe("WillBlock");
     expect(pods).toContainEqual(
       expect.objectContaining({ vmi: "pinned", outcome: "Blocked", reason: "NotMigratable" }),
     );

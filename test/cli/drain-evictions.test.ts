@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Connection } from "../../infra/cli/connection.ts";
 import { createEvictions } from "../../infra/cli/drain/empty-node.ts";
-import { subjectsOf } from "../../shared/policy/progress/subjects.ts";
+import { subjectsOf } from "../../shared/policy/preflight/subjects.ts";
 import { facts, plainPod } from "../policy/preflight/fixtures.ts";
 
 const SUBJECTS = subjectsOf(facts({ pods: [plainPod("cart")] }));

@@ -1,7 +1,7 @@
 /** How a drain looks on a terminal of any width, and how long it says it takes. */
 import { array, assert, constantFrom, double, integer, property, record, string } from "fast-check";
 import { expect, test } from "vitest";
-import { timeLeft } from "../../shared/policy/progress/time-left.ts";
+import { timeLeft } from "../../shared/policy/preflight/duration.ts";
 import { changeLine, frameLines, type ViewedRow } from "../../infra/cli/drain/progress.ts";
 
 const row = (key: string, more: Partial<ViewedRow>): ViewedRow => {

@@ -43,8 +43,8 @@ test.each([
 });
 
 test.each([
-  ["drains", 0, "Drains", false],
-  ["blocks", 3, "Blocks", true],
+  ["drains", 0, "WillSucceed", false],
+  ["blocks", 3, "WillBlock", true],
 ])("--dry-run of a node that %s: %d, the verdict is data, nothing is changed", async (_, code, verdict, pinned) => {
   const node = await on.freshNode();
   const name = await on.vmOn(node, { migratable: !pinned });
@@ -99,7 +99,7 @@ describe("other pods", () => {
 });
 
 /** Whatever runs on a node: what the preflight says of it comes true, and nothing that blocks is lost. */
-test("Drains: 0, and the node is empty; Blocks: 3, and what blocks runs on", { timeout: 120_000 }, async () => {
+test("WillSucceed: 0, and the node is empty; WillBlock: 3, and what blocks runs on", { timeout: 120_000 }, async () => {
   const strategies = ["LiveMigrate", "LiveMigrateIfPossible", "External", "None"] as const;
   const vm = record({ evictionStrategy: constantFrom(...strategies), migratable: boolean() });
   await assert(asyncProperty(array(vm, { minLength: 1, maxLength: 4 }), comesTrue), { numRuns: 6 });
@@ -116,7 +116,7 @@ async function comesTrue(kinds: readonly Kind[]): Promise<void> {
   const blocking = vms.filter(isBlocking);
   const { out } = await on.lifeboat(["drain", node, "--dry-run"]);
   const { code } = await on.lifeboat(["drain", node, "--yes"]);
-  expect({ blocks: out.startsWith("× Blocks"), code }).toEqual(
+  expect({ blocks: out.startsWith("× WillBlock"), code }).toEqual(
     blocking.length > 0 ? { blocks: true, code: 3 } : { blocks: false, code: 0 },
   );
   expect(await on.podsOn(node)).toHaveLength(blocking.length);

@@ -45,7 +45,7 @@ test("a launcher pod without its VMI blocks, and KubeVirt's webhook refuses its 
     spec: { nodeName: "node01", containers: CONTAINERS },
   });
   const { code, verdict, text } = await explain("node01");
-  expect([code, verdict]).toEqual([3, expect.stringContaining("Blocks")]);
+  expect([code, verdict]).toEqual([3, expect.stringContaining("WillBlock")]);
   expect(text).toContain("its VMI does not exist");
   const refused = { code: 429, message: expect.stringContaining("kubevirt failed getting the vmi") };
   expect(await evict(stage.client, await running(key))).toMatchObject(refused);
@@ -128,7 +128,7 @@ test("pods whose volume no other node reaches have no room, and their budget kee
   const { code, verdict, text } = await explain("node03");
   expect([code, verdict]).toEqual([
     3,
-    "× NoRoom: a drain of node03 does not end: no other node has room for the replacements that 2 pods wait for",
+    "× NoRoom: draining node03 will block: no other node has room for the replacements that 2 pods wait for",
   ]);
   expect(text).toContain("PodDisruptionBudget quorum waits for a replacement");
 

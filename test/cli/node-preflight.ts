@@ -26,7 +26,7 @@ const PodPreflight = z.strictObject({
 
 export const NodePreflight = z.strictObject({
   node: z.string(),
-  verdict: z.enum(["Blocks", "NoRoom", "Unknown", "DrainsWithShutdowns", "Drains"]),
+  verdict: z.enum(["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns", "WillSucceed"]),
   summary: z.string(),
   counts: z.partialRecord(Outcome, z.int()),
   time: z.optional(

@@ -12,7 +12,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
-import type { Installation } from "../../shared/policy/webhooks/facts.ts";
+import type { Installation } from "../../shared/policy/webhooks/compare.ts";
 import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { NOW, without } from "../policy/fixtures.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";

@@ -19,7 +19,9 @@ export function listOf(fake: FakeCluster, resource: string, listing: Listing & {
     }
     case "nodes": {
       const nodes = fake.nodes.list();
-      return as === undefined ? nodes : nodes.map((node) => ({ ...node, labels: {}, allocatable: { pods: 110 } }));
+      return as === undefined
+        ? nodes
+        : nodes.map((node) => ({ ...node, labels: {}, allocatable: { pods: 110, memory: node.allocatableMemory } }));
     }
     case "virtualmachineinstances":
       return fake.vmis.list((vmi) => isSelected(ofVmi(vmi), listing));
@@ -97,7 +99,7 @@ function inFull(pod: PodFacts) {
     antiAffinity: [],
     spread: [],
     claims: [],
-    requests: {},
+    requests: { memory: pod.memoryRequest ?? 0 },
     localStorage: false,
     finalizers: [],
     unchecked: [],

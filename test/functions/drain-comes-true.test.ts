@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NODE } from "../policy/fixtures.ts";
 import { anyDrain, drainOf, podsOn, stays } from "./support/any-drain.ts";
 
-test("Drains never turns out to block, and shuts no VM down; Blocks and NoRoom never drain by themselves", async () => {
+test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and NoRoom never drain by themselves", async () => {
   const seen: Record<string, number> = {};
   await fc.assert(
     fc.asyncProperty(anyDrain, async (w) => {
@@ -15,16 +15,22 @@ test("Drains never turns out to block, and shuts no VM down; Blocks and NoRoom n
       await drain.run();
       const left = podsOn(fake).filter((pod) => !stays(pod));
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
-      const drains = verdict === "Drains" || verdict === "DrainsWithShutdowns";
+      const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
       expect({ verdict, isEmpty: left.length === 0 }).toEqual({ verdict, isEmpty: drains });
       // If it has arrived before its eviction, its guest is shut down; else it stays where it was.
       const isRace = w.vms.some(({ strategy, state }) => strategy === "None" && state === "Arriving");
       if (drains && !isRace)
-        expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "DrainsWithShutdowns" });
+        expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "WillSucceedWithShutdowns" });
     }),
     { seed: 20_261_122, numRuns: 500 },
   );
-  expect(Object.keys(seen).toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom", "Unknown"]);
+  expect(Object.keys(seen).toSorted()).toEqual([
+    "NoRoom",
+    "Unknown",
+    "WillBlock",
+    "WillSucceed",
+    "WillSucceedWithShutdowns",
+  ]);
   const { Unknown: _, ...known } = seen;
   expect(Math.min(...Object.values(known))).toBeGreaterThan(20);
 }, 60_000);

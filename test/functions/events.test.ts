@@ -1,6 +1,6 @@
 /** The relay's door: what it answers where objects that it is told of cannot be read, or never can. */
 import { describe, expect, test } from "vitest";
-import { createSigner } from "../../infra/relay/sign.ts";
+import { createSigner } from "../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../shared/events/cloud-event.ts";
 import { CANNED_POD, CANNED_VMI, type CannedAnswers, configured, POD } from "./support/canned-cluster.ts";
 import { startForTest } from "./support/canned-doors.ts";

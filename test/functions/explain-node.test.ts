@@ -31,17 +31,17 @@ test("what is said of a pod before its node is drained is what its eviction then
   );
   expect([...outcomes].toSorted()).toMatchInlineSnapshot(`
     [
-      "Blocks Blocked",
-      "Blocks Ended",
-      "Blocks Follows",
-      "Drains Ended",
-      "Drains Evicted",
-      "Drains Follows",
-      "Drains Moves",
-      "Drains Waits",
-      "DrainsWithShutdowns Ended",
-      "DrainsWithShutdowns Follows",
-      "DrainsWithShutdowns ShutsDown",
+      "WillBlock Blocked",
+      "WillBlock Ended",
+      "WillBlock Follows",
+      "WillSucceed Ended",
+      "WillSucceed Evicted",
+      "WillSucceed Follows",
+      "WillSucceed Moves",
+      "WillSucceed Waits",
+      "WillSucceedWithShutdowns Ended",
+      "WillSucceedWithShutdowns Follows",
+      "WillSucceedWithShutdowns ShutsDown",
     ]
   `);
 });

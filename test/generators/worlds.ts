@@ -105,7 +105,8 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
 function residentsOn(node: string, { pods, vmis }: ClusterFacts) {
   return pods.filter(isLauncher).flatMap((pod) => {
     const vmi = vmis.find(({ name }) => name === vmiNameOf(pod));
-    return vmi && pod.nodeName === node ? [{ vmi, pod }] : [];
+    const asked = { requests: { memory: pod.memoryRequest ?? 0 }, placement: { nodeSelector: {}, preferred: [] } };
+    return vmi && pod.nodeName === node ? [{ vmi, pod: { ...pod, ...asked } }] : [];
   });
 }
 
@@ -118,6 +119,7 @@ export const pressureWorld: fc.Arbitrary<PressureWorld> = fc
     freeMemory: fc.constantFrom(0, 1e9, 2 ** 40),
   })
   .map(({ facts: found, ending, freeMemory, ...rest }) => {
+    const allocatable = { memory: freeMemory, pods: 110 };
     const pressed = found.nodes.filter(({ pressures }) => pressures.length > 0);
     const residents = found.nodes.flatMap(({ name }) => residentsOn(name, found));
     return {
@@ -127,7 +129,9 @@ export const pressureWorld: fc.Arbitrary<PressureWorld> = fc
         residents: residentsOn(node.name, found),
         evacuations: found.evacuations.filter(({ status }) => status.sourceNode === node.name),
       })),
-      takers: found.nodes.filter(({ pressures }) => pressures.length === 0).map((node) => ({ node, freeMemory })),
+      takers: found.nodes
+        .filter(({ pressures }) => pressures.length === 0)
+        .map((node) => ({ node: { ...node, labels: {}, allocatable }, room: new Map(Object.entries(allocatable)) })),
       signals: residents.slice(0, ending).map(({ vmi, pod }) => ({ vmi, pod, by: "kubelet" })),
       evacuations: found.evacuations,
     };

@@ -121,7 +121,7 @@ describe("the credential", () => {
 });
 
 describe("webhooks", () => {
-  const one = { door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: ["x"] } as const;
+  const one = { endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: ["x"] } as const;
 
   // prettier-ignore
   test.each([
@@ -147,7 +147,7 @@ describe("the table of families", () => {
     {
       evacuations: [newborn()],
       isDescheduling: true,
-      webhooks: [{ door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
+      webhooks: [{ endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
     },
     { expiresAt: new Date(0), rejected: false },
   );

@@ -87,7 +87,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "a drain is in progress",    DRAIN, "The whole drain"],
   ["node",    "a healthy VM",              IDLE, "1 VM runs on this node. VMs on this node 1 VM State Strategy Act apps/web Running LiveMigrate Evacuate…"],
   ["node",    "nothing asks",              { ...IDLE, cordoned: true }, "The node takes no new pods. Nothing asks its 1 VM to leave yet."],
-  ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain succeeds"],
+  ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
   ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "What would be in the way of a drain 1 Blocks VM apps/db cannot live-migrate"],
   ["node",    "an empty node",             { cordoned: true, evacuations: [ended("web-1", "Moved", GONE)] }, "let it take pods again: kubectl uncordon node01"],
   ["node",    "a node without VMs",        {}, "No VM runs on this node."],

@@ -44,9 +44,16 @@ test("KubeVirt's queue is read for a migration that may be stuck: what runs, and
   expect(queues).toEqual(new Map([[NODE, { running: 3, leaving: 2 }]]));
 });
 
+/** A node under pressure, with one VM. */
+function putPressed(fake: FakeCluster): void {
+  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"], allocatableMemory: 99 }));
+  fake.vmis.put(vmi({ nodeName: "full" }));
+  fake.pods.put(pod({ nodeName: "full" }));
+}
+
 test("under pressure the ten largest of the other nodes are asked for their room, the largest first", async () => {
   const fake = new FakeCluster();
-  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"], allocatableMemory: 99 }));
+  putPressed(fake);
   const sizes = [5, 12, 1, 9, 3, 11, 7, 2, 10, 4, 8, 6];
   for (const size of sizes) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
   const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
@@ -57,19 +64,19 @@ test("under pressure the ten largest of the other nodes are asked for their room
 test("their pods are read one node after another, and a node that takes too long is passed over", async () => {
   const fake = new FakeCluster();
   for (const size of [9, 5, 7]) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
-  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"] }));
+  putPressed(fake);
   const [asked, open] = [[] as number[], { count: 0 }];
   const before = async (request: string) => {
-    if (request !== "listPodsOn") return;
+    if (request !== "listPreflightPods") return;
     asked.push((open.count += 1));
     await setImmediate();
     open.count -= 1;
-    if (asked.length === 2) throw new ClusterError({ reason: "DeadlineExceeded" });
+    if (asked.length === 3) throw new ClusterError({ reason: "DeadlineExceeded" });
   };
   const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
   const { takers } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
   expect(takers.map((taker) => taker.node.name)).toEqual(["node-9", "node-5"]);
-  expect(asked).toEqual([1, 1, 1]);
+  expect(asked).toEqual([1, 1, 1, 1]);
 });
 
 test("a pod that a kubelet ends is a signal", async () => {

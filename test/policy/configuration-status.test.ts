@@ -18,7 +18,7 @@ const GOOD: ConfigurationFindings = {
   webhooks: [],
   called: false,
 };
-const webhook = { door: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] } as const;
+const webhook = { endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] } as const;
 const WRONG = { webhooks: [{ ...webhook, problems: ["lifeboat: a", "lifeboat: b"] }] };
 const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
 const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };

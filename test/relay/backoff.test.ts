@@ -1,6 +1,6 @@
 /** How long the relay waits. */
 import { describe, expect, test } from "vitest";
-import { backoffMs, retryAfterMs } from "../../infra/relay/backoff.ts";
+import { backoffMs, retryAfterMs } from "../../infra/relay/clock.ts";
 
 const BACKOFF = { firstMs: 500, longestMs: 15_000 };
 

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Delivery, startDelivery } from "../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../infra/relay/outbox.ts";
 import { createSend, type Result, resultOf } from "../../infra/relay/send.ts";
-import { createSigner } from "../../infra/relay/sign.ts";
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { json, startStubServer } from "../functions/support/stub-server.ts";
 import { type Answer, type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
@@ -27,7 +26,7 @@ function log(level: string, message: string, details: object = {}): void {
 }
 
 function startDelivering(endpoint: URL): Delivery {
-  const send = createSend({ endpoint, sign: createSigner(SECRET), clock, fetch: globalThis.fetch });
+  const send = createSend({ endpoint, secret: SECRET, clock, fetch: globalThis.fetch });
   return startDelivery({ outbox, send, clock, random: () => 1, log, onResult: () => undefined });
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createLog, reasonOf } from "../../infra/relay/log.ts";
 import { createReader } from "../../infra/relay/watch.ts";
-import { PODS } from "../../infra/relay/watched/pods.ts";
+import { PODS } from "../../infra/relay/kinds.ts";
 import { createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { LAUNCHER, pod } from "./objects.ts";
 

@@ -4,11 +4,7 @@ import { load, loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { parseEnvironment } from "../../infra/relay/config.ts";
-import { EVACUATIONS } from "../../infra/relay/watched/evacuations.ts";
-import { MIGRATIONS } from "../../infra/relay/watched/migrations.ts";
-import { NODES } from "../../infra/relay/watched/nodes.ts";
-import { PODS } from "../../infra/relay/watched/pods.ts";
-import { VIRTUAL_MACHINE_INSTANCES } from "../../infra/relay/watched/virtual-machine-instances.ts";
+import { EVACUATIONS, MIGRATIONS, NODES, PODS, VIRTUAL_MACHINE_INSTANCES } from "../../infra/relay/kinds.ts";
 
 const folder = new URL("../../infra/relay/kubernetes/", import.meta.url);
 const read = (file: string) => readFileSync(new URL(file, folder), "utf8");

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createCounters, outboxMetrics, syncedMetric } from "../../infra/relay/metrics.ts";
 import { createOutbox } from "../../infra/relay/outbox.ts";
-import { type ProbeServer, startServer } from "../../infra/relay/server.ts";
+import { type ProbeServer, startProbes } from "../../infra/relay/probes.ts";
 import { OPEN_METRICS, renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
 import { vmiEvent } from "./fake-worker.ts";
 
@@ -43,7 +43,7 @@ describe("probes", () => {
   let ready = false;
   let server: ProbeServer;
   beforeEach(async () => {
-    server = await startServer({ isReady: () => ready, metrics: () => "# EOF\n" }, 0);
+    server = await startProbes({ isReady: () => ready, metrics: () => "# EOF\n" }, 0);
   });
   afterEach(() => server.stop());
   const codes = async () => [(await ask("/healthz")).status, (await ask("/readyz")).status];

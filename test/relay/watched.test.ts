@@ -1,12 +1,16 @@
 /** What the relay tells the Worker, change by change. */
 import { describe, expect, test } from "vitest";
-import { EVACUATIONS } from "../../infra/relay/watched/evacuations.ts";
-import { killingOf, kubeletEvents } from "../../infra/relay/watched/kubelet-events.ts";
-import { noticeOf, type WatchedKind } from "../../infra/relay/watched/kind.ts";
-import { MIGRATIONS } from "../../infra/relay/watched/migrations.ts";
-import { NODES } from "../../infra/relay/watched/nodes.ts";
-import { PODS } from "../../infra/relay/watched/pods.ts";
-import { VIRTUAL_MACHINE_INSTANCES } from "../../infra/relay/watched/virtual-machine-instances.ts";
+import { noticeOf } from "../../infra/relay/event.ts";
+import {
+  EVACUATIONS,
+  killingOf,
+  kubeletEvents,
+  MIGRATIONS,
+  NODES,
+  PODS,
+  VIRTUAL_MACHINE_INSTANCES,
+  type WatchedKind,
+} from "../../infra/relay/kinds.ts";
 import {
   conditions,
   DELETING,

@@ -45,7 +45,11 @@ const ONE_EACH = list(...Array.from({ length: TENANTS }, (_, i) => of(`tenant-${
 
 const LARGE_PODS = many(PODS, {
   ...CANNED_POD,
-  metadata: { ...CANNED_POD.metadata, annotations },
+  metadata: {
+    ...CANNED_POD.metadata,
+    creationTimestamp: "2026-11-20T11:00:00Z",
+    annotations: { ...CANNED_POD.metadata.annotations, ...annotations },
+  },
   spec: { ...CANNED_POD.spec, containers },
 });
 const conditions = [{ type: "Ready", status: "True" }];
@@ -89,6 +93,7 @@ beforeAll(async () => {
   });
   withPods = await startStubServer(({ path }) => {
     if (path.endsWith("/pods")) return LARGE_PODS;
+    if (path.endsWith("/virtualmachineinstances")) return list(CANNED_VMI);
     return path.endsWith("/nodes") ? NODES : path.endsWith("/node-0") ? json(PRESSED) : list();
   });
   servers.push(withVmis, withBudgets, withPods);
@@ -121,7 +126,7 @@ test("and the budgets of thirty tenants, each of them large", async () => {
   expect(await run("budgets", withBudgets)).toBe(TENANTS * BUDGETS);
 });
 
-test("and the pods of ten nodes, each of them large", { timeout: 120_000 }, async () => {
+test("and the pods of ten nodes that could take a VM, each of them large", { timeout: 120_000 }, async () => {
   expect(await run("rooms", withPods)).toBe(TAKERS);
 });
 

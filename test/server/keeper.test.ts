@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { type Identity, look } from "../../infra/server/certificate/keeper.ts";
+import { type Identity, reconcileIdentity } from "../../infra/server/keeper.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { applyInCluster, SERVER } from "../../infra/tools/in-cluster.ts";
 import type { Send } from "../../shared/kube/transport.ts";
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.stop());
 
 const lookOnce = async (use: (identity: Identity) => void) =>
-  await look({ cluster: "local", send: () => send, clock, use, onFailure: () => undefined });
+  await reconcileIdentity({ cluster: "local", send: () => send, clock, use, onFailure: () => undefined });
 
 /** A replica looks until there is nothing to do for now; resolves to what it serves. */
 async function settle(): Promise<Identity> {

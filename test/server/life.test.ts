@@ -1,7 +1,13 @@
 /** Which step of a certificate's life is due. */
 import { expect, test } from "vitest";
-import { type Kept, lookAgainMs, type Step, stepDue, validityFrom } from "../../infra/server/certificate/life.ts";
-import type { Validity } from "../../infra/server/certificate/make.ts";
+import {
+  type Kept,
+  requeueAfterMs,
+  type Step,
+  stepDue,
+  validityFrom,
+  type Validity,
+} from "../../infra/server/certificate.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -12,7 +18,7 @@ const made = (agoMs: number): Validity => validityFrom(new Date(NOW - agoMs));
 const ended = { notBefore: new Date(NOW - 90 * DAY), notAfter: new Date(NOW) };
 
 // prettier-ignore
-test.each<[string, Kept<Validity>, ReturnType<typeof stepDue>]>([
+test.each<[string, Kept, ReturnType<typeof stepDue>]>([
   ["none yet",                                        {},                                                              "Create"],
   ["new",                                             { serving: made(0) },                                            undefined],
   ["not yet two thirds of its life",                  { serving: made(59 * DAY) },                                     undefined],
@@ -29,7 +35,7 @@ test.each<[string, Kept<Validity>, ReturnType<typeof stepDue>]>([
   expect(stepDue(kept, new Date(NOW))).toBe(step);
 });
 
-const AFTER: Readonly<Record<Step, (kept: Kept<Validity>, now: Date) => Kept<Validity>>> = {
+const AFTER: Readonly<Record<Step, (kept: Kept, now: Date) => Kept>> = {
   Create: (_, now) => ({ serving: validityFrom(now) }),
   Announce: (kept, now) => ({ ...kept, next: validityFrom(now) }),
   Serve: ({ serving = ended, next = ended }) => ({ serving: next, previous: serving }),
@@ -37,7 +43,7 @@ const AFTER: Readonly<Record<Step, (kept: Kept<Validity>, now: Date) => Kept<Val
 };
 
 test("in a year of ten minutes each, the certificate that is served has a month left, and renewals are few", () => {
-  let kept: Kept<Validity> = {};
+  let kept: Kept = {};
   const steps: Step[] = [];
   let least = Infinity;
   for (let now = NOW; now < NOW + 365 * DAY; now += 10 * MINUTE) {
@@ -55,7 +61,7 @@ test("in a year of ten minutes each, the certificate that is served has a month 
 
 test("each step is seen several times before the next one", () => {
   const hour = { notBefore: new Date(NOW), notAfter: new Date(NOW + 60 * MINUTE) };
-  expect(lookAgainMs({ serving: made(0) })).toBe(10_000);
-  expect(lookAgainMs({ serving: made(0), previous: { ...hour, notAfter: new Date(NOW + MINUTE) } })).toBe(500);
-  expect(lookAgainMs({ serving: hour })).toBe(10_000);
+  expect(requeueAfterMs({ serving: made(0) })).toBe(10_000);
+  expect(requeueAfterMs({ serving: made(0), previous: { ...hour, notAfter: new Date(NOW + MINUTE) } })).toBe(500);
+  expect(requeueAfterMs({ serving: hour })).toBe(10_000);
 });

@@ -4,7 +4,7 @@ import { Agent, request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { ARRIVAL } from "../../infra/server/connections.ts";
-import { makeCertificate } from "../../infra/server/certificate/make.ts";
+import { makeCertificate } from "../../infra/server/certificate.ts";
 import { type Answer, listen, type Pair } from "../../infra/server/listener.ts";
 
 const WHEN = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { look } from "../../infra/server/certificate/keeper.ts";
+import { reconcileIdentity } from "../../infra/server/keeper.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
 import { SERVERS_NEEDS, SERVERS_WATCHES, type ServersNeed } from "../manifests/least-privilege.ts";
@@ -23,7 +23,7 @@ const DEEDS: Readonly<Record<ServersNeed["deed"], () => Promise<void>>> = {
   /** Its first start, until there is nothing to do for now. */
   async "keep certificate and webhooks"() {
     const options = { cluster: "local", send: () => installed.send, clock, onFailure: () => undefined };
-    while ((await look({ ...options, use: () => undefined })) === 0);
+    while ((await reconcileIdentity({ ...options, use: () => undefined })) === 0);
   },
   async "hold the Lease"() {
     const leadership = new Leadership({ identity: "a", send: () => installed.send, clock, onFailure: () => undefined });

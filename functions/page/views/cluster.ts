@@ -8,7 +8,7 @@ import {
   departuresFrom,
   type NodeState,
   nodeState,
-} from "../../../shared/policy/progress/node-progress.ts";
+} from "../../../shared/policy/preflight/progress.ts";
 import {
   ago,
   badge,

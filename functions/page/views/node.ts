@@ -3,12 +3,16 @@ import { html } from "hono/html";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import type { NamespacedName } from "../../../shared/policy/facts.ts";
-import type { NodeVerdict, Preflight } from "../../../shared/policy/preflight/result.ts";
-import type { Blocker, BlockerKind } from "../../../shared/policy/progress/blockers.ts";
-import type { NodeProgress, NodeState, VmProgress } from "../../../shared/policy/progress/node-progress.ts";
-import { isQueued, targetOf } from "../../../shared/policy/progress/stage.ts";
-import type { Subject } from "../../../shared/policy/progress/subjects.ts";
-import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
+import type { NodeVerdict, Preflight } from "../../../shared/policy/preflight/facts.ts";
+import type {
+  Blocker,
+  BlockerKind,
+  NodeProgress,
+  NodeState,
+  VmProgress,
+} from "../../../shared/policy/preflight/progress.ts";
+import { isQueued, type Subject, targetOf } from "../../../shared/policy/preflight/subjects.ts";
+import { timeLeft } from "../../../shared/policy/preflight/duration.ts";
 import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
 import {
   ago,
@@ -205,11 +209,11 @@ function attempt({ subject: { evacuation } }: VmProgress, most: number, now: Dat
 }
 
 const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
-  Drains: ["A drain succeeds", "good"],
-  DrainsWithShutdowns: ["A drain succeeds, with shutdowns", "warn"],
+  WillSucceed: ["A drain will succeed", "good"],
+  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
   Unknown: ["Not certain", "warn"],
   NoRoom: ["Not enough room", "bad"],
-  Blocks: ["A drain does not end", "bad"],
+  WillBlock: ["A drain will block", "bad"],
 };
 
 /** In the middle of a drain, how long that takes is said above. One that was broken off can begin again. */

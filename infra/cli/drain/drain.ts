@@ -1,10 +1,9 @@
 /** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
 import { object } from "../../../shared/cluster/paths.ts";
 import { patch } from "../../../shared/cluster/write.ts";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
-import type { Preflight } from "../../../shared/policy/preflight/result.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import type { Preflight, PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { createScreen, type Screen } from "../../tools/console/screen.ts";
@@ -44,7 +43,7 @@ export const drain: Add = (program, { host, line, connect, ends }) => {
     .command("drain")
     .summary("empty a node: its VMs move, and what blocks is said")
     .description(
-      `Says what a drain of the node would do (as explain node), asks where it would not simply end, cordons the node, and
+      `Says what a drain of the node would do (as explain node), asks if that is not WillSucceed, cordons the node, and
 evicts its pods as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned,
 and what moves goes on moving; the same command goes on from there.
 
@@ -89,8 +88,8 @@ read, and there is no terminal to ask on, 130 interrupted.`,
 
 /** The person has said all there is to say, or there is nothing to ask. */
 function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
-  if (options.yes || found.verdict === "Drains") return true;
-  if (found.verdict !== "Blocks") return false;
+  if (options.yes || found.verdict === "WillSucceed") return true;
+  if (found.verdict !== "WillBlock") return false;
   const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
   // To stop what blocks is no answer to what else the drain would do.
   const isMore = found.pods.some(({ outcome, room }) => outcome === "ShutsDown" || room?.fits === false);

@@ -4,9 +4,8 @@
  */
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { isFinal, type NamespacedName } from "../../../shared/policy/facts.ts";
-import { type Mood, type Row, rowOf } from "../../../shared/policy/progress/stage.ts";
-import { isMinor, type Subject } from "../../../shared/policy/progress/subjects.ts";
-import { timeLeft } from "../../../shared/policy/progress/time-left.ts";
+import { isMinor, type Mood, type Row, rowOf, type Subject } from "../../../shared/policy/preflight/subjects.ts";
+import { timeLeft } from "../../../shared/policy/preflight/duration.ts";
 import { type Paint, paintFor, plain } from "../print.ts";
 import type { Drain } from "./drain.ts";
 

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { object } from "../../../shared/cluster/paths.ts";
 import { parseAnswer, readOne } from "../../../shared/cluster/read.ts";
 import { keyOf, type NamespacedName } from "../../../shared/policy/facts.ts";
-import { isBlocked, type Subject } from "../../../shared/policy/progress/subjects.ts";
+import { isBlocked, type Subject } from "../../../shared/policy/preflight/subjects.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";

@@ -1,7 +1,7 @@
-/** About how long a drain takes: waves as KubeVirt's limits allow, and how long one VM takes. */
+/** About how long a drain takes, and still takes: waves as KubeVirt's limits allow, and how long one VM takes. */
+import { durationText } from "../duration-text.ts";
 import type { VmiFacts } from "../facts.ts";
-import type { PreflightFacts } from "./facts.ts";
-import type { DrainTime } from "./result.ts";
+import type { DrainTime, PreflightFacts } from "./facts.ts";
 
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
@@ -11,44 +11,32 @@ const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 /** To schedule and start the target pod, and to end the source. An idle cluster with the image at hand takes few seconds. */
 const AROUND_SECONDS = { least: 3, most: 60 };
 
+/** KubeVirt's limits are of the type uint32. */
+const LARGEST_LIMIT = 2 ** 32 - 1;
+
 type World = Pick<PreflightFacts, "settings" | "vmis" | "migratingElsewhere">;
 
 export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | undefined {
   if (moving.length === 0) return undefined;
-  const places = placesOf(w);
+  const { limits } = w.settings;
+  const perCluster = Math.min(LARGEST_LIMIT, Math.max(1, Math.floor(limits.parallelMigrationsPerCluster)));
+  const atOnce = Math.max(1, Math.min(perCluster, Math.floor(limits.parallelOutboundMigrationsPerNode)));
+  const taken = Math.max(0, atOnce - Math.max(0, perCluster - w.migratingElsewhere.length));
   const pace = paceOf(w);
   const least = moving.map((vmi) => AROUND_SECONDS.least + memoryOf(vmi) / pace.fast);
   const slowest = (vmi: VmiFacts) => AROUND_SECONDS.most + memoryOf(vmi) / pace.slow;
-  // Those of other nodes end at once, at best, and have just begun, at worst.
-  const before = w.migratingElsewhere.map(slowest).toSorted((a, b) => a - b);
   // As many places as can be in use: a limit may be a number without end.
-  const length = Math.min(places.atOnce, places.taken + moving.length);
+  const places = Array<number>(Math.min(atOnce, taken + moving.length)).fill(0);
+  // VMs of other nodes end at once, at best, and have just begun, at worst.
+  const before = w.migratingElsewhere.map(slowest).toSorted((a, b) => a - b);
+  const atWorst = places.map((free, i) => (i < taken ? (before[i] ?? free) : free));
   return {
     moves: moving.length,
-    atOnce: places.atOnce,
-    waves: Math.ceil((moving.length + places.taken) / places.atOnce),
-    seconds: {
-      least: inTurns(least, Array<number>(length).fill(0)),
-      most: inTurns(
-        moving.map(slowest),
-        Array.from({ length }, (_, i) => (i < places.taken ? (before[i] ?? 0) : 0)),
-      ),
-    },
-    basis: [pace.basis, ...(places.taken > 0 ? [`places taken by VMs of other nodes: ${places.taken}`] : [])].join(
-      "; ",
-    ),
+    atOnce,
+    waves: Math.ceil((moving.length + taken) / atOnce),
+    seconds: { least: inTurns(least, places), most: inTurns(moving.map(slowest), atWorst) },
+    basis: [pace.basis, ...(taken > 0 ? [`places taken by VMs of other nodes: ${taken}`] : [])].join("; "),
   };
-}
-
-/** KubeVirt's limits are of the type uint32. */
-const LARGEST_LIMIT = 2 ** 32 - 1;
-
-/** How many VMs may leave the node at a time, and how many of those places VMs of other nodes take up now. */
-function placesOf({ settings: { limits }, migratingElsewhere }: World) {
-  const perCluster = Math.min(LARGEST_LIMIT, Math.max(1, Math.floor(limits.parallelMigrationsPerCluster)));
-  const atOnce = Math.max(1, Math.min(perCluster, Math.floor(limits.parallelOutboundMigrationsPerNode)));
-  const free = Math.max(0, perCluster - migratingElsewhere.length);
-  return { atOnce, taken: Math.max(0, atOnce - free) };
 }
 
 function memoryOf({ guestMemory = GIB }: VmiFacts): number {
@@ -67,11 +55,11 @@ function inTurns(seconds: readonly number[], free: readonly number[]): number {
 
 /** What was seen was seen under KubeVirt's limit of bandwidth already. */
 function paceOf({ settings: { limits }, vmis }: World) {
-  const rates = vmis.flatMap(({ guestMemory = 0, movedInSeconds = 0 }) => {
-    return guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [];
-  });
+  const rates = vmis.flatMap(({ guestMemory = 0, movedInSeconds = 0 }) =>
+    guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [],
+  );
   if (rates.length > 0) {
-    const basis = `as fast as VMs on this node have migrated before, with the memory that they have: ${rates.length} of them`;
+    const basis = `based on ${rates.length} earlier migration${rates.length === 1 ? "" : "s"} of VMs on this node`;
     return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
   }
   const limit = limits.bandwidthPerMigration ?? Infinity;
@@ -82,4 +70,23 @@ function paceOf({ settings: { limits }, vmis }: World) {
 
 function inWords(bytesPerSecond: number): string {
   return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
+}
+
+interface Pace {
+  /** VMs that this drain has moved, and that are still to move. */
+  readonly moved: number;
+  readonly left: number;
+  readonly elapsedSeconds: number;
+}
+
+/** From what the preflight expected until the first VM has moved, then from what this drain has measured. */
+export function timeLeft(expected: DrainTime | undefined, { moved, left, elapsedSeconds }: Pace): string | undefined {
+  if (left === 0) return undefined;
+  if (moved > 0) return `about ${durationText((elapsedSeconds / moved) * left)} left`;
+  if (expected === undefined) return undefined;
+  const [least, most] = [expected.seconds.least - elapsedSeconds, expected.seconds.most - elapsedSeconds];
+  if (most <= 0) return undefined;
+  return least <= 0
+    ? `at most ${durationText(most)} left`
+    : `about ${durationText(least)} to ${durationText(most)} left`;
 }

@@ -1,43 +1,21 @@
-/** What a preflight decides on: a node that is to be drained, what runs there, and the room elsewhere. */
-import type {
-  BudgetFacts,
-  EvacuationFacts,
-  MigrationFacts,
-  NamespacedName,
-  NodeFacts,
-  PodFacts,
-  VmiFacts,
-} from "../facts.ts";
-import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
+/** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
+import type { BudgetFacts, EvacuationFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../facts.ts";
+import type { NodeSelectorTerm, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
 import type { Moment } from "../time.ts";
-
-export interface PreflightNode extends NodeFacts {
-  readonly labels: Labels;
-  /** `status.allocatable`, else `status.capacity`. */
-  readonly allocatable: Resources;
-}
+import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 
 /** A pod that is bound to a node, as far as it concerns whether others fit beside it. */
-export interface NeighbourPod {
-  readonly namespace: string;
+export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly name: string;
   readonly uid: string;
-  readonly nodeName: string;
   readonly phase: string;
   readonly deleting: boolean;
-  readonly labels: Labels;
-  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
-  readonly requests: Resources;
-  /** Required terms. */
-  readonly antiAffinity: readonly PodTerm[];
 }
 
 /** A pod of the node itself. */
-export interface PreflightPod extends PodFacts, NeighbourPod {
-  readonly nodeName: string;
+export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
   /** As `requests`. */
   readonly limits?: Resources;
-  readonly placement: Placement;
   /** Required terms. */
   readonly affinity: readonly PodTerm[];
   /** `DoNotSchedule`. */
@@ -79,10 +57,10 @@ export interface DrainFlags {
 }
 
 export interface PreflightFacts extends Moment {
-  readonly node: PreflightNode;
+  readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
   /** Every other node, and the pods that are bound to those. */
-  readonly otherNodes: readonly PreflightNode[];
+  readonly otherNodes: readonly FitNode[];
   readonly otherPods: readonly NeighbourPod[];
   /** Those that not every node reaches. */
   readonly volumes: readonly Volume[];
@@ -101,4 +79,78 @@ export interface PreflightFacts extends Moment {
   readonly flags: DrainFlags;
   /** What could not be read, in words. */
   readonly unread: readonly string[];
+}
+
+/** The first that applies, from the top. */
+export const NODE_VERDICTS = ["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns", "WillSucceed"] as const;
+
+export type NodeVerdict = (typeof NODE_VERDICTS)[number];
+
+/**
+ * `Moves`: a live migration. `Follows`: a hotplug pod goes with its VM. `Waits`: refused now, by itself not for ever. `ShutsDown`: a
+ * guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in it. `Blocked`: refused until
+ * a person changes something.
+ */
+export type Outcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
+
+/** What the eviction of a pod would get now. */
+export interface EvictionPreview {
+  readonly allowed: boolean;
+  /** Lifeboat's reason, or `BudgetExhausted`, `SeveralBudgets`, which are the API server's. */
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** Where a VM could go. */
+export interface RoomFound {
+  readonly fits: boolean;
+  /** One that has room; the scheduler may choose another. */
+  readonly node?: string;
+  /** Every node that has room has another CPU, by its labels: whether the VM can go there is not known. */
+  readonly otherCpu?: boolean;
+  /** How many of the other nodes have room for it, with the VMs before it placed. */
+  readonly nodes: number;
+  /** There is room for it, but not with the other VMs of the node. */
+  readonly fitsAlone?: boolean;
+  /** Where it has none: what keeps it from the other nodes. */
+  readonly message?: string;
+}
+
+export interface PodVerdict {
+  readonly namespace: string;
+  readonly name: string;
+  readonly vmi?: string;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly message: string;
+  /** Who can change it, and how. */
+  readonly remedy?: string;
+  /** Absent: a drain does not ask for it. */
+  readonly eviction?: EvictionPreview;
+  /** Of VMs that are to move, and of pods whose budget waits for a replacement that has none. */
+  readonly room?: RoomFound;
+}
+
+export interface DrainTime {
+  /** VMs that move. */
+  readonly moves: number;
+  /** How many move at a time. */
+  readonly atOnce: number;
+  readonly waves: number;
+  /** From the fastest to the slowest that is likely. */
+  readonly seconds: { readonly least: number; readonly most: number };
+  /** What the range rests on, in words. */
+  readonly basis: string;
+}
+
+export interface Preflight {
+  readonly node: string;
+  readonly verdict: NodeVerdict;
+  /** One line. */
+  readonly summary: string;
+  readonly counts: Readonly<Partial<Record<Outcome, number>>>;
+  readonly time?: DrainTime;
+  readonly pods: readonly PodVerdict[];
+  /** What could not be read, or is not looked at: the verdict may be wrong about it. */
+  readonly unknown: readonly string[];
 }

@@ -20,16 +20,21 @@ export const REMEDY = {
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Of an Evacuation that is Blocked, by its reason. */
-export function remedyOfBlocked(reason: string | undefined): string {
-  const byReason: Readonly<Record<string, string>> = { ...REMEDY, ...BLOCKED };
-  return ownValue(byReason, reason ?? "") ?? REMEDY.NotMigratable;
-}
-
-const BLOCKED: Readonly<Record<string, string>> = {
+/** Of an Evacuation that is Blocked; reasons that evictions do not have. */
+const BLOCKED = {
   NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
   NotScheduled: "nothing but time: the VM is starting",
   BeingReceived: "nothing but time: the VM comes from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
   DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
-};
+} as const;
+
+/** By the reason of a pod's verdict. Undefined: there is nothing to change. */
+export function remedyOf(reason: string): string | undefined {
+  return ownValue<string>(REMEDY, reason);
+}
+
+/** By the reason of an Evacuation that is Blocked. */
+export function remedyOfBlocked(reason = ""): string {
+  return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
+}

@@ -13,6 +13,7 @@ import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts
 import { canMigrate, isMarked, markActions } from "../evacuation/mark.ts";
 import type { Phase } from "../evacuation/phase.ts";
 import { isToMove } from "../eviction/eviction-table.ts";
+import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
 import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
 
@@ -29,13 +30,13 @@ function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUI
 
 export interface Resident {
   readonly vmi: VmiFacts;
-  readonly pod: PodFacts;
+  readonly pod: PodFacts & FitPod;
 }
 
-/** A node that could take VMs, and how many bytes of memory its pods leave free. */
+/** A node that could take VMs, and what its pods leave free. */
 export interface Taker {
-  readonly node: NodeFacts;
-  readonly freeMemory: number;
+  readonly node: FitNode;
+  readonly room: Room;
 }
 
 export interface PressureWorld extends Moment {
@@ -59,7 +60,7 @@ export interface PressureWorld extends Moment {
 export function planPressure(w: PressureWorld): Plan {
   const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate) return { chains: [] };
-  const takers = w.takers.filter(({ node }) => isTaker(node)).map((taker) => ({ ...taker }));
+  const takers = w.takers.map((taker) => ({ ...taker }));
   const ending = endingOf(w);
   const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
   const proactive = w.pressured.flatMap((node) => {
@@ -85,7 +86,8 @@ function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
 }
 
 interface Relief extends PressureWorld {
-  readonly takers: { readonly node: NodeFacts; freeMemory: number }[];
+  /** With what this plan has given away. */
+  readonly takers: { readonly node: FitNode; room: Room }[];
   /** Marked by this very plan, because they are being ended. */
   readonly ending: ReadonlyMap<string, unknown>;
 }
@@ -119,9 +121,9 @@ function relieve({ node, residents }: PressureWorld["pressured"][number], w: Rel
   for (const resident of inTurn) {
     const { vmi, pod } = resident;
     const places = hasJustMoved(resident) ? 1 : parallelOutboundMigrationsPerNode;
-    const taker = leaving < places ? w.takers.find((t) => canTake(t, node, pod)) : undefined;
+    const taker = leaving < places ? w.takers.find((one) => canTake(one, pod)) : undefined;
     if (taker === undefined) continue;
-    taker.freeMemory -= pod.memoryRequest ?? 0;
+    taker.room = roomWith(taker.room, pod);
     leaving += 1;
     chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
   }
@@ -142,17 +144,16 @@ function byCost(a: Resident, b: Resident): number {
 }
 
 function overRequest({ vmi, pod }: Resident): number {
-  return (vmi.guestMemory ?? 0) - (pod.memoryRequest ?? 0);
+  return (vmi.guestMemory ?? 0) - (pod.requests["memory"] ?? 0);
 }
 
-function canTake({ node, freeMemory }: Taker, from: NodeFacts, pod: PodFacts): boolean {
-  return node.name !== from.name && freeMemory >= (pod.memoryRequest ?? 0);
-}
-
-/** Whether the scheduler could place a VM there: where it certainly would not, nothing begins. */
-export function isTaker(node: NodeFacts): boolean {
-  const repels = node.taints.some((taint) => taint.effect === "NoSchedule" || taint.effect === "NoExecute");
-  return node.ready && !node.unschedulable && node.pressures.length === 0 && !repels;
+/**
+ * Whether the scheduler could place the pod there: where it certainly would not, nothing begins. Most pods tolerate the taint of a memory
+ * pressure, but a node under pressure is no help.
+ */
+export function canTake(spot: Spot, pod: Resident["pod"]): boolean {
+  const { name, pressures } = spot.node;
+  return name !== pod.nodeName && pressures.length === 0 && obstacleTo(pod, spot) === undefined;
 }
 
 function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {

@@ -2,169 +2,133 @@
  * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
  *
  * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped, which an
- * administrator may want. An expression cannot be evaluated here: one that is not the shipped one is a remark.
+ * administrator may want.
  */
 import { GUARD_CAUSES, isGateOn } from "../guard/guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../names.ts";
-import type {
-  Findings,
-  Installation,
-  InstalledWebhook,
-  WebhookDoor,
-  WebhookExpectation,
-  WebhookRule,
-} from "./facts.ts";
+import type { Settings } from "../settings.ts";
 import { compareUrl } from "./webhook-url.ts";
 
+export interface InstalledWebhook {
+  readonly name: string;
+  /** As the API server calls it, a Service too. Holds the webhook token: never to be logged. */
+  readonly url: string | undefined;
+  readonly isService: boolean;
+  readonly rules: readonly Readonly<Record<string, unknown>>[];
+  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
+  /** `namespaceSelector` and `objectSelector`, where they leave anything out. */
+  readonly selectors: readonly string[];
+  readonly failurePolicy: string;
+  readonly matchPolicy: string;
+  readonly timeoutSeconds: number;
+  readonly admissionReviewVersions: readonly string[];
+}
+
+export interface InstalledWebhooks {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly webhooks: readonly InstalledWebhook[];
+}
+
+/** `Unread`: it may not be read, or the API server did not say. */
+export type Installation = InstalledWebhooks | "Absent" | "Unread";
+
+export type WebhookEndpoint = "evictions" | "deletions";
+export const WEBHOOK_ENDPOINTS = ["evictions", "deletions"] as const satisfies readonly WebhookEndpoint[];
+
+export interface WebhookExpectation {
+  readonly endpoint: WebhookEndpoint;
+  /** Lifeboat's name of the cluster. */
+  readonly cluster: string;
+  /** Each of them opens the endpoint. Never to be logged. */
+  readonly tokens: readonly string[];
+  /** Lifeboat's own address, where it knows that. */
+  readonly publicUrl: string | undefined;
+  readonly settings: Pick<Settings, "featureGates" | "guard">;
+}
+
+export interface Findings {
+  readonly problems: readonly string[];
+  readonly remarks?: readonly string[];
+}
+
 export interface Comparison extends Required<Findings> {
-  readonly door: WebhookDoor;
+  readonly endpoint: WebhookEndpoint;
   readonly object: string;
   readonly found: "Installed" | "Absent" | "Unread";
 }
 
+export const WEBHOOK_OBJECTS = { evictions: OWN_WEBHOOKS, deletions: GUARD_WEBHOOKS } as const;
+
 /** As shipped: infra/kubernetes/webhook.yaml and optional/guard/guard.yaml. */
-export const SHIPPED = {
-  evictions: {
-    object: OWN_WEBHOOKS,
-    operation: "CREATE",
-    resource: "pods/eviction",
-    failurePolicy: "Ignore",
-    timeoutSeconds: 10,
-    conditions: [
-      "request.name.startsWith('virt-launcher-') || request.name.startsWith('hp-volume-')",
-      "request.userInfo.username != 'system:serviceaccount:lifeboat-system:lifeboat'",
-    ],
-  },
-  deletions: {
-    object: GUARD_WEBHOOKS,
-    operation: "DELETE",
-    resource: "pods",
-    failurePolicy: "Ignore",
-    timeoutSeconds: 10,
-    conditions: [
-      "oldObject.?metadata.?labels[?'kubevirt.io'].orValue('') in ['virt-launcher', 'hotplug-disk']",
-      "request.userInfo.username in ['system:kube-scheduler', 'system:serviceaccount:kube-system:node-controller', " +
-        "'system:serviceaccount:kube-system:taint-eviction-controller', 'system:serviceaccount:kube-system:karpenter', " +
-        "'system:serviceaccount:karpenter:karpenter']",
-      "!oldObject.?status.?conditions.orValue([]).exists(c, " +
-        "c.type == 'Ready' && c.status == 'False' && c.?reason.orValue('') == '')",
-    ],
-  },
+const SHIPPED = {
+  evictions: [rule("CREATE", "pods/eviction")],
+  deletions: [rule("DELETE", "pods")],
+} as const;
+const SHIPPED_FOR_BOTH = {
+  failurePolicy: "Ignore",
+  matchPolicy: "Equivalent",
+  timeoutSeconds: 10,
+  admissionReviewVersions: ["v1"],
 } as const;
 
+function rule(operation: string, resource: string) {
+  return { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource], scope: "Namespaced" };
+}
+
 export function compareWebhook(installed: Installation, expected: WebhookExpectation): Comparison {
-  const { door } = expected;
-  const { object } = SHIPPED[door];
+  const { endpoint } = expected;
+  const object = WEBHOOK_OBJECTS[endpoint];
   if (installed === "Unread") {
-    return { door, object, found: "Unread", problems: [], remarks: [`${object}: cannot be read: see rbac.yaml`] };
+    return { endpoint, object, found: "Unread", problems: [], remarks: [`${object}: cannot be read: see rbac.yaml`] };
   }
-  if (installed === "Absent") return { door, object, found: "Absent", ...absent(expected) };
-  const name = `${door}.lifeboat.dev`;
+  if (installed === "Absent") return { endpoint, object, found: "Absent", ...absent(expected) };
+  const name = `${endpoint}.lifeboat.dev`;
   const webhook = installed.webhooks.find((one) => one.name === name);
   const { problems, remarks = [] } =
-    webhook === undefined
-      ? { problems: [`webhooks: expected one named ${name}`] }
-      : merged([
-          compareAddress(webhook, expected),
-          compareRules(webhook, expected),
-          compareConditions(webhook, expected),
-          compareRest(webhook, expected),
-        ]);
-  const told = (texts: readonly string[]) => texts.map((text) => `${object}: ${text}`);
-  return { door, object, found: "Installed", problems: told(problems), remarks: told(remarks) };
+    webhook === undefined ? { problems: [`webhooks: expected one named ${name}`] } : compareOne(webhook, expected);
+  const withObject = (texts: readonly string[]) => texts.map((text) => `${object}: ${text}`);
+  return { endpoint, object, found: "Installed", problems: withObject(problems), remarks: withObject(remarks) };
 }
 
 /** The guard is optional. */
-function absent({ door, settings }: WebhookExpectation): Required<Findings> {
-  const { object } = SHIPPED[door];
-  if (door === "evictions") return { problems: [`${object}: there is no such object: see webhook.yaml`], remarks: [] };
+function absent({ endpoint, settings }: WebhookExpectation): Required<Findings> {
+  const missing = `${WEBHOOK_OBJECTS[endpoint]}: there is no such object`;
+  if (endpoint === "evictions") return { problems: [`${missing}: see webhook.yaml`], remarks: [] };
   const isWanted = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
-  const remark = `${object}: there is no such object, so no deletion is refused: see optional/guard`;
-  return { problems: [], remarks: isWanted ? [remark] : [] };
+  return { problems: [], remarks: isWanted ? [`${missing}, so no deletion is refused: see optional/guard`] : [] };
 }
 
-function merged(all: readonly Findings[]): Required<Findings> {
-  return { problems: all.flatMap(({ problems }) => problems), remarks: all.flatMap(({ remarks = [] }) => remarks) };
+function compareOne(webhook: InstalledWebhook, expected: WebhookExpectation): Findings {
+  const address = compareAddress(webhook, expected);
+  const shipped = Object.entries({ rules: SHIPPED[expected.endpoint], ...SHIPPED_FOR_BOTH });
+  const found = new Map<string, unknown>(Object.entries(webhook));
+  const differing = shipped.filter(([field, value]) => !isSame(found.get(field), value)).map(([field]) => field);
+  const fields = [...differing, ...webhook.selectors];
+  const different = fields.length > 0 ? [`not as shipped: ${fields.join(", ")}`] : [];
+  return { ...address, remarks: [...(address.remarks ?? []), ...different, ...unsent(webhook, expected)] };
 }
 
-function compareAddress(webhook: InstalledWebhook, expected: WebhookExpectation): Findings {
-  const { url = "", isService, admissionReviewVersions } = webhook;
+function compareAddress({ url = "", isService }: InstalledWebhook, expected: WebhookExpectation): Findings {
   // From outside of the cluster it cannot be seen where a Service leads.
   const isUnseen = isService && !(expected.publicUrl ?? "").endsWith(".svc");
-  const { problems, remarks = [] } = isUnseen
+  return isUnseen
     ? { problems: [], remarks: ["clientConfig.service: whether that leads to Lifeboat cannot be seen"] }
     : compareUrl(url, expected, isService ? "clientConfig.service" : "clientConfig.url");
-  const isVersion = admissionReviewVersions.includes("v1");
-  return { problems: [...problems, ...(isVersion ? [] : ["admissionReviewVersions: expected v1"])], remarks };
 }
 
-function compareRules({ rules, matchPolicy }: InstalledWebhook, { door }: WebhookExpectation): Findings {
-  const { operation, resource } = SHIPPED[door];
-  const covering = rules.filter((rule) => isCovering(rule, operation, resource));
-  const problems = covering.length === 0 ? [`rules: expected ${operation} of ${resource}`] : [];
-  const isMore = covering.length < rules.length;
-  return {
-    problems,
-    remarks: [
-      ...(isMore && problems.length === 0 ? [`rules: more than ${operation} of ${resource}`] : []),
-      ...(matchPolicy === "Equivalent" ? [] : ["matchPolicy: expected Equivalent"]),
-    ],
-  };
-}
-
-function isCovering(rule: WebhookRule, operation: string, resource: string): boolean {
-  const [kind = "", subresource] = resource.split("/");
-  const texts = ["*/*", resource, ...(subresource === undefined ? ["*"] : [`${kind}/*`, `*/${subresource}`])];
-  return (
-    hasOneOf(rule.operations, ["*", operation]) &&
-    hasOneOf(rule.apiGroups, ["*", ""]) &&
-    hasOneOf(rule.apiVersions, ["*", "v1"]) &&
-    hasOneOf(rule.resources, texts) &&
-    rule.scope !== "Cluster"
-  );
-}
-
-function hasOneOf(found: readonly string[], wanted: readonly string[]): boolean {
-  return wanted.some((one) => found.includes(one));
+function isSame(found: unknown, shipped: unknown): boolean {
+  return JSON.stringify(found) === JSON.stringify(shipped);
 }
 
 const REQUESTER = "request.userInfo.username";
 
-function compareConditions({ matchConditions }: InstalledWebhook, { door, settings }: WebhookExpectation): Findings {
-  const shipped: readonly string[] = SHIPPED[door].conditions;
-  const never = matchConditions.filter(({ expression }) => expression.trim() === "false");
-  const others = matchConditions.filter(({ expression }) => {
-    const text = expression.replaceAll(/\s+/g, " ").trim();
-    return text !== "false" && !shipped.includes(text) && !(door === "deletions" && text.includes(REQUESTER));
-  });
-  return {
-    problems: never.map(({ name }) => `matchConditions.${name}: leaves everything out`),
-    remarks: [
-      ...others.map(({ name }) => `matchConditions.${name}: not as shipped; what it leaves out is not sent`),
-      ...(door === "deletions" ? unsent(matchConditions, settings) : []),
-    ],
-  };
-}
-
 /** The guard's webhook names the users of `guard.requesters` and `guard.nodeTerminators`, too. */
-function unsent(conditions: InstalledWebhook["matchConditions"], { guard }: WebhookExpectation["settings"]) {
-  const naming = conditions.filter(({ expression }) => expression.includes(REQUESTER));
+function unsent({ matchConditions }: InstalledWebhook, { endpoint, settings: { guard } }: WebhookExpectation) {
+  const naming = matchConditions.filter(({ expression }) => expression.includes(REQUESTER));
+  if (endpoint !== "deletions" || naming.length === 0) return [];
   return (["requesters", "nodeTerminators"] as const).flatMap((field) => {
     const missing = guard[field].filter((user) => naming.some(({ expression }) => !expression.includes(`'${user}'`)));
     return missing.map((user) => `matchConditions: ${user} of guard.${field} is not named`);
   });
-}
-
-function compareRest(webhook: InstalledWebhook, { door }: WebhookExpectation): Findings {
-  const { failurePolicy, timeoutSeconds } = SHIPPED[door];
-  const remarks = [
-    ...webhook.selectors.map((field) => `${field}: what it leaves out is not sent`),
-    ...(webhook.failurePolicy === failurePolicy
-      ? []
-      : [`failurePolicy: ${webhook.failurePolicy}, not ${failurePolicy}`]),
-    ...(webhook.timeoutSeconds === timeoutSeconds
-      ? []
-      : [`timeoutSeconds: ${webhook.timeoutSeconds}, not ${timeoutSeconds}`]),
-  ];
-  return { problems: [], remarks };
 }

@@ -1,22 +1,22 @@
-/** Whether a webhook's URL leads to Lifeboat's door of a cluster. The URL holds a token: no message repeats any part of it. */
-import type { Findings, WebhookExpectation } from "./facts.ts";
+/** Whether a webhook's URL leads to Lifeboat's endpoint of a cluster. The URL holds a token: no message repeats any part of it. */
+import type { Findings, WebhookExpectation } from "./compare.ts";
 
-/** What is before `/clusters`, the cluster, the door, the token. */
+/** What is before `/clusters`, the cluster, the endpoint, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 type AddressField = "clientConfig.url" | "clientConfig.service";
 
-/** Undefined: it leads to no door of Lifeboat's. Holds the token. */
+/** Undefined: it leads to no endpoint of Lifeboat's. Holds the token. */
 export function partsOf(url: string) {
-  const [found, base = "", cluster = "", door = "", token] = PATH.exec(url) ?? [];
+  const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
   if (found === undefined) return undefined;
-  return { base, cluster: decoded(cluster), door, token: token === undefined ? undefined : decoded(token) };
+  return { base, cluster: decoded(cluster), endpoint, token: token === undefined ? undefined : decoded(token) };
 }
 
 /** `field`: which one names the address. */
 export function compareUrl(url: string, expected: WebhookExpectation, field: AddressField): Findings {
-  const { base = "", cluster, door, token } = partsOf(url) ?? {};
-  if (door !== expected.door || cluster !== expected.cluster) {
-    const path = `/clusters/${expected.cluster}/admission/${expected.door}`;
+  const { base = "", cluster, endpoint, token } = partsOf(url) ?? {};
+  if (endpoint !== expected.endpoint || cluster !== expected.cluster) {
+    const path = `/clusters/${expected.cluster}/admission/${expected.endpoint}`;
     return { problems: [`${field}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
   }
   const address = compareBase(base, expected.publicUrl, field);

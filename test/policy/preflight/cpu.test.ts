@@ -1,7 +1,7 @@
 /** Whether a VM certainly finds its CPU on another node: only where KubeVirt's labels are the same. */
 import { expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { NODE } from "../fixtures.ts";
 import { facts, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
@@ -18,16 +18,16 @@ const other = (name: string, labels: object, tweak: Parameters<typeof node>[1] =
 
 // prettier-ignore
 test.each<[string, PreflightFacts["otherNodes"], verdict: string, to: string | undefined]>([
-  ["the same",                           [other("node02", host("Skylake"))],                                                    "Drains",  "node02"],
-  ["beside labels about other things",   [other("node02", { ...host("Skylake"), "cpu-feature.node.kubevirt.io/x": "true", zone: "2" })], "Drains", "node02"],
+  ["the same",                           [other("node02", host("Skylake"))],                                                    "WillSucceed",  "node02"],
+  ["beside labels about other things",   [other("node02", { ...host("Skylake"), "cpu-feature.node.kubevirt.io/x": "true", zone: "2" })], "WillSucceed", "node02"],
   ["another vendor",                     [other("node02", AMD)],                                                                "Unknown", "node02"],
   ["another host model",                 [other("node02", host("Broadwell"))],                                                  "Unknown", "node02"],
   ["another required feature",           [other("node02", host("Skylake", "hle"))],                                             "Unknown", "node02"],
   ["other models",                       [other("node02", { ...host("Skylake"), "cpu-model.node.kubevirt.io/Penryn": "true" })], "Unknown", "node02"],
   ["no labels",                          [other("node02", {})],                                                                 "Unknown", "node02"],
-  ["one node of the same, with less room", [other("node02", AMD), other("node03", host("Skylake"), { allocatable: { memory: 3 * GIB } })], "Drains", "node03"],
+  ["one node of the same, with less room", [other("node02", AMD), other("node03", host("Skylake"), { allocatable: { memory: 3 * GIB } })], "WillSucceed", "node03"],
   ["one node of the same, without room", [other("node02", AMD), other("node03", host("Skylake"), { allocatable: { memory: GIB } })], "Unknown", "node02"],
-  ["others, and no room there",          [other("node02", AMD, { allocatable: { memory: GIB } })],                              "NoRoom",  undefined],
+  ["others, and no room there",          [other("node02", AMD, { allocatable: { memory: GIB } })],                              "NoRoom",       undefined],
 ])("%s", (_, otherNodes, verdict, to) => {
   const answer = preflight(facts({ node: source, otherNodes }));
   expect({ verdict: answer.verdict, to: answer.pods[0]?.room?.node }).toEqual({ verdict, to });
@@ -46,5 +46,5 @@ test("the second VM of two has room on another CPU only", () => {
 
 test("that of ordinary pods is no matter", () => {
   const f = facts({ node: source, otherNodes: [other("node02", AMD)], pods: [plainPod("app")], vmis: [] });
-  expect(preflight(f).verdict).toBe("Drains");
+  expect(preflight(f).verdict).toBe("WillSucceed");
 });

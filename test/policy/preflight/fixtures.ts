@@ -1,17 +1,13 @@
 /** A node that is to be drained, minimal plus one tweak: `facts({ pods: [launcher("web")] })`. */
 import type { BudgetFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type {
-  NeighbourPod,
-  PreflightFacts,
-  PreflightNode,
-  PreflightPod,
-} from "../../../shared/policy/preflight/facts.ts";
+import type { NeighbourPod, PreflightFacts, PreflightPod } from "../../../shared/policy/preflight/facts.ts";
+import type { FitNode } from "../../../shared/policy/preflight/fit.ts";
 import { budget, node as plainNode, NODE, NOW, owner, pod, settings, vmi } from "../fixtures.ts";
 
 export const GIB = 1024 ** 3;
 
 /** 8 CPUs, 16 GiB, 110 pods. */
-export function node(name: string, { allocatable, ...tweak }: Partial<PreflightNode> = {}): PreflightNode {
+export function node(name: string, { allocatable, ...tweak }: Partial<FitNode> = {}): FitNode {
   const labels = { "kubernetes.io/hostname": name };
   const all = { cpu: 8000, memory: 16 * GIB, pods: 110, ...allocatable };
   return { ...plainNode(), name, ...tweak, labels: { ...labels, ...tweak.labels }, allocatable: all };

@@ -1,7 +1,7 @@
 /** ResourceQuotas of a VM's namespace: the target pod of its migration counts beside the source pod. */
 import { expect, test } from "vitest";
 import type { PreflightFacts, QuotaFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { migration, NODE, owner } from "../fixtures.ts";
 import { facts, GIB, launcher, plainPod, vmiOf } from "./fixtures.ts";
 
@@ -24,37 +24,37 @@ const hotplug = plainPod("hp", {
 
 // prettier-ignore
 test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
-  ["of pods, used up",                          FULL,                                                                         {}, "Blocks"],
-  ["of pods, with one left",                    quota({ pods: 2 }, { pods: 1 }),                                              {}, "Drains"],
-  ["… but the VM has a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "Blocks"],
-  ["of objects",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "Blocks"],
-  ["of CPU, used up",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "Blocks"],
-  ["of CPU requests, with just enough",         quota({ "requests.cpu": 2000 }, { "requests.cpu": 1000 }),                    {}, "Drains"],
-  ["of memory requests, used up",               quota({ "requests.memory": 3 * GIB }, { "requests.memory": 2 * GIB }),        {}, "Blocks"],
-  ["of devices, used up",                       quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  { pods: [launcher("web", { requests: { "example.com/gpu": 1 } })] }, "Blocks"],
-  ["… of which the VM has none",                quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  {}, "Drains"],
-  ["of memory limits, used up",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "Blocks"],
-  ["of memory limits, with enough",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "Drains"],
+  ["of pods, used up",                          FULL,                                                                         {}, "WillBlock"],
+  ["of pods, with one left",                    quota({ pods: 2 }, { pods: 1 }),                                              {}, "WillSucceed"],
+  ["… but the VM has a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "WillBlock"],
+  ["of objects",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "WillBlock"],
+  ["of CPU, used up",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "WillBlock"],
+  ["of CPU requests, with just enough",         quota({ "requests.cpu": 2000 }, { "requests.cpu": 1000 }),                    {}, "WillSucceed"],
+  ["of memory requests, used up",               quota({ "requests.memory": 3 * GIB }, { "requests.memory": 2 * GIB }),        {}, "WillBlock"],
+  ["of devices, used up",                       quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  { pods: [launcher("web", { requests: { "example.com/gpu": 1 } })] }, "WillBlock"],
+  ["… of which the VM has none",                quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  {}, "WillSucceed"],
+  ["of memory limits, used up",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillBlock"],
+  ["of memory limits, with enough",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillSucceed"],
   ["of memory limits that its pod does not say", quota({ "limits.memory": 6 * GIB }, { "limits.memory": 0 }),                 {}, "Unknown"],
-  ["of something else",                         quota({ configmaps: 1 }, { configmaps: 1 }),                                  {}, "Drains"],
-  ["of another namespace",                      { ...FULL, namespace: "other" },                                              {}, "Drains"],
-  ["for pods that end by themselves",           { ...FULL, scopes: ["Terminating"] },                                         {}, "Drains"],
-  ["for pods that request nothing",             { ...FULL, scopes: ["BestEffort"] },                                          {}, "Drains"],
-  ["for all others",                            { ...FULL, scopes: ["NotTerminating", "NotBestEffort"] },                     {}, "Blocks"],
+  ["of something else",                         quota({ configmaps: 1 }, { configmaps: 1 }),                                  {}, "WillSucceed"],
+  ["of another namespace",                      { ...FULL, namespace: "other" },                                              {}, "WillSucceed"],
+  ["for pods that end by themselves",           { ...FULL, scopes: ["Terminating"] },                                         {}, "WillSucceed"],
+  ["for pods that request nothing",             { ...FULL, scopes: ["BestEffort"] },                                          {}, "WillSucceed"],
+  ["for all others",                            { ...FULL, scopes: ["NotTerminating", "NotBestEffort"] },                     {}, "WillBlock"],
   ["for a priority class, used up",             { ...FULL, scopes: ["PriorityClass"] },                                       {}, "Unknown"],
-  ["for a priority class, with one left",       quota({ pods: 2 }, { pods: 1 }, { scopes: ["PriorityClass"] }),               {}, "Drains"],
+  ["for a priority class, with one left",       quota({ pods: 2 }, { pods: 1 }, { scopes: ["PriorityClass"] }),               {}, "WillSucceed"],
   ["that has not been counted",                 quota({}, {}, { counted: false }),                                            {}, "Unknown"],
   ["used up, while another VM moves",           FULL, { vmis: [vmiOf("web"), vmiOf("db", { isMigrating: true })] },               "Unknown"],
   ["… of another node",                         FULL, { migratingElsewhere: [vmiOf("db", { isMigrating: true })] },               "Unknown"],
-  ["used up, while a VM of another namespace moves", FULL, { migratingElsewhere: [vmiOf("db", { namespace: "other", isMigrating: true })] }, "Blocks"],
-  ["used up, and the target pod is there",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "Drains"],
-  ["used up, and the migration waits for it",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "Blocks"],
-  ["used up, for an ordinary pod",              FULL, { pods: [plainPod("app")], vmis: [] },                                      "Drains"],
-  ["used up, for a VM that is shut down",       FULL, { vmis: [vmiOf("web", { evictionStrategy: "None" })] },                     "DrainsWithShutdowns"],
+  ["used up, while a VM of another namespace moves", FULL, { migratingElsewhere: [vmiOf("db", { namespace: "other", isMigrating: true })] }, "WillBlock"],
+  ["used up, and the target pod is there",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
+  ["used up, and the migration waits for it",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
+  ["used up, for an ordinary pod",              FULL, { pods: [plainPod("app")], vmis: [] },                                      "WillSucceed"],
+  ["used up, for a VM that is shut down",       FULL, { vmis: [vmiOf("web", { evictionStrategy: "None" })] },                     "WillSucceedWithShutdowns"],
 ])("%s", (_, one, more, verdict) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
-  if (verdict === "Blocks") expect(answer.pods[0]).toMatchObject({ outcome: "Blocked", reason: "QuotaExceeded" });
+  if (verdict === "WillBlock") expect(answer.pods[0]).toMatchObject({ outcome: "Blocked", reason: "QuotaExceeded" });
   expect(answer.unknown.length > 0).toBe(verdict === "Unknown");
 });
 

@@ -6,12 +6,9 @@ import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
 import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { PersistentVolume, preflightPodSchema } from "../../../shared/pass/preflight-schemas.ts";
 import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
-import { roomOn } from "../../../shared/policy/kube/room.ts";
 import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
-import { obstacleTo } from "../../../shared/policy/preflight/constraints.ts";
+import { nearOf, obstacleTo, roomOn, unevenOf } from "../../../shared/policy/preflight/fit.ts";
 import { isCompleted } from "../../../shared/policy/facts.ts";
-import { nearOf } from "../../../shared/policy/preflight/near.ts";
-import { unevenOf } from "../../../shared/policy/preflight/spread.ts";
 
 export type Spec = Partial<NonNullable<Pod["spec"]>>;
 export type Labels = Readonly<Record<string, string>>;
@@ -149,7 +146,7 @@ export function fitsByPreflight(
   const reached = volumes.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
   const around = {
     near: nearOf(moving, living, seen),
-    uneven: unevenOf(moving, living, seen),
+    isUneven: unevenOf(moving, living, seen),
     volumes: reached.filter(({ namespace, claim }) => namespace === moving.namespace && moving.claims.includes(claim)),
   };
   const fitting = seen.filter((node) => {

@@ -1,7 +1,7 @@
 /** Pods that are deleted and do not go, and kubelets that end none. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts, PreflightPod } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { NODE, NOW, owner } from "../fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
@@ -13,13 +13,13 @@ const dead = { node: node(NODE, { ready: false }) };
 describe("a pod that is deleted", () => {
   // prettier-ignore
   test.each<[string, Partial<PreflightFacts>, verdict: string, reason: string]>([
-    ["has time yet",                       { pods: [deleted(-30, kept)] },                                            "Drains",  "NotAVirtualMachine"],
-    ["has just had its time",              { pods: [deleted(59, kept)] },                                             "Drains",  "NotAVirtualMachine"],
-    ["and kept by finalizers",             { pods: [deleted(60, kept)] },                                             "Blocks",  "Finalizers"],
-    ["… a VM's pod",                       { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "Blocks",  "Finalizers"],
-    ["… one that has ended",               { pods: [deleted(60, { ...kept, phase: "Succeeded" })] },                  "Blocks",  "Finalizers"],
-    ["… one that a drain leaves in place", { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "Drains", "DaemonSet"],
-    ["of a kubelet that is not ready",     { pods: [deleted(86_400)], ...dead },                                      "Blocks",  "DeadKubelet"],
+    ["has time yet",                       { pods: [deleted(-30, kept)] },                                            "WillSucceed",  "NotAVirtualMachine"],
+    ["has just had its time",              { pods: [deleted(59, kept)] },                                             "WillSucceed",  "NotAVirtualMachine"],
+    ["and kept by finalizers",             { pods: [deleted(60, kept)] },                                             "WillBlock",    "Finalizers"],
+    ["… a VM's pod",                       { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "WillBlock",    "Finalizers"],
+    ["… one that has ended",               { pods: [deleted(60, { ...kept, phase: "Succeeded" })] },                  "WillBlock",    "Finalizers"],
+    ["… one that a drain leaves in place", { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "WillSucceed", "DaemonSet"],
+    ["of a kubelet that is not ready",     { pods: [deleted(86_400)], ...dead },                                      "WillBlock",    "DeadKubelet"],
     ["… has time yet",                     { pods: [deleted(-30)], ...dead },                                         "Unknown", "NotAVirtualMachine"],
     ["and stays, nothing says why",        { pods: [deleted(86_400)] },                                               "Unknown", "NotAVirtualMachine"],
   ])("%s", (_, tweak, verdict, reason) => {
@@ -46,5 +46,5 @@ test("nothing that is to leave a node that is not ready is promised to leave", (
     unknown: [`when the pods of ${NODE} go: its kubelet is not ready, and ends none`],
   });
   const left = [plainPod("agent", { owners: [owner({ kind: "DaemonSet" })] })];
-  expect(preflight(facts({ node: unready, pods: left, vmis: [] })).verdict).toBe("Drains");
+  expect(preflight(facts({ node: unready, pods: left, vmis: [] })).verdict).toBe("WillSucceed");
 });

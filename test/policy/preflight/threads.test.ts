@@ -1,7 +1,7 @@
 /** What administrators of KubeVirt fleets asked for, thread by thread: what a preflight tells them before the drain begins. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { MOBILITY, PINNED } from "../fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
@@ -17,11 +17,11 @@ const noRoom = (more: Partial<PreflightFacts>) => {
 
 describe("a VM that cannot migrate blocks a drain for ever", () => {
   test("kubevirt/kubevirt#8555: with LiveMigrateIfPossible it does not; with LiveMigrate it does, and who can change that is told", () => {
-    expect(vm({ ...PINNED, evictionStrategy: "LiveMigrateIfPossible" }).verdict).toBe("DrainsWithShutdowns");
+    expect(vm({ ...PINNED, evictionStrategy: "LiveMigrateIfPossible" }).verdict).toBe("WillSucceedWithShutdowns");
     const { verdict, summary, pods } = vm(PINNED);
     expect({ verdict, summary }).toEqual({
-      verdict: "Blocks",
-      summary: "a drain of node01 does not end: 1 pod cannot be evicted until a person changes something",
+      verdict: "WillBlock",
+      summary: "draining node01 will block: 1 pod cannot be evicted",
     });
     expect(pods[0]?.message).toContain(MOBILITY.pinned.reason);
     expect(pods[0]?.remedy).toContain("LiveMigrateIfPossible");
@@ -67,7 +67,7 @@ describe("will this drain succeed?", () => {
     const [app, web] = [plainPod("app"), launcher("web")];
     const { verdict, pods } = preflight(facts({ pods: [app, web], budgets: [foreignBudget("b", "app")] }));
     expect({ verdict, outcomes: pods.map(({ outcome }) => outcome) }).toEqual({
-      verdict: "Blocks",
+      verdict: "WillBlock",
       outcomes: ["Blocked", "Moves"],
     });
     expect(pods[0]?.message).toBe("PodDisruptionBudget b allows no disruption: it needs 1 healthy pods and has 1");
@@ -77,7 +77,10 @@ describe("will this drain succeed?", () => {
     const pods = [launcher("web"), launcher("db"), plainPod("bare", { owners: [] })];
     const vmis = [vmiOf("web", PINNED), vmiOf("db", { evictionStrategy: "External" })];
     const answer = preflight(facts({ pods, vmis }));
-    expect({ verdict: answer.verdict, counts: answer.counts }).toEqual({ verdict: "Blocks", counts: { Blocked: 3 } });
+    expect({ verdict: answer.verdict, counts: answer.counts }).toEqual({
+      verdict: "WillBlock",
+      counts: { Blocked: 3 },
+    });
     expect(answer.pods.map(({ reason }) => reason)).toEqual(["NotMigratable", "External", "Unmanaged"]);
   });
 
@@ -94,7 +97,7 @@ describe("a drain prints errors although all is well", () => {
     const { verdict, pods } = vm({});
     const eviction = { allowed: false, message: expect.stringContaining("Eviction triggered evacuation of VMI") };
     expect({ verdict, pods }).toMatchObject({
-      verdict: "Drains",
+      verdict: "WillSucceed",
       pods: [{ outcome: "Moves", message: "is migrated to another node", eviction }],
     });
   });
@@ -102,7 +105,7 @@ describe("a drain prints errors although all is well", () => {
   test("harvester/harvester#9150: nor is 'evacuation in progress' an error, while there is room for the VM", () => {
     const { verdict, pods } = vm({ evacuationNodeName: "node01" });
     const eviction = { allowed: false, message: expect.stringContaining("Evacuation in progress") };
-    expect({ verdict, pods }).toMatchObject({ verdict: "Drains", pods: [{ outcome: "Moves", eviction }] });
+    expect({ verdict, pods }).toMatchObject({ verdict: "WillSucceed", pods: [{ outcome: "Moves", eviction }] });
   });
 });
 
@@ -110,7 +113,7 @@ describe("which VMs maintenance stops is known before, VM by VM", () => {
   test("harvester/harvester#5069: those that their owners let be stopped are named, the others move", () => {
     const pods = [launcher("web"), launcher("db")];
     const answer = preflight(facts({ pods, vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }));
-    expect(answer.summary).toBe("node01 can be drained; VMs that move: 1, that are shut down: 1");
+    expect(answer.summary).toBe("draining node01 will succeed; VMs that move: 1, that are shut down: 1");
     expect(answer.pods.map(({ vmi, outcome }) => [vmi, outcome])).toEqual([
       ["web", "Moves"],
       ["db", "ShutsDown"],
@@ -120,6 +123,6 @@ describe("which VMs maintenance stops is known before, VM by VM", () => {
   test("harvester/harvester#9114: a VM that is stopped needs no room elsewhere, so that it does not keep the drain from ending", () => {
     const full = [node("node02", { allocatable: { memory: GIB } })];
     const { verdict, pods } = vm({ evictionStrategy: "None" }, { otherNodes: full });
-    expect({ verdict, room: pods[0]?.room }).toEqual({ verdict: "DrainsWithShutdowns", room: undefined });
+    expect({ verdict, room: pods[0]?.room }).toEqual({ verdict: "WillSucceedWithShutdowns", room: undefined });
   });
 });

@@ -1,13 +1,30 @@
 /** A node under pressure, who lives there, and a node with room. */
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import { planPressure, type PressureWorld, type Resident } from "../../../shared/policy/pressure/pressure.ts";
+import type { FitNode, FitPod } from "../../../shared/policy/preflight/fit.ts";
+import {
+  planPressure,
+  type PressureWorld,
+  type Resident,
+  type Taker,
+} from "../../../shared/policy/pressure/pressure.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";
 import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtures.ts";
 
 export const GIB = 2 ** 30;
 
 export const PRESSED = node({ pressures: ["MemoryPressure"] });
-export const ROOM = { node: node({ name: "node02" }), freeMemory: 8 * GIB };
+/** A node called so, with that much memory free, and labels of its own. */
+export function taker(name: string, memory: number, tweak: Partial<FitNode> = {}): Taker {
+  const allocatable = { memory, pods: 110 };
+  return { node: { ...node({ name }), labels: {}, allocatable, ...tweak }, room: new Map(Object.entries(allocatable)) };
+}
+
+export const ROOM = taker("node02", 8 * GIB);
+
+/** What a pod asks of a node: nothing but memory. */
+export function asking(memory: number): FitPod {
+  return { requests: { memory }, placement: { nodeSelector: {}, preferred: [] } };
+}
 
 /** With the gate on. */
 export function relieving(tweak: Parameters<typeof settings>[0] = {}): Settings {
@@ -30,7 +47,7 @@ export function resident(
   const subject = vmi({ name, uid: `uid-${name}`, activePods: { [uid]: NODE }, guestMemory: guest * GIB, ...of });
   return {
     vmi: subject,
-    pod: pod({ uid, name: `virt-launcher-${name}-aaaaa`, priority, memoryRequest: request * GIB }),
+    pod: { ...pod({ uid, name: `virt-launcher-${name}-aaaaa`, priority }), ...asking(request * GIB) },
   };
 }
 

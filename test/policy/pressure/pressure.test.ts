@@ -2,9 +2,20 @@
 import { describe, expect, test } from "vitest";
 import type { NodeFacts, VmiFacts } from "../../../shared/policy/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { isTaker, planPressure, type PressureWorld } from "../../../shared/policy/pressure/pressure.ts";
-import { at, EXTERNAL, marked, node, NODE, only, PINNED, pod, time } from "../fixtures.ts";
-import { evacuationOf, GIB, leaving, PRESSED, pressureWorld, relieving, resident, ROOM } from "./pressed.ts";
+import { canTake, planPressure, type PressureWorld } from "../../../shared/policy/pressure/pressure.ts";
+import { at, EXTERNAL, marked, NODE, only, PINNED, pod, time } from "../fixtures.ts";
+import {
+  asking,
+  evacuationOf,
+  GIB,
+  leaving,
+  PRESSED,
+  pressureWorld,
+  relieving,
+  resident,
+  ROOM,
+  taker,
+} from "./pressed.ts";
 
 const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => resident(name));
@@ -39,7 +50,7 @@ describe("before the kubelet kills", () => {
   });
 
   test("who is marked counts among those who leave; on a node with the drain taint that is every VM", () => {
-    const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: pod() }));
+    const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: { ...pod(), ...asking(GIB) } }));
     expect(leaving([...(x ? [x] : []), ...abc])).toEqual(["a"]);
     expect(leaving([...(x && y ? [x, y] : []), ...abc])).toEqual([]);
     const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
@@ -86,7 +97,7 @@ describe("before the kubelet kills", () => {
       resident("cheap", { priority: -1 }),
     ];
     const order = ["cheap", "greedy", "humble", "plain", "dear"];
-    expect(leaving(many, { ...allowing(9), takers: [{ ...ROOM, freeMemory: 64 * GIB }] })).toEqual(order);
+    expect(leaving(many, { ...allowing(9), takers: [taker("node02", 64 * GIB)] })).toEqual(order);
   });
 
   // prettier-ignore
@@ -123,7 +134,7 @@ describe("before the kubelet kills", () => {
   });
 
   test("just moved: it waits for one that already leaves, and not for one that no node can take", () => {
-    const going = { vmi: marked({ uid: "x" }), pod: pod() };
+    const going = { vmi: marked({ uid: "x" }), pod: { ...pod(), ...asking(GIB) } };
     const last = resident("last", {}, JUST_MOVED);
     expect(leaving([going, last])).toEqual([]);
     expect(leaving([resident("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
@@ -149,35 +160,46 @@ describe("who takes them", () => {
     ["short of disk",             { pressures: ["DiskPressure"] },                             false],
     ["short of processes",        { pressures: ["PIDPressure"] },                              false],
   ])("%s: %s", (_, tweak, takes) => {
-    const taker = node({ name: "node02", ...tweak });
-    expect(isTaker(taker)).toBe(takes);
-    expect(leaving(abc, { takers: [{ ...ROOM, node: taker }] })).toEqual(takes ? ["a", "b"] : []);
+    const other = taker("node02", 8 * GIB, tweak);
+    expect(abc.map(({ pod: one }) => canTake({ node: other.node }, one))).toEqual(abc.map(() => takes));
+    expect(leaving(abc, { takers: [other] })).toEqual(takes ? ["a", "b"] : []);
   });
 
   test("none, or the node itself: nothing moves", () => {
     expect(leaving(abc, { takers: [] })).toEqual([]);
-    expect(leaving(abc, { takers: [{ node: node(), freeMemory: 99 * GIB }] })).toEqual([]);
+    expect(leaving(abc, { takers: [taker(NODE, 99 * GIB)] })).toEqual([]);
   });
 
   test("what is promised to one is not there for the next, on whichever node", () => {
-    expect(leaving(abc, { takers: [{ ...ROOM, freeMemory: 1.5 * GIB }] })).toEqual(["a"]);
+    expect(leaving(abc, { takers: [taker("node02", 1.5 * GIB)] })).toEqual(["a"]);
     const z = resident("z", {}, { nodeName: "node03" });
     const there = {
       node: { ...PRESSED, name: "node03" },
       residents: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
     };
     const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
-    expect(leaving([], { pressured, takers: [{ ...ROOM, freeMemory: 2 * GIB }] })).toEqual(["a", "b"]);
-    expect(leaving([], { pressured, takers: [{ ...ROOM, freeMemory: 3 * GIB }] })).toEqual(["a", "b", "z"]);
+    expect(leaving([], { pressured, takers: [taker("node02", 2 * GIB)] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured, takers: [taker("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
   });
 
   test("one that is too large does not keep a smaller one", () => {
     expect(leaving([resident("large", { request: 9, guest: 12 }), resident("small")])).toEqual(["small"]);
   });
 
+  test("a pod that asks for other nodes, or tolerates their taint, as the scheduler sees it", () => {
+    const placement = { nodeSelector: { disk: "fast" }, preferred: [] };
+    const picky = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
+    expect(leaving(picky)).toEqual([]);
+    expect(leaving(picky, { takers: [taker("node02", 8 * GIB, { labels: { disk: "fast" } })] })).toEqual(["a", "b"]);
+    const tolerant = abc.map((one) => ({ ...one, pod: { ...one.pod, tolerations: [{ operator: "Exists" }] } }));
+    const tainted = taker("node02", 8 * GIB, { taints: [{ key: "x", effect: "NoSchedule" }] });
+    expect(leaving(tolerant, { takers: [tainted] })).toEqual(["a", "b"]);
+    expect(leaving(tolerant, { takers: [taker("node02", 8 * GIB, { pressures: ["MemoryPressure"] })] })).toEqual([]);
+  });
+
   test("the world is not touched", () => {
     const w = pressureWorld(abc);
     expect(planPressure(w)).toEqual(planPressure(w));
-    expect(ROOM.freeMemory).toBe(8 * GIB);
+    expect(ROOM.room.get("memory")).toBe(8 * GIB);
   });
 });

@@ -1,13 +1,13 @@
 /** The preflight as tables for administrators, rendered as Markdown. */
-import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/preflight/result.ts";
+import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/preflight/facts.ts";
 import { code, renderTable } from "./tables.ts";
 
 const VERDICT_WORDS = {
-  Blocks: "some pod is refused, and needs action",
+  WillBlock: "some pod is refused, and needs action",
   NoRoom: "some VM that is to move, or a replacement that a budget waits for, fits on no other node",
   Unknown: "something could not be read, or a VM asks for what is not judged",
-  DrainsWithShutdowns: "every pod goes; some VM is shut down",
-  Drains: "every pod goes, every VM moves",
+  WillSucceedWithShutdowns: "every pod goes; some VM is shut down",
+  WillSucceed: "every pod goes, every VM moves",
 } as const satisfies Record<NodeVerdict, string>;
 
 /** In the order in which they are looked for. */

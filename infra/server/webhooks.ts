@@ -1,15 +1,15 @@
 /**
- * Points Lifeboat's webhooks at the server: each door's path with its token, and the certificates to trust.
+ * Points Lifeboat's webhooks at the server: each endpoint's path with its token, and the certificates to trust.
  *
  * The manifests leave both fields out, so that no file holds a secret, and applying them again changes neither.
  */
 import * as z from "zod/mini";
-import { kind, listOf, Meta, part, Text } from "../../../shared/cluster/kinds/fields.ts";
-import { object } from "../../../shared/cluster/paths.ts";
-import { readOne } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
-import { patch } from "../../../shared/cluster/write.ts";
-import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../names.ts";
+import { kind, listOf, Meta, part, Text } from "../../shared/cluster/kinds/fields.ts";
+import { object } from "../../shared/cluster/paths.ts";
+import { readOne } from "../../shared/cluster/read.ts";
+import type { Send } from "../../shared/cluster/transport.ts";
+import { patch } from "../../shared/cluster/write.ts";
+import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./names.ts";
 
 export interface Pointing {
   readonly cluster: string;
@@ -34,7 +34,7 @@ const Configuration = kind(
 );
 type Configuration = z.output<typeof Configuration>;
 
-/** Resolves once all of them are as they should be; a Conflict is left to the next look. */
+/** Resolves once all of them are as they should be; a Conflict is left to the next reconcile. */
 export async function pointWebhooks(send: Send, pointing: Pointing): Promise<"Done" | "Conflict"> {
   const results = await Promise.all(
     WEBHOOK_CONFIGURATIONS.map(async (name) => {
@@ -52,8 +52,8 @@ export async function pointWebhooks(send: Send, pointing: Pointing): Promise<"Do
 function changesOf({ webhooks }: Configuration, { cluster, webhookToken, trusted }: Pointing) {
   return webhooks.flatMap(({ name, clientConfig: { caBundle, service } }, index) => {
     if (service?.namespace !== NAMESPACE || service.name !== NAME) return [];
-    const [door = ""] = name.split(".");
-    const path = `/clusters/${cluster}/admission/${door}/${webhookToken}`;
+    const [endpoint = ""] = name.split(".");
+    const path = `/clusters/${cluster}/admission/${endpoint}/${webhookToken}`;
     const bundle = trusted === undefined ? caBundle : Buffer.from(trusted).toString("base64");
     const at = `/webhooks/${index}/clientConfig`;
     return [

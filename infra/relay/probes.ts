@@ -13,7 +13,7 @@ export interface ProbeServer {
   stop(): Promise<void>;
 }
 
-export async function startServer(relay: Probed, port: number): Promise<ProbeServer> {
+export async function startProbes(relay: Probed, port: number): Promise<ProbeServer> {
   const server = createServer(({ method, url }, response) => {
     if (method !== "GET") return answer(response, 405, "only GET\n");
     switch (url ?? "") {

@@ -3,12 +3,11 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
 import { EVICTION_STRATEGIES } from "../../../shared/policy/eviction/eviction-table.ts";
-import { preflight } from "../../../shared/policy/preflight/preflight.ts";
-import { blockersOf } from "../../../shared/policy/progress/blockers.ts";
-import { nodeProgress } from "../../../shared/policy/progress/node-progress.ts";
-import { subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import { blockersOf, nodeProgress } from "../../../shared/policy/preflight/progress.ts";
+import { subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time } from "../fixtures.ts";
-import { facts, launcher, node, plainPod, vmiOf } from "../preflight/fixtures.ts";
+import { facts, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const CORDONED = { unschedulable: true };
 const cordonedAt = (seconds: number) => {
@@ -142,7 +141,7 @@ function factsOf({ vms, unschedulable, hasRoom }: typeof anyNode extends fc.Arbi
   });
 }
 
-test("of any node: each VM is in one place, and what a preflight calls Blocks has something in the way", () => {
+test("of any node: each VM is in one place, and what a preflight calls WillBlock has something in the way", () => {
   const verdicts = new Set<string>();
   fc.assert(
     fc.property(anyNode.map(factsOf), (f) => {
@@ -158,11 +157,11 @@ test("of any node: each VM is in one place, and what a preflight calls Blocks ha
       const rooms = new Map(result.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod.room]));
       const blockers = blockersOf(subjects, (pod) => rooms.get(`${pod.namespace}/${pod.name}`));
       const isStuck = blockers.some(({ kind }) => kind === "Blocked" || kind === "NoRoom");
-      if (result.verdict === "Drains") expect(isStuck).toBe(false);
-      if (result.verdict === "Blocks")
+      if (result.verdict === "WillSucceed") expect(isStuck).toBe(false);
+      if (result.verdict === "WillBlock")
         expect(isStuck || subjects.some(({ vmi }) => vmi?.isMigrating === true)).toBe(true);
     }),
     { seed: 20_261_123, numRuns: 500 },
   );
-  expect([...verdicts].toSorted()).toEqual(["Blocks", "Drains", "DrainsWithShutdowns", "NoRoom"]);
+  expect([...verdicts].toSorted()).toEqual(["NoRoom", "WillBlock", "WillSucceed", "WillSucceedWithShutdowns"]);
 });

@@ -1,9 +1,8 @@
 /** How far one VM is, in words: what its migration's phase says, and where it goes. */
 import { expect, test } from "vitest";
-import { rowOf } from "../../../shared/policy/progress/stage.ts";
-import { subjectsOf } from "../../../shared/policy/progress/subjects.ts";
+import { rowOf, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
 import { EXTERNAL, evacuation, migration, NODE, PINNED } from "../fixtures.ts";
-import { facts, launcher, vmiOf } from "../preflight/fixtures.ts";
+import { facts, launcher, vmiOf } from "./fixtures.ts";
 
 type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {

@@ -1,0 +1,247 @@
+/** What is watched: of each kind a few facts of every object, and which changes of them the Worker has to know of. */
+import * as z from "zod/mini";
+import { listOf, part, Text } from "../../shared/cluster/kinds/fields.ts";
+import type { EventData, EventType } from "../../shared/events/event-types.ts";
+import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
+import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../shared/policy/names.ts";
+
+export interface Identity {
+  /** Absent on what is not namespaced. */
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+/** What is kept of an object. */
+export interface Seen<Facts> {
+  readonly metadata: Identity;
+  readonly facts: Facts;
+}
+
+/** What the Worker has to know, before it becomes an event. */
+export type Notice = { readonly [T in EventType]: { readonly type: T; readonly data: EventData<T> } }[EventType];
+
+interface Change<Facts> {
+  readonly object: Identity;
+  readonly facts: Facts;
+  /** Undefined: seen for the first time. */
+  readonly before: Facts | undefined;
+  readonly gone: boolean;
+}
+
+export interface WatchedKind<Facts> {
+  /** In metrics and log. */
+  readonly name: string;
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Undefined: ignored. Throws what zod throws. */
+  readonly read: (object: unknown) => Seen<Facts> | undefined;
+  /** Called when an object appears, when any of its facts change, and when it goes. */
+  readonly notice: (change: Change<Facts>) => Notice | undefined;
+}
+
+type Shape = Readonly<Record<string, z.ZodMiniType>>;
+
+interface Kind<Fields extends Shape, Facts> extends Omit<WatchedKind<Facts>, "read"> {
+  readonly fields: Fields;
+  readonly facts: (object: z.output<ReturnType<typeof z.object<Fields>>>, deleting: boolean) => Facts | undefined;
+}
+
+function kind<Fields extends Shape, Facts>({ fields, facts, ...kept }: Kind<Fields, Facts>) {
+  const [Own, Common] = [z.object(fields), z.object({ metadata: Metadata })];
+  const read = (object: unknown): Seen<Facts> | undefined => {
+    const { deletionTimestamp, ...metadata } = Common.parse(object).metadata;
+    const found = facts(Own.parse(object), deletionTimestamp !== undefined);
+    return found && { metadata, facts: found };
+  };
+  return { ...kept, read } satisfies WatchedKind<Facts>;
+}
+
+const Conditions = listOf(z.object({ type: z.string(), status: z.string(), reason: Text, lastTransitionTime: Text }));
+const Metadata = z.object({
+  namespace: z.exactOptional(z.string()),
+  name: z.string(),
+  uid: z.string(),
+  resourceVersion: z.string(),
+  deletionTimestamp: Text,
+});
+
+export interface PodFacts {
+  readonly node: string | undefined;
+  /** `DisruptionTarget` is True: its reason and time. A pod may be disrupted a second time. */
+  readonly disruption: string | undefined;
+  readonly deleting: boolean;
+  /** Its containers have ended: there is no guest any more. */
+  readonly completed: boolean;
+}
+
+/** First sight of a condition that is True, or of a deletion. */
+function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | undefined): boolean {
+  return (disruption !== undefined && disruption !== before?.disruption) || (deleting && before?.deleting !== true);
+}
+
+export const PODS = kind({
+  name: "pods",
+  path: "/api/v1/pods",
+  labelSelector: `${COMPONENT_LABEL} in (${LAUNCHER_COMPONENT}, ${HOTPLUG_COMPONENT})`,
+  fields: {
+    spec: z.object({ nodeName: Text }),
+    status: part({ phase: Text, conditions: Conditions }),
+  },
+  facts: ({ spec, status }, deleting): PodFacts => {
+    const target = status.conditions.find(({ type }) => type === "DisruptionTarget");
+    return {
+      node: spec.nodeName,
+      disruption: target?.status === "True" ? [target.reason, target.lastTransitionTime].join(" ") : undefined,
+      deleting,
+      completed: status.phase === "Succeeded" || status.phase === "Failed",
+    };
+  },
+  notice: ({ object: { namespace = "", name, uid }, facts, before, gone }) => {
+    if (gone || facts.completed || !isDisruption(facts, before)) return undefined;
+    const { node } = facts;
+    return {
+      type: "dev.lifeboat.pod.disrupted.v1",
+      data: { namespace, name, uid, ...(node !== undefined && { node }) },
+    };
+  },
+});
+
+/** The fields on which Lifeboat decides. */
+export const VIRTUAL_MACHINE_INSTANCES = kind({
+  name: "virtualmachineinstances",
+  path: "/apis/kubevirt.io/v1/virtualmachineinstances",
+  fields: {
+    spec: z.object({ evictionStrategy: Text }),
+    status: part({ phase: Text, nodeName: Text, evacuationNodeName: Text, conditions: Conditions }),
+  },
+  facts: ({ spec: { evictionStrategy }, status: { conditions, ...status } }, deleting) => {
+    const liveMigratable = conditions.find(({ type }) => type === "LiveMigratable")?.status;
+    return { ...status, evictionStrategy, liveMigratable, deleting };
+  },
+  notice: ({ object: { namespace = "", name, uid } }) => ({
+    type: "dev.lifeboat.vmi.changed.v1",
+    data: { namespace, name, uid },
+  }),
+});
+
+export const MIGRATIONS = kind({
+  name: "virtualmachineinstancemigrations",
+  path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations",
+  fields: { spec: z.object({ vmiName: z.string() }), status: part({ phase: Text }) },
+  facts: ({ spec, status }, deleting) => ({ vmi: spec.vmiName, phase: status.phase, deleting }),
+  notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
+    // KubeVirt keeps five finished ones of every VMI. Those from before the relay started, and their removal, do not matter.
+    const isFinished = phase === "Succeeded" || phase === "Failed";
+    if (isFinished && (gone || before === undefined)) return undefined;
+    return { type: "dev.lifeboat.migration.changed.v1", data: { namespace, name, migration } };
+  },
+});
+
+/** Those that a person creates or cancels. The status does not count: Lifeboat itself writes it. */
+export const EVACUATIONS = kind({
+  name: "evacuations",
+  path: "/apis/lifeboat.dev/v1alpha1/evacuations",
+  // Ended ones are history: to the relay an Evacuation that ends is gone.
+  fieldSelector: END_PHASES.map((phase) => `status.phase!=${phase}`).join(","),
+  fields: {
+    spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text }),
+    status: part({ phase: Text }),
+  },
+  facts: ({ spec: { virtualMachineInstance: vmi, intent }, status }) => ({
+    vmi: vmi.name,
+    /** Lifeboat has looked at it. */
+    started: status.phase !== undefined,
+    withdrawn: intent === "Withdrawn",
+  }),
+  notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {
+    const isNew = before === undefined && !facts.started;
+    const isWithdrawn = facts.withdrawn && before?.withdrawn !== true;
+    if (gone || !(isNew || isWithdrawn)) return undefined;
+    return { type: "dev.lifeboat.evacuation.changed.v1", data: { namespace, name: facts.vmi, evacuation } };
+  },
+});
+
+/** Each condition with its status on a healthy node; an absent condition counts as healthy. */
+const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
+
+/** The taints and conditions that make VMs leave. Heartbeats do not. */
+export const NODES = kind({
+  name: "nodes",
+  path: "/api/v1/nodes",
+  fields: {
+    spec: part({ taints: listOf(z.object({ key: z.string(), value: Text, effect: z.string() })) }),
+    status: part({ conditions: Conditions }),
+  },
+  facts: ({ spec, status }) => {
+    const taints = spec.taints.map(({ key, value = "", effect }) => `${key}=${value}:${effect}`);
+    const statusOf = new Map(status.conditions.map((condition) => [condition.type, condition.status]));
+    const all = Object.entries(HEALTHY).map(([type, healthy]) => [type, statusOf.get(type) ?? healthy, healthy]);
+    const troubles = all.flatMap(([type, is, healthy]) => (is === healthy ? [] : [`${type}=${is}`]));
+    return { taints: taints.toSorted(), troubles };
+  },
+  notice: ({ object, facts, before, gone }) => {
+    const isHealthy = facts.taints.length === 0 && facts.troubles.length === 0;
+    if (before === undefined && isHealthy && !gone) return undefined;
+    return { type: "dev.lifeboat.node.changed.v1", data: { name: object.name } };
+  },
+});
+
+export interface KubeletEventFacts {
+  readonly pod: string;
+  readonly podUid: string;
+  readonly reason: string;
+  /** How often the kubelet reported it, and when last. */
+  readonly count: number;
+  readonly at: string | undefined;
+}
+
+/** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
+const POD_NAMES = /^(virt-launcher|hp-volume)-/;
+
+type PodOf = (namespace: string, name: string) => Seen<PodFacts> | undefined;
+
+/**
+ * About pods that a kubelet ends: it does not ask the API server, and sets the pod's condition only afterwards. One watch for each reason:
+ * field selectors have no "or", and few of the kubelet's Events have these reasons.
+ */
+export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
+  return ["Evicted", "Preempting", "Killing"].map((reason) =>
+    kind({
+      name: `events-${reason.toLowerCase()}`,
+      path: "/api/v1/events",
+      fieldSelector: `involvedObject.kind=Pod,reason=${reason}`,
+      fields: {
+        reason: z.string(),
+        involvedObject: z.object({ name: z.string(), uid: z.prefault(z.string(), "") }),
+        source: z.nullish(z.object({ component: Text })),
+        reportingComponent: Text,
+        count: z.nullish(z.number()),
+        lastTimestamp: Text,
+        eventTime: Text,
+      },
+      facts: ({ involvedObject: { name: pod, uid: podUid }, ...event }): KubeletEventFacts | undefined => {
+        const component = event.source?.component ?? event.reportingComponent;
+        if (component !== "kubelet" || !POD_NAMES.test(pod)) return undefined;
+        const { count, lastTimestamp, eventTime } = event;
+        return { pod, podUid, reason: event.reason, count: count ?? 1, at: lastTimestamp ?? eventTime };
+      },
+      notice: ({ object: { namespace = "" }, facts, gone }) =>
+        gone ? undefined : killingOf(facts, podOf(namespace, facts.pod), now()),
+    }),
+  );
+}
+
+/** Events stay for an hour; a launcher ends sooner than this (`evictionMaxPodGracePeriod` is 300 s). */
+const STALE_MS = 10 * 60 * 1000;
+
+/** Undefined for a pod that has been deleted: PODS reports that, or the owner wants it. */
+export function killingOf(event: KubeletEventFacts, pod: Seen<PodFacts> | undefined, now: Date): Notice | undefined {
+  if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;
+  if (event.at !== undefined && now.getTime() - Date.parse(event.at) > STALE_MS) return undefined;
+  if (pod.facts.deleting || pod.facts.completed) return undefined;
+  const { namespace = "", name, uid } = pod.metadata;
+  return { type: "dev.lifeboat.pod.killing.v1", data: { namespace, name, uid, reason: event.reason } };
+}
