@@ -1,43 +1,21 @@
 /** The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error. */
 import * as z from "zod/mini";
-import type { Cluster } from "../cluster/cluster.ts";
-import { present } from "../cluster/kinds/fields.ts";
-import type { ConfigMapFacts } from "../cluster/kinds/kubernetes.ts";
+import type { Client } from "../kube/client.ts";
+import { present } from "../kube/schemas/fields.ts";
+import type { ConfigMapFacts } from "../kube/schemas/kubernetes.ts";
 import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config/problem.ts";
-import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../policy/names.ts";
+import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../policy/names.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
 import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
-import {
-  Count,
-  Duration,
-  emptyList,
-  flag,
-  listOf,
-  mapping,
-  SelectorText,
-  text,
-  unsupported,
-} from "./plugins/fields.ts";
+import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
 import { type ConfiguredProfile, profileOf, repeatedNames } from "./profile.ts";
 
-const DISABLED = "not supported, as the descheduler never reads it: expected the plugin to be left out of enabled";
-const NO_POINT = "not supported, as the descheduler never reads it: expected no plugins here";
-
 const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
-const disabled = z.lazy(() => emptyList(DISABLED));
-const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names, disabled }), {}));
-const NoPlugins = z.lazy(() => z.prefault(mapping({ enabled: emptyList(NO_POINT), disabled }), {}));
+const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
 
+/** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const Plugins = z.lazy(() =>
-  mapping({
-    presort: NoPlugins,
-    sort: NoPlugins,
-    deschedule: PluginSet,
-    balance: PluginSet,
-    filter: PluginSet,
-    preevictionfilter: PluginSet,
-    preEvictionFilter: unsupported("expected preevictionfilter: written like this, the descheduler ignores it"),
-  }),
+  mapping({ deschedule: PluginSet, balance: PluginSet, filter: PluginSet, preevictionfilter: PluginSet }),
 );
 
 const Profile = z.lazy(() =>
@@ -49,7 +27,6 @@ const Profile = z.lazy(() =>
 );
 
 const PREFIX = "expected the beginning of a message";
-const METRICS = "not supported by Lifeboat, which goes by what pods request";
 const MORE_THAN_NOTHING = "expected more than 0";
 
 export const PolicyFile = z.lazy(() =>
@@ -69,8 +46,6 @@ export const PolicyFile = z.lazy(() =>
     ),
     evictionFailureEventNotification: flag(false),
     gracePeriodSeconds: z.exactOptional(Count),
-    metricsCollector: z.exactOptional(mapping({ enabled: z._default(z.literal(false, METRICS), false) })),
-    metricsProviders: emptyList(METRICS),
     profiles: listOf(Profile),
   }),
 );
@@ -83,8 +58,11 @@ export type LoadedPolicy =
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly configMap?: ConfigMapFacts };
 
 /** Anew for every cycle. */
-export async function loadPolicy(cluster: Cluster): Promise<LoadedPolicy> {
-  const configMap = await cluster.getConfigMap(DESCHEDULER_CONFIG_MAP);
+export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
+  const configMap = await cluster.get("configmaps", {
+    namespace: LIFEBOAT_NAMESPACE,
+    name: DESCHEDULER_CONFIG_MAP,
+  });
   if (configMap === undefined) {
     const message = "expected this ConfigMap in namespace lifeboat-system";
     return { ok: false, problems: [{ field: `ConfigMap ${DESCHEDULER_CONFIG_MAP}`, message }] };
@@ -137,7 +115,6 @@ function needsOf(evictors: readonly EvictorArguments[]): PolicyNeeds {
   return {
     namespaces: evictors.some(({ namespaceLabelSelector }) => namespaceLabelSelector !== undefined),
     budgets: evictors.some(({ protections }) => protections.includes("PodsWithoutPDB")),
-    claims: evictors.some(({ protectedStorageClasses }) => protectedStorageClasses.length > 0),
     priorityClasses: [...new Set(evictors.flatMap(priorityClassOf))],
   };
 }
