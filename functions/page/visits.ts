@@ -50,8 +50,6 @@ export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** Named in the cookie, which opens them no more. */
-  readonly closed: readonly string[];
   /** So many more are in the cookie. */
   readonly more: number;
 }
@@ -64,8 +62,7 @@ export async function openClusters(presented: Presented, surroundings: Surroundi
   const found = await Promise.all(asked.map((name) => visitTo(name, presented, surroundings).catch(unlessRejected)));
   const visits = found.filter((visit) => visit !== undefined);
   if (visits.length === 0) throw new RejectionError("Unauthorized");
-  const open = new Set(visits.map(({ target }) => target.name));
-  return { visits, closed: asked.filter((name) => !open.has(name)), more: names.length - asked.length };
+  return { visits, more: names.length - asked.length };
 }
 
 function unlessRejected(error: unknown): undefined {

@@ -4,7 +4,7 @@ import { examine, worstOf } from "../../infra/cli/doctor/doctor.ts";
 import { filesNeeded } from "../../infra/cli/doctor/lifeboat.ts";
 import { GRANTED } from "../../infra/cli/doctor/reads.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { configuration, kubevirt, KUBEVIRT_KINDS, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
+import { configuration, kubevirt, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
 
 const NO_TOKEN =
   "no Secret holds a token of Lifeboat's account: the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
@@ -52,7 +52,6 @@ const KUBERNETES: readonly Row[] = [
 
 // prettier-ignore
 const KUBEVIRT: readonly Row[] = [
-  ["a kind is not served",     { kubevirtKinds: { value: KUBEVIRT_KINDS.slice(1) } },       ["× kubevirt.io/v1: kubevirts not served: this is no KubeVirt that is whole"]],
   ["no KubeVirt object",       { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
   ["old",                      { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
   ["an unknown strategy",      { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know what is wanted"]],
@@ -100,8 +99,6 @@ const RELAYS: readonly Row[] = [
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["one is missing",           { relay: { value: { wanted: 2, available: 1, message: "" } }, site: SITE }, ["‼ the relay: 1 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["the example's address",    { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://lifeboat.example.com", LIFEBOAT_CLUSTER: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
-  ["another Worker's",         { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://other.test", LIFEBOAT_CLUSTER: "prod" } } }, ["‼ the relay delivers to https://other.test (cluster prod): the webhook leads elsewhere"]],
-  ["another cluster's",        { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://lifeboat.test", LIFEBOAT_CLUSTER: "test" } } }, ["‼ the relay delivers to https://lifeboat.test (cluster test): the webhook leads elsewhere"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
 ];
 

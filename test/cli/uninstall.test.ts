@@ -25,19 +25,3 @@ test("budgets that Lifeboat has made, and no other product's of the same label",
   const { items } = await cluster.client.list(podDisruptionBudgets);
   expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);
 });
-
-test("marks are left: of VMs that run, where they run or where they were, and of none that has ended", async () => {
-  await cluster.createVm({ name: "runs", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
-  await cluster.createVm({ name: "moved", strategy: "LiveMigrate", status: { evacuationNodeName: "node09" } });
-  const ended = { phase: "Succeeded", evacuationNodeName: "node01" };
-  await cluster.createVm({ name: "ended", strategy: "LiveMigrate", status: ended });
-  const { code, err } = await uninstall();
-  expect(code).toBe(0);
-  expect(err.filter((line) => line.startsWith("‼"))).toEqual([
-    `‼ VM ${NAMESPACE}/moved is still marked, for a node that it has left:`,
-    `‼ VM ${NAMESPACE}/runs is still marked: KubeVirt moves it. To keep it on node01:`,
-  ]);
-  expect(err).toContain(
-    `    echo '{"evacuationNodeName":"node01"}' | kubectl replace --raw /apis/subresources.kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances/runs/evacuate/cancel -f -`,
-  );
-});

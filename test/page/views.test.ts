@@ -12,7 +12,7 @@ import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, words } from "./supp
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene } from "./support/scene.ts";
 
 const PAGES = {
-  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], closed: [], more: 0 }), visit),
+  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], more: 0 }), visit),
   cluster: (visit: FakeVisit) => look(clusterPage(visit), visit),
   node: (visit: FakeVisit) => look(nodePage(visit, NODE), visit),
   vm: (visit: FakeVisit) => look(vmPage(visit, { namespace: "apps", name: "web" }), visit),

@@ -8,7 +8,6 @@ import {
   factList,
   fromTerminal,
   type Html,
-  isolated,
   type Labelled,
   type Mood,
   sentence,
@@ -18,12 +17,12 @@ import { type Fleet, type FleetEntry, readFleet, type Summary } from "../fleet-r
 import { clusterPath, nodeLink, signInPath } from "../links.ts";
 import type { LivePage } from "../stream.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "../visits.ts";
-import { phaseBadge, type Problem } from "../words.ts";
+import { phaseBadge, problemNotices } from "../words.ts";
 
 /** Nodes that a card names; the cluster's page has all of them. */
 const MOST_NODES = 5;
 
-export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Fleet> {
+export function fleetPage({ visits, more }: OpenClusters): LivePage<Fleet> {
   const targets = visits.map(({ target }) => target);
   return {
     // Of these clusters and no others: what one visitor may see is never shown to another.
@@ -36,7 +35,7 @@ export function fleetPage({ visits, closed, more }: OpenClusters): LivePage<Flee
         <ul class="cards">
           ${inOrder(fleet).map(([name, entry]) => clusterCard(name, entry, now))}
         </ul>
-        ${leftOut(closed, more)} ${fromTerminal("kubectl get evacuations -A -o wide", "lifeboat doctor")}`,
+        ${leftOut(more)} ${fromTerminal("kubectl get evacuations -A -o wide", "lifeboat doctor")}`,
   };
 }
 
@@ -90,20 +89,12 @@ function clusterCard(name: string, entry: FleetEntry, now: Date): Html {
 
 function summaryOf(name: string, { phases, nodes, problems, vms }: Summary): Html {
   const badges = [...phases].map(([phase, count]) => html`<div>${phaseBadge(phase, count)}</div>`);
-  return html`${problems.map(problemPart)}
+  return html`${problemNotices(problems)}
   ${factList([
     ["In progress", badges.length === 0 ? "nothing" : html`${badges}`],
     ["VMs are leaving", nodesOf(name, nodes)],
     ["VMs that run", vms === undefined ? "" : String(vms)],
   ] satisfies readonly Fact[])}`;
-}
-
-/** What is only not known is said in full by the cluster's page. */
-function problemPart({ mood, title, message }: Problem): Html {
-  if (mood === "warn") return html`<p class="muted">${title}.</p>`;
-  return html`<div class="notice ${mood}">
-    <p><strong>${title}.</strong> ${isolated(message)}</p>
-  </div>`;
 }
 
 function nodesOf(cluster: string, nodes: ReadonlyMap<string, number>): Html | "" {
@@ -116,11 +107,10 @@ function nodesOf(cluster: string, nodes: ReadonlyMap<string, number>): Html | ""
   return html`${links}${more > 0 ? ` and ${counted(more, "more node")}` : ""}`;
 }
 
-function leftOut(closed: readonly string[], more: number): Html {
+function leftOut(more: number): Html {
   const isTooMany = html`<p class="muted">
     You have signed in to ${counted(more, "more cluster")}: this page shows ${MOST_CLUSTERS} of them.
   </p>`;
-  const again = html`<p class="muted">You are no longer signed in to ${visible(closed.join(", "))}.</p>`;
-  return html`${closed.length > 0 ? again : ""} ${more > 0 ? isTooMany : ""}
+  return html`${more > 0 ? isTooMany : ""}
     <p class="acts"><a href="${signInPath("/")}">Sign in to another cluster</a></p>`;
 }

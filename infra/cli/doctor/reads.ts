@@ -126,8 +126,7 @@ async function readKubeVirt(cluster: Client) {
 async function readAddress(to: Client, name: string) {
   const found = await to.get(WEBHOOKS, named(name));
   if (found === undefined) return undefined;
-  const { base, cluster } = partsOf(found.webhooks[0]?.url ?? "") ?? {};
-  return { base, cluster };
+  return { base: partsOf(found.webhooks[0]?.url ?? "")?.base };
 }
 
 const Deployment = z.object({

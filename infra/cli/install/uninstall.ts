@@ -1,11 +1,9 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
-import { type Resource, vmiSubresource } from "../../../shared/kube/resources.ts";
+import { type Resource } from "../../../shared/kube/resources.ts";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/selections.ts";
 import { withdraw } from "../../../shared/pass/act.ts";
-import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
 import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import { isFinal } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 import { type Add, EXIT } from "../command.ts";
 import { type Connection } from "../connection.ts";
@@ -28,6 +26,7 @@ const FURTHER = [
 const EVACUATIONS = "evacuations.lifeboat.dev";
 const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+  "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
   "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
 ] as const;
 const LOOK_MS = 1000;
@@ -59,7 +58,7 @@ Lifeboat's off VMs, pods and migrations.`,
         else if (!yes) await agree(connection, host);
         await removeAll(present, connection, host);
         if (present.length === 0) return EXIT.done;
-        for (const line of [...(await markedLines(connection.cluster())), ...LEFT]) host.stderr.write(`${line}\n`);
+        for (const line of LEFT) host.stderr.write(`${line}\n`);
         return EXIT.done;
       }),
     );
@@ -181,19 +180,4 @@ async function deleteBudgets(connect: () => Client): Promise<number> {
     meaningOf(await connect().delete("poddisruptionbudgets", { namespace, name, uid }), IF_THERE);
   }
   return ours.length;
-}
-
-/** VMs that run and are still marked, each with what keeps it where it is. */
-export async function markedLines(cluster: Client): Promise<readonly string[]> {
-  return (await cluster.list("virtualmachineinstances")).flatMap((vmi) => {
-    const { namespace, name, evacuationNodeName } = vmi;
-    if (evacuationNodeName === undefined || isFinal(vmi)) return [];
-    const what = isMarked(vmi)
-      ? `: KubeVirt moves it. To keep it on ${evacuationNodeName}:`
-      : ", for a node that it has left:";
-    // `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends no node's name, and fails.
-    const path = vmiSubresource({ namespace, name }, "evacuate/cancel");
-    const command = `echo '${JSON.stringify({ evacuationNodeName })}' | kubectl replace --raw ${path} -f -`;
-    return [`‼ VM ${namespace}/${name} is still marked${what}`, `    ${command}`];
-  });
 }
