@@ -68,15 +68,19 @@ export type Cancelling =
 
 /** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
-  const { cluster, settings } = observer;
-  const { vmi, evacuations } = await observeNamed(key, cluster);
+  const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
-  const node = vmi.nodeName === undefined ? undefined : await cluster.get("nodes", named(vmi.nodeName));
-  if (node !== undefined && carriesDrainTaint(node, settings)) return { result: "DrainTaint", node: node.name };
+  const node = await taintedNodeOf(vmi, observer);
+  if (node !== undefined) return { result: "DrainTaint", node };
   // The person who cancels may be any user, and who has the VM evicted is not known.
   const begun = active.length > 0 ? undefined : await begin(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = begun?.result === "Begun" ? [begun.evacuation] : active;
-  for (const evacuation of withdrawn) await withdraw(evacuation, cluster);
+  for (const evacuation of withdrawn) await withdraw(evacuation, observer.cluster);
   return { result: "Withdrawn", evacuations: withdrawn };
+}
+
+async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Observer): Promise<string | undefined> {
+  const node = nodeName === undefined ? undefined : await cluster.get("nodes", named(nodeName));
+  return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
 }

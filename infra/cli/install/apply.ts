@@ -110,26 +110,24 @@ function contentOf(body: unknown): unknown {
   return { ...rest, metadata: meta };
 }
 
-const LOOK_MS = 500;
+const LOOK_MS = 1000;
 
 interface Waiting {
   readonly host: Host;
   readonly seconds?: number;
-  /** Milliseconds between two looks. */
-  readonly every?: number;
 }
 
 /** `what`: what has not come about, should it not. */
 export async function until<T>(
   what: string | (() => string),
-  { host, seconds = 60, every = LOOK_MS }: Waiting,
+  { host, seconds = 60 }: Waiting,
   look: () => Promise<T | undefined>,
 ): Promise<T> {
   const last = host.now().getTime() + seconds * 1000;
   while (host.now().getTime() <= last && !host.interrupted.aborted) {
     const found = await look();
     if (found !== undefined) return found;
-    await host.wait(every);
+    await host.wait(LOOK_MS);
   }
   throw new Failed(`${typeof what === "string" ? what : what()}, after ${seconds} s`);
 }

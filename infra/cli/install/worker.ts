@@ -17,8 +17,6 @@ export interface Worker extends WorkerEntry {
 
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
-const LOOK_MS = 5000;
-const SCAN_MS = 1000;
 const READYZ_MS = 30_000;
 
 interface Waiting {
@@ -34,7 +32,7 @@ export async function untilReady(
   let why: string | undefined;
   await until(
     () => `the Worker is not ready: ${why}`,
-    { host, seconds, every: LOOK_MS },
+    { host, seconds },
     async () => {
       const said = why;
       why = await whyNotReady(worker, host);
@@ -61,7 +59,7 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
 /** The first full scan, in as many requests as it takes, each of which may take as long as there is time. */
 export async function scanAll(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
-  await until("the first full scan has not ended", { host, seconds, every: SCAN_MS }, async () => {
+  await until("the first full scan has not ended", { host, seconds }, async () => {
     const ms = Math.max(1, last - host.now().getTime());
     const { code, body } = await ask("POST /reconcile", { worker, host, ms, token: worker.webhookToken });
     const scanned = Scanned.safeParse(body);
