@@ -3,12 +3,11 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Held } from "../shared/kube/budget.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
-import { parseConfig } from "../shared/config/problem.ts";
-import { type Parsed } from "../shared/config/problem.ts";
+import { parseConfig, type Parsed } from "../shared/config/problem.ts";
 import type { Review } from "../shared/pass/eviction.ts";
 import { DRY_RUN_WORDS } from "../shared/policy/eviction/messages.ts";
 import { warningsOf } from "../shared/policy/eviction/warnings.ts";
-import { RejectionError, rejectProblems } from "./rejection.ts";
+import { parseJson, rejectProblems } from "./rejection.ts";
 
 /** It is sent back. An API server's has 36 characters. */
 const LONGEST_UID = 256;
@@ -38,14 +37,6 @@ export function envelopeOf(body: string) {
   const envelope = parseConfig(Envelope, parseJson(body), "body");
   if (!envelope.ok) return rejectProblems("BadRequest", envelope.problems);
   return { uid: envelope.value.request.uid, request: envelope.value.request };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RejectionError("BadRequest", { message: "expected JSON" });
-  }
 }
 
 const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));

@@ -3,7 +3,8 @@ import type { Context } from "hono";
 import type { Held } from "../shared/kube/budget.ts";
 import { BUSY } from "../shared/kube/failures.ts";
 import { parseConfig } from "../shared/config/problem.ts";
-import { type DeletionRequest, type DeletionReview, reviewDeletion, ruleOnDeletion } from "../shared/pass/deletion.ts";
+import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/pass/deletion.ts";
+import { reviewAndPerform } from "../shared/pass/perform.ts";
 import { blindMessage } from "../shared/policy/blind.ts";
 import { decideUndecided, type DeletionDecision } from "../shared/policy/guard/deletion.ts";
 import { RETRY_SECONDS } from "../shared/policy/guard/refuse.ts";
@@ -86,7 +87,8 @@ async function rule(
     const { settings } = await target.settings(cluster);
     const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
     const deps = { cluster, besides, settings, now: platform.now, onFailure };
-    const ruled = dryRun ? await reviewDeletion(asked, deps) : await ruleOnDeletion(asked, deps);
+    const look = () => reviewDeletion(asked, deps);
+    const ruled = await (dryRun ? look() : reviewAndPerform(look, () => deps));
     return ruled ?? { decision: undecided(asked, "its VMI keeps changing", settings, platform.now()) };
   } catch (error) {
     target.logFailure("reviewing a deletion", error);

@@ -1,6 +1,6 @@
 /** The descheduling endpoint: runs a cycle on request, and when the interval has passed. */
 import type { Context } from "hono";
-import type { LeaseFacts } from "../shared/cluster/lease.ts";
+import type { LeaseFacts } from "../shared/kube/schemas/kubernetes.ts";
 import { deschedulingClient } from "../shared/descheduling/client.ts";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
@@ -48,7 +48,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const { intervalSeconds } = settings.descheduling;
   // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
   if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
-  const lease = await clientFor(target, SETTINGS_SECONDS).getLease();
+  const lease = await deschedulingClient(cluster).getLease();
   if (!isDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   if (!loaded.ok) return await reportPolicy(target, loaded);
@@ -69,10 +69,6 @@ async function carryOn(target: Target, { nominations, withdrawn }: CycleReport, 
   }
 }
 
-function clientFor(target: Target, seconds: number) {
-  return deschedulingClient(target.connection(seconds));
-}
-
 async function runCycle(
   target: Target,
   { policy }: Extract<LoadedPolicy, { ok: true }>,
@@ -80,10 +76,11 @@ async function runCycle(
 ): Promise<CycleReport> {
   const { platform } = target;
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
+  const cluster = target.connect(CYCLE_SECONDS);
   const report = await deschedule({
     ...how,
-    cluster: target.connect(CYCLE_SECONDS),
-    client: clientFor(target, CYCLE_SECONDS),
+    cluster,
+    client: deschedulingClient(cluster),
     settings,
     policy,
     seconds: target.within(CYCLE_SECONDS) * REQUESTING,

@@ -7,7 +7,7 @@ import { parseConfig } from "../shared/config/problem.ts";
 import type { ReconcileRequest } from "../shared/pass/world.ts";
 import { reconcileRequested } from "../shared/pass/reconcile.ts";
 import { reconciling } from "./reconciling.ts";
-import { RejectionError, rejectProblems } from "./rejection.ts";
+import { parseJson, RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";
 import { isSigned } from "./webhook-signature.ts";
 
@@ -46,14 +46,6 @@ function parseBatch(contentType: string | undefined, payload: string): readonly 
   }
   const parsed = parseConfig(EventBatch, parseJson(payload), "body");
   return parsed.ok ? parsed.value : rejectProblems("BadRequest", parsed.problems);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RejectionError("BadRequest", { message: "expected JSON" });
-  }
 }
 
 function requestOf(event: LifeboatEvent): ReconcileRequest {

@@ -6,8 +6,8 @@ import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/polic
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction } from "../shared/policy/cause.ts";
 import { isActive } from "../shared/policy/evacuation/phase.ts";
-import type { Performing } from "../shared/pass/perform.ts";
-import { type Review, reviewEviction, ruleOnEviction } from "../shared/pass/eviction.ts";
+import { reviewAndPerform } from "../shared/pass/perform.ts";
+import { type Review, reviewEviction } from "../shared/pass/eviction.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, recordEvents } from "./reconciling.ts";
 import { keepUndecided } from "./conditions.ts";
@@ -25,10 +25,11 @@ export async function reviewEvictionRequest(
   const { arrivedAt, timeoutSeconds, answerBy } = review.patienceOf(c, arrived);
   const secondsUntil = (time: number) => (time - target.platform.now().getTime()) / 1000;
   const reading = target.connect(secondsUntil(arrivedAt + timeoutSeconds * 1000) * READING_SHARE, held);
+  const now = target.platform.now();
   let hasFacts = false;
-  const acting = () => {
+  const performing = () => {
     hasFacts = true;
-    return target.connect(secondsUntil(answerBy), held);
+    return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure: target.logFailure };
   };
   const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
@@ -40,12 +41,12 @@ export async function reviewEvictionRequest(
   const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
-  const pod = reading.getPod(key);
-  const onFailure: Performing["onFailure"] = (doing, failure) => target.logFailure(doing, failure);
-  const deps = { cluster: reading, settings, now: target.platform.now(), onFailure };
+  const pod = reading.get("pods", key);
+  const deps = { cluster: reading, settings, now };
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
-    const ruled = dryRun ? await reviewEviction(asked, deps) : await ruleOnEviction(asked, deps, acting);
+    const look = () => reviewEviction(asked, deps);
+    const ruled: Review | undefined = await (dryRun ? look() : reviewAndPerform(look, performing));
     if (ruled === undefined) {
       const why = "its VMI keeps changing";
       if (!dryRun) noteUndecided(c, target, why);

@@ -92,3 +92,12 @@ export function describeDefect(error: unknown): string {
   const { field, message } = renderRejection(error).body.error;
   return field === undefined ? message : `${field}: ${message}`;
 }
+
+/** Of a body. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RejectionError("BadRequest", { message: "expected JSON" });
+  }
+}

@@ -1,8 +1,7 @@
 /** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
 import { timingSafeEqual } from "hono/utils/buffer";
 import { Budget, type Held } from "../shared/kube/budget.ts";
-import { type Cluster, type ClusterOptions, connect } from "../shared/cluster/cluster.ts";
-import type { Client } from "../shared/kube/client.ts";
+import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { Endpoint } from "../shared/kube/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/config/clusters.ts";
@@ -44,12 +43,10 @@ export interface Target {
   /** Of this Worker, where it is set. */
   readonly publicUrl: string | undefined;
   /**
-   * A view of the cluster whose requests all end after so many seconds, and with its share of a tick at the latest. `held`: what they read
+   * A client of the cluster whose requests all end after so many seconds, and with its share of a tick at the latest. `held`: what they read
    * counts there until its end.
    */
-  connect(seconds: number, held?: Held): Cluster;
-  /** The same, for a client of the caller's own. */
-  connection(seconds: number, held?: Held): ClusterOptions;
+  connect(seconds: number, held?: Held): Client;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
@@ -82,14 +79,14 @@ export function targetOf(
   };
   const endpoint = endpointOf(entry, env, platform);
   const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
-  const connection = (seconds: number, held?: Held): ClusterOptions => ({
-    endpoint,
-    signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
-    timeout: platform.timeout,
-    onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
-    now: platform.now,
-    hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
-  });
+  const connect = (seconds: number, held?: Held) =>
+    createClient({
+      endpoint,
+      signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
+      timeout: platform.timeout,
+      onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
+      hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
+    });
   return {
     name,
     entry,
@@ -97,8 +94,7 @@ export function targetOf(
     state,
     publicUrl: env.PUBLIC_URL,
     within,
-    connect: (seconds, held) => connect(connection(seconds, held)),
-    connection,
+    connect,
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

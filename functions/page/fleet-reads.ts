@@ -1,5 +1,6 @@
 /** What the fleet's page reads of each cluster, so that none of them holds up the others. */
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import { activeEvacuations } from "../../shared/kube/selections.ts";
 import type { Phase } from "../../shared/policy/evacuation/phase.ts";
 import type { Target } from "../target.ts";
 import { problemsIn, unlessUnreadable } from "./reads.ts";
@@ -69,11 +70,11 @@ async function readEntry(target: Target, before: FleetEntry | undefined): Promis
 
 async function readSummary(target: Target): Promise<Summary> {
   const cluster = target.connect(CLUSTER_SECONDS);
-  const evacuations = await cluster.listEvacuations("Active");
+  const evacuations = await activeEvacuations(cluster);
   const problems = await problemsIn(cluster);
   const phases = countBy(evacuations, ({ status }) => status.phase ?? "Pending");
   const nodes = countBy(evacuations, ({ status }) => status.sourceNode ?? "");
-  return { phases, nodes, problems, vms: await cluster.countVmis().catch(unlessUnreadable) };
+  return { phases, nodes, problems, vms: await cluster.count("virtualmachineinstances").catch(unlessUnreadable) };
 }
 
 function countBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, number> {

@@ -2,10 +2,11 @@
  * What the pages of a cluster, a node and a VM read. What happens is read each time; what is large and changes slowly is kept from the
  * reading before.
  */
-import { named } from "../../shared/kube/client.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
-import { isObjectKey } from "../../shared/cluster/paths.ts";
+import { type Client, named } from "../../shared/kube/client.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import { isObjectKey } from "../../shared/kube/resources.ts";
+import { evacuationsOf, migrationsOf } from "../../shared/kube/selections.ts";
+import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { observePodsOf, observePreflight } from "../../shared/pass/observe-preflight.ts";
 import type { Observer } from "../../shared/pass/world.ts";
 import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";
@@ -37,8 +38,8 @@ export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
-export async function problemsIn(cluster: Cluster): Promise<readonly Problem[]> {
-  const configuration = await cluster.getConfiguration().catch(unlessUnreadable);
+export async function problemsIn(cluster: Client): Promise<readonly Problem[]> {
+  const configuration = await cluster.get("lifeboatconfigurations", named(CONFIGURATION)).catch(unlessUnreadable);
   return problemsOf(configuration?.conditions ?? []);
 }
 
@@ -77,17 +78,20 @@ export async function readCluster(target: Target, last: Recent<ClusterView> | un
   const known = last?.facts.census;
   const isNew = known !== undefined && now.getTime() - known.takenAt.getTime() <= CENSUS_MAX_AGE_MS;
   const [evacuations, problems, census] = await Promise.all([
-    cluster.listEvacuations("All"),
+    cluster.list("evacuations"),
     problemsIn(cluster),
     isNew ? known : takeCensus(cluster, settings, now),
   ]);
   return { evacuations, census, problems, settings };
 }
 
-async function takeCensus(cluster: Cluster, settings: Settings, takenAt: Date): Promise<Census> {
-  const [nodes, vms] = await Promise.all([cluster.listNodes(), cluster.countVmis().catch(unlessUnreadable)]);
+async function takeCensus(cluster: Client, settings: Settings, takenAt: Date): Promise<Census> {
+  const [nodes, vms] = await Promise.all([
+    cluster.list("nodes"),
+    cluster.count("virtualmachineinstances").catch(unlessUnreadable),
+  ]);
   const isRead = vms !== undefined && vms <= MOST_COUNTED;
-  const listed = isRead ? await cluster.listVmis("All").catch(unlessUnreadable) : undefined;
+  const listed = isRead ? await cluster.list("virtualmachineinstances").catch(unlessUnreadable) : undefined;
   const byNode = Map.groupBy(listed ?? [], ({ nodeName }) => nodeName ?? "");
   const vmsOn = new Map([...byNode].map(([node, there]) => [node, countedOn(there, settings)]));
   return { takenAt, nodes, vms, vmsOn, areAllRead: listed !== undefined };
@@ -171,9 +175,9 @@ const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
 export async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
   const [vmi, evacuations, migrations, { settings }] = await Promise.all([
-    cluster.getVmi(key),
-    cluster.listEvacuations(key),
-    cluster.listMigrations(key).catch(unlessUnreadable),
+    cluster.get("virtualmachineinstances", key),
+    evacuationsOf(key, cluster),
+    migrationsOf([key], cluster).catch(unlessUnreadable),
     target.settings(cluster),
   ]);
   const past = { key, evacuations, migrations, settings };
@@ -182,7 +186,8 @@ export async function readVm(key: NamespacedName, target: Target): Promise<VmVie
     return past;
   }
   const uid = guestPodUID(vmi);
-  const pod = (await cluster.listPodsOf(vmi)).find((one) => one.uid === uid);
+  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } };
+  const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
   if (pod === undefined) return { ...past, vmi };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations: migrations ?? [] }) };

@@ -4,9 +4,10 @@
  * A stranger is answered alike of a cluster that does not exist and of one that they have no token of.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { ClusterError } from "../../shared/cluster/failure.ts";
-import type { Right } from "../../shared/kube/reviews.ts";
+import type { Client } from "../../shared/kube/client.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import { isAllowed, userOf } from "../../shared/kube/reviews.ts";
+import type { ReviewedUser, Right } from "../../shared/kube/schemas/reviews.ts";
 import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
 import { RejectionError } from "../rejection.ts";
 import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
@@ -93,7 +94,7 @@ async function review(token: string, cluster: string, surroundings: Surroundings
   try {
     const entry = await findEntry(cluster, surroundings);
     const client = targetOf(cluster, entry, surroundings).connect(REVIEW_SECONDS);
-    const user = await client.userOf(token, AUDIENCE);
+    const user = await userOf(token, AUDIENCE, client);
     if (user === undefined) return { code: 401, reason: "Unknown" };
     const name = user.username;
     const [mayLook, mayAct] = await Promise.all([mayAll(LOOK, user, client), mayAll(ACT, user, client)]);
@@ -110,10 +111,8 @@ async function review(token: string, cluster: string, surroundings: Surroundings
   }
 }
 
-type User = Parameters<Cluster["isAllowed"]>[0];
-
-async function mayAll(rights: readonly Right[], user: User, cluster: Cluster): Promise<boolean> {
-  return (await Promise.all(rights.map((right) => cluster.isAllowed(user, right)))).every(Boolean);
+async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Client): Promise<boolean> {
+  return (await Promise.all(rights.map((right) => isAllowed(user, right, cluster)))).every(Boolean);
 }
 
 /** Strangers do not learn the names; where there is one cluster, none need be given. */

@@ -1,7 +1,7 @@
 /** Shows a page over facts that change: as a document, or as a stream of what its `main` becomes. */
 import { html } from "hono/html";
 import { streamSSE } from "hono/streaming";
-import { ClusterError } from "../../shared/cluster/failure.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import { ago, commandLine, type Html, notice, sentence } from "./components.ts";

@@ -1,4 +1,5 @@
 /** Runs, one after another, in one arena for each form of Lifeboat, for as long as nothing goes wrong in it. */
+import { isReal } from "../sandbox/sandbox.ts";
 import { type Arena, startArena } from "./arena.ts";
 import { type FormName, FORMS } from "./form.ts";
 import { performRun, prepareRun, type Prepared } from "./perform-run.ts";
@@ -45,7 +46,10 @@ export function createRunner(onLog?: (line: string) => void): Runner {
 
   /** What has been judged stays judged: a scene that cannot be cleared away costs the arena. */
   const clear = async ({ arena, prepared }: Ready, report: RunReport, form: FormName): Promise<void> => {
-    if (isBad(report)) return await renew(form);
+    if (isBad(report)) {
+      await keepLogs(arena, report);
+      return await renew(form);
+    }
     await clearScene(arena, prepared.scene).catch(() => renew(form));
   };
 
@@ -66,6 +70,12 @@ export function createRunner(onLog?: (line: string) => void): Runner {
     },
     stop: async () => void (await Promise.all(FORMS.map(renew))),
   };
+}
+
+/** What a real control plane has logged, for the person who looks into a run that failed. */
+async function keepLogs({ sandbox }: Arena, { run }: RunReport): Promise<void> {
+  if (isReal(sandbox))
+    console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
 /** A run that does not get to its judgement proves nothing: it counts as hung. */

@@ -1,8 +1,8 @@
 /** The cluster that a kubeconfig names, as the command talks to it. */
 import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
-import { connect } from "../../shared/cluster/cluster.ts";
-import { sender, type Endpoint, type Fetch } from "../../shared/cluster/transport.ts";
+import { createClient } from "../../shared/kube/client.ts";
+import { sender, type Endpoint, type Fetch } from "../../shared/kube/transport.ts";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
@@ -30,12 +30,11 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const cache = new SettingsCache();
   /** Its requests all end after the time for requests, counted from now. */
   const cluster = () =>
-    connect({
+    createClient({
       endpoint,
       signal: signal(),
       timeout: (ms) => AbortSignal.timeout(ms),
       onOddItem: () => undefined,
-      now: host.now,
     });
   return {
     context,
@@ -86,7 +85,7 @@ function noCluster(context: string | undefined): string {
 const Status = z.object({ message: z.string() });
 
 /**
- * Takes out what a terminal would obey, once for everything that any command prints. Notes what shared/cluster drops on
+ * Takes out what a terminal would obey, once for everything that any command prints. Notes what shared/kube drops on
  * purpose: a Worker would pass it on to its caller, the command tells the person who asked.
  */
 function listening(fetch: Fetch, server: string) {

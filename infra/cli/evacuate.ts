@@ -1,5 +1,6 @@
 /** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
-import { parseAnswer } from "../../shared/cluster/read.ts";
+import { parseAnswer } from "../../shared/kube/read.ts";
+import { evacuationsOf } from "../../shared/kube/selections.ts";
 import {
   type Asking,
   type Cancelling,
@@ -202,7 +203,7 @@ function isTakenUp({ spec, status }: EvacuationFacts): boolean {
 
 async function find(evacuation: EvacuationFacts, connection: Connection): Promise<EvacuationFacts | undefined> {
   const vmi: NamespacedName = { namespace: evacuation.namespace, name: evacuation.spec.vmiName };
-  return (await connection.cluster().listEvacuations(vmi)).find(({ uid }) => uid === evacuation.uid);
+  return (await evacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
 }
 
 /** Says what has changed. */

@@ -1,6 +1,5 @@
 /** `lifeboat evacuations`: what leaves which node, and why. */
 import * as z from "zod/mini";
-import { readAll } from "../../shared/cluster/read.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import type { Connection } from "./connection.ts";
@@ -100,12 +99,7 @@ interface View {
 }
 
 async function list(connection: Connection, namespace: string | undefined): Promise<readonly Evacuation[]> {
-  const found = await readAll(connection.send(), {
-    resource: "evacuations",
-    schema: Evacuation,
-    onOddItem: () => undefined,
-    ...(namespace === undefined ? {} : { namespace }),
-  });
+  const found = await connection.cluster().list("evacuations", { namespace, as: Evacuation });
   return found.toSorted((a, b) => (ageKey(a) < ageKey(b) ? -1 : 1));
 }
 

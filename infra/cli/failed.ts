@@ -1,5 +1,5 @@
 /** What keeps the command from doing its work, in words that say what to do. */
-import { ClusterError, describeFailure, type Failure } from "../../shared/cluster/failure.ts";
+import { ClusterError, describeFailure, type Failure } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
 
 /** Expected, and told in full by its message. */

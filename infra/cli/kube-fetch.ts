@@ -1,5 +1,5 @@
 /**
- * Requests with a kubeconfig's credentials, in the shape that shared/cluster asks for.
+ * Requests with a kubeconfig's credentials, in the shape that shared/kube asks for.
  *
  * client-node makes a new pool of connections for every request. Here requests share one, until the cluster refuses the credentials: a
  * plugin may have others by then.
@@ -11,7 +11,7 @@ import {
   RequestContext,
   type ResponseContext,
 } from "@kubernetes/client-node";
-import type { Fetch } from "../../shared/cluster/transport.ts";
+import type { Fetch } from "../../shared/kube/transport.ts";
 
 const METHODS = new Map<string, HttpMethod>(Object.values(HttpMethod).map((method) => [method, method]));
 

@@ -114,6 +114,10 @@ export function isSimulated(sandbox: Sandbox): sandbox is SimulatedSandbox {
   return "evacuationController" in sandbox;
 }
 
+export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
+  return "programs" in sandbox;
+}
+
 /** Gets what is to be stopped, the last one first. */
 export type Closers = (() => Promise<void> | void)[];
 

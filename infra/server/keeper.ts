@@ -4,10 +4,8 @@
  * All replicas do the same. Where two write at the same time, the Secret's resourceVersion decides, and the other reconciles again.
  */
 import { randomBytes } from "node:crypto";
-import { kind, Meta, TextsOrNone } from "../../shared/cluster/kinds/fields.ts";
-import { parseAnswer } from "../../shared/cluster/read.ts";
-import type { Send } from "../../shared/cluster/transport.ts";
-import { patch } from "../../shared/cluster/write.ts";
+import { type Client, meaningOf } from "../../shared/kube/client.ts";
+import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import {
   type Kept,
@@ -31,8 +29,8 @@ export interface Identity {
 
 export interface KeeperOptions {
   readonly cluster: string;
-  /** A sender whose requests end in good time. */
-  readonly send: () => Send;
+  /** Its requests end in good time. */
+  readonly connect: () => Client;
   readonly clock: Clock;
   /** Called by every reconcile. */
   readonly use: (identity: Identity) => Promise<void> | void;
@@ -52,9 +50,9 @@ export async function keep(options: KeeperOptions, signal: AbortSignal): Promise
 const RETRY_MS = 2000;
 
 /** Resolves to how many milliseconds later to do it again. */
-export async function reconcileIdentity({ cluster, send, clock, use }: KeeperOptions): Promise<number> {
-  const api = send();
-  const secret = await readSecret(api);
+export async function reconcileIdentity({ cluster, connect, clock, use }: KeeperOptions): Promise<number> {
+  const client = connect();
+  const secret = await readSecret(client);
   const { isCertManagers } = secret;
   const identity = identityOf(secret);
   if (identity !== undefined) {
@@ -62,13 +60,13 @@ export async function reconcileIdentity({ cluster, send, clock, use }: KeeperOpt
     await use(identity);
     // Only what the API server trusts is served later: a failure here puts off the next step.
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
-    if ((await pointWebhooks(api, pointing)) === "Conflict") return 0;
+    if ((await pointWebhooks(pointing, client)) === "Conflict") return 0;
   }
   const { data } = secret;
   const kept = keptIn(data["tls.crt"], data["next.crt"], data["previous.crt"]);
   const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(kept, secret, clock.now())) };
   if (Object.keys(change).length === 0) return requeueAfterMs(kept);
-  await changeSecret(api, secret, change);
+  await changeSecret(secret, change, client);
   return 0;
 }
 
@@ -127,7 +125,7 @@ async function changeDue(kept: Kept, { data }: ServerSecret, now: Date): Promise
   }
 }
 
-const PATH = `/api/v1/namespaces/${NAMESPACE}/secrets/${NAME}`;
+const SECRET = { namespace: NAMESPACE, name: NAME };
 
 type Key = "tls.crt" | "tls.key" | "next.crt" | "next.key" | "previous.crt" | "webhookToken" | "operatorToken";
 
@@ -155,16 +153,17 @@ const Secret = kind(
   }),
 );
 
-async function readSecret(send: Send): Promise<ServerSecret> {
-  const { body } = await send({ method: "GET", path: PATH });
-  return parseAnswer(Secret, body, `GET ${PATH}`);
+async function readSecret(cluster: Client): Promise<ServerSecret> {
+  const found = await cluster.get("secrets", SECRET, { as: Secret });
+  if (found === undefined) throw new Error(`there is no Secret ${NAME} in namespace ${NAMESPACE}`);
+  return found;
 }
 
 /** Another replica may be first. A Secret that may not be changed (immutable, or by a policy) is a failure. */
-async function changeSecret(send: Send, { resourceVersion }: ServerSecret, change: Change): Promise<void> {
+async function changeSecret({ resourceVersion }: ServerSecret, change: Change, cluster: Client): Promise<void> {
   const encoded = Object.entries(change).map(
     ([key, text]) => [key, text === null ? null : Buffer.from(text).toString("base64")] as const,
   );
   const body = { metadata: { resourceVersion }, data: Object.fromEntries(encoded) };
-  await patch(send, PATH, body, { 409: "Conflict" });
+  meaningOf(await cluster.patch("secrets", SECRET, body), { 409: "Conflict" });
 }

@@ -4,8 +4,8 @@
  * It saves requests, no more: any number of replicas may tick at the same time, as any number of isolates do. As in client-go, another's
  * Lease has expired when it has not changed for its duration by this replica's own clock.
  */
-import { giveLeaseBack, readLease, takeLease } from "../../shared/cluster/lease.ts";
-import type { Send } from "../../shared/cluster/transport.ts";
+import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { NAME, NAMESPACE } from "./names.ts";
 
@@ -15,7 +15,8 @@ const KEY = { namespace: NAMESPACE, name: NAME };
 
 export interface LeadershipOptions {
   readonly identity: string;
-  readonly send: () => Send;
+  /** Its requests end in good time. */
+  readonly connect: () => Client;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
 }
@@ -45,10 +46,10 @@ export class Leadership {
 
   /** Takes or renews the Lease, if it is this replica's to take. */
   async look(): Promise<void> {
-    const { identity, clock, send } = this.#options;
+    const { identity, clock, connect } = this.#options;
     const now = clock.now();
     const asked = now.getTime();
-    const lease = await readLease(send(), KEY);
+    const lease = await readLease(KEY, connect());
     if (this.#seen?.resourceVersion !== lease.resourceVersion) {
       this.#seen = { resourceVersion: lease.resourceVersion, at: asked };
     }
@@ -56,15 +57,15 @@ export class Leadership {
     const isFree = lease.holder === undefined || asked - (this.#seen?.at ?? asked) >= LEASE_SECONDS * 1000;
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
-    const taken = await takeLease(send(), KEY, lease, holding);
+    const taken = await takeLease(KEY, lease, holding, connect());
     // From before the request: no other replica can have counted for longer.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 
   async #giveBack(): Promise<void> {
     this.#until = 0;
-    const { identity, send } = this.#options;
-    const lease = await readLease(send(), KEY);
-    if (lease.holder === identity) await giveLeaseBack(send(), KEY, lease);
+    const { identity, connect } = this.#options;
+    const lease = await readLease(KEY, connect());
+    if (lease.holder === identity) await giveLeaseBack(KEY, lease, connect());
   }
 }

@@ -5,7 +5,7 @@ import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { runTick } from "../../functions/ticks.ts";
-import { type Send, sender } from "../../shared/cluster/transport.ts";
+import { createClient } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
@@ -61,9 +61,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
     return { CLUSTERS: JSON.stringify({ [cluster]: entry }), PUBLIC_URL: `https://${HOST}` };
   };
-  const send = (): Send => {
+  const connect = () => {
     const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };
-    return sender(endpoint, AbortSignal.timeout(REQUEST_MS));
+    const [signal, onOddItem] = [AbortSignal.timeout(REQUEST_MS), () => undefined];
+    return createClient({ endpoint, signal, timeout: platform.timeout, onOddItem });
   };
   const failed = (doing: string) => (error: unknown) => log("error", "failed", { doing, reason: reasonOf(error) });
 
@@ -92,7 +93,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log("info", "serving", { port: opened.port });
   };
 
-  const leadership = new Leadership({ identity, send, clock, onFailure: failed("holding the Lease") });
+  const leadership = new Leadership({ identity, connect, clock, onFailure: failed("holding the Lease") });
   /** The relay's and this process's own; on the Lease's holder the cluster's, too. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
@@ -117,7 +118,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     }
   };
   const kept = [
-    keep({ cluster, send, clock, use, onFailure: failed("keeping certificate and webhooks") }, signal),
+    keep({ cluster, connect, clock, use, onFailure: failed("keeping certificate and webhooks") }, signal),
     leadership.keep(signal),
     keepTicking(),
   ];

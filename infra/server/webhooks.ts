@@ -4,11 +4,8 @@
  * The manifests leave both fields out, so that no file holds a secret, and applying them again changes neither.
  */
 import * as z from "zod/mini";
-import { kind, listOf, Meta, part, Text } from "../../shared/cluster/kinds/fields.ts";
-import { object } from "../../shared/cluster/paths.ts";
-import { readOne } from "../../shared/cluster/read.ts";
-import type { Send } from "../../shared/cluster/transport.ts";
-import { patch } from "../../shared/cluster/write.ts";
+import { type Client, meaningOf, named } from "../../shared/kube/client.ts";
+import { kind, listOf, Meta, part, Text } from "../../shared/kube/schemas/fields.ts";
 import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./names.ts";
 
 export interface Pointing {
@@ -34,16 +31,19 @@ const Configuration = kind(
 );
 type Configuration = z.output<typeof Configuration>;
 
+const RESOURCE = "validatingwebhookconfigurations";
+const CHANGED = { 404: "Conflict", 409: "Conflict", 422: "Conflict" } as const;
+
 /** Resolves once all of them are as they should be; a Conflict is left to the next reconcile. */
-export async function pointWebhooks(send: Send, pointing: Pointing): Promise<"Done" | "Conflict"> {
+export async function pointWebhooks(pointing: Pointing, cluster: Client): Promise<"Done" | "Conflict"> {
   const results = await Promise.all(
     WEBHOOK_CONFIGURATIONS.map(async (name) => {
-      const key = { namespace: "", name };
-      const found = await readOne(send, "validatingwebhookconfigurations", key, Configuration);
+      const found = await cluster.get(RESOURCE, named(name), { as: Configuration });
       const changes = found === undefined ? [] : changesOf(found, pointing);
       if (found === undefined || changes.length === 0) return "Done";
       const test = { op: "test", path: "/metadata/resourceVersion", value: found.resourceVersion };
-      return await patch(send, object("validatingwebhookconfigurations", key), [test, ...changes]);
+      const answer = await cluster.patch(RESOURCE, named(name), [test, ...changes]);
+      return meaningOf(answer, CHANGED);
     }),
   );
   return results.every((result) => result === "Done") ? "Done" : "Conflict";

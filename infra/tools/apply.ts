@@ -1,6 +1,6 @@
 /** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Send } from "../../shared/cluster/transport.ts";
+import type { Send } from "../../shared/kube/transport.ts";
 import type { Host } from "../cli/host.ts";
 import { applyAll } from "../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../cli/install/manifests.ts";

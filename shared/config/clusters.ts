@@ -85,11 +85,7 @@ function parseJson(text: string, field: string): Parsed<unknown> {
   }
 }
 
-/** One entry, as in `CLUSTERS` or as a value of the registry. */
-export function parseEntry(input: unknown, name: string): Parsed<ClusterEntry> {
-  return parseConfig(Entry, input, `CLUSTERS.${name}`);
-}
-
+/** A value of the registry. */
 export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEntry> {
   const json = parseJson(text, `CLUSTER_REGISTRY.${name}`);
   return json.ok ? parseConfig(Entry, json.value, `CLUSTER_REGISTRY.${name}`) : json;
@@ -112,7 +108,8 @@ function parseText(text: string): Clusters {
   if (!json.ok) return json;
   const object = parseConfig(z.record(z.string(), z.unknown()), json.value, "CLUSTERS");
   if (!object.ok) return object;
-  return { ok: true, value: new Map(Object.entries(object.value).map(([name, e]) => [name, parseEntry(e, name)])) };
+  const entries = Object.entries(object.value);
+  return { ok: true, value: new Map(entries.map(([name, e]) => [name, parseConfig(Entry, e, `CLUSTERS.${name}`)])) };
 }
 
 /** Everything that is wrong with `CLUSTERS`. */

@@ -1,12 +1,11 @@
 /** What descheduling asks of a cluster, beside what all of Lifeboat does. */
 import * as z from "zod/mini";
-import type { ClusterOptions } from "../cluster/cluster.ts";
-import { type EvictionOptions, requestEviction } from "../cluster/evict.ts";
-import { TextsOrNone } from "../cluster/kinds/fields.ts";
-import { scheduledPodSchema } from "../cluster/kinds/scheduled-pod.ts";
-import { giveLeaseBack, type LeaseFacts, readLease, takeLease } from "../cluster/lease.ts";
-import { readAll, readOne } from "../cluster/read.ts";
-import { sender } from "../cluster/transport.ts";
+import { type Client, named } from "../kube/client.ts";
+import { type EvictionAnswer, type EvictionOptions, requestEviction } from "../kube/evict.ts";
+import { TextsOrNone } from "../kube/schemas/fields.ts";
+import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
+import { giveLeaseBack, readLease, takeLease } from "../kube/lease.ts";
+import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
 import type { Labels } from "../policy/kube/placement.ts";
 import * as names from "../policy/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
@@ -21,33 +20,37 @@ export const LEASE_SECONDS = 300;
 
 export type DeschedulingClient = ReturnType<typeof deschedulingClient>;
 
-export function deschedulingClient(options: Pick<ClusterOptions, "endpoint" | "signal" | "hold" | "onOddItem">) {
-  const { onOddItem } = options;
-  const send = sender(options.endpoint, options.signal, options.hold);
+export function deschedulingClient(cluster: Client) {
   return {
     /** Those that are bound to a node, finished ones included. */
-    listPods: () =>
-      readAll(send, { onOddItem, resource: "pods", fieldSelector: "spec.nodeName!=", schema: scheduledPodSchema() }),
+    listPods: () => cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: scheduledPodSchema() }),
     /** By name. */
     async listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>> {
-      const namespaces = await readAll(send, { onOddItem, resource: "namespaces", schema: Namespace });
+      const namespaces = await cluster.list("namespaces", { as: Namespace });
       return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
     },
     getPriorityClassValue: async (name: string) =>
-      (await readOne(send, "priorityclasses", { namespace: "", name }, PriorityClass))?.value,
-    getLease: () => readLease(send, LEASE),
+      (await cluster.get("priorityclasses", named(name), { as: PriorityClass }))?.value,
+    getLease: () => readLease(LEASE, cluster),
     /** As it is once taken. Conflict: it is not what was found. */
     takeLease: (found: LeaseFacts, now: Date) =>
-      takeLease(send, LEASE, found, { holder: names.MANAGED_BY, seconds: LEASE_SECONDS, now }),
-    giveLeaseBack: (taken: LeaseFacts) => giveLeaseBack(send, LEASE, taken),
+      takeLease(LEASE, found, { holder: names.MANAGED_BY, seconds: LEASE_SECONDS, now }, cluster),
+    giveLeaseBack: (taken: LeaseFacts) => giveLeaseBack(LEASE, taken, cluster),
     // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
-    evict: ({ pod, profile, plugin, reason = "" }: Nominated, options: Omit<EvictionOptions, "annotations">) =>
-      requestEviction(send, pod, {
-        ...options,
-        annotations: {
-          [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
-          [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+    evict: (
+      { pod, profile, plugin, reason = "" }: Nominated,
+      options: Omit<EvictionOptions, "annotations">,
+    ): Promise<EvictionAnswer> =>
+      requestEviction(
+        pod,
+        {
+          ...options,
+          annotations: {
+            [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
+            [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+          },
         },
-      }),
+        cluster,
+      ),
   };
 }

@@ -1,7 +1,11 @@
 /** A descheduling cycle: take the Lease, read what the policy needs, request, give the Lease back. */
-import type { Cluster } from "../cluster/cluster.ts";
-import { ClusterError } from "../cluster/failure.ts";
-import { isHeld, type LeaseFacts } from "../cluster/lease.ts";
+import type { Client } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { isHeld } from "../kube/lease.ts";
+import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { activeEvacuations, evacuationsOf } from "../kube/selections.ts";
+import { act, withdraw } from "../pass/act.ts";
 import { keyOf } from "../policy/facts.ts";
 import { isLauncher } from "../policy/kube/pod-kind.ts";
 import type { Settings } from "../policy/settings.ts";
@@ -11,7 +15,7 @@ import type { DeschedulerPolicy, PolicyNeeds } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
 
 export interface DeschedulingDeps {
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   readonly client: DeschedulingClient;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
@@ -60,15 +64,15 @@ async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
  * is missing has lost it.
  */
 async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps) {
-  const evacuations = await cluster.listEvacuations("Active");
+  const evacuations = await activeEvacuations(cluster);
   const [nodes, pods, namespaces, budgets, priorityClasses] = await Promise.all([
-    cluster.listNodesWithRoom(),
+    cluster.list("nodes", { as: NodeWithResources }),
     client.listPods(),
     needs.namespaces ? client.listNamespaceLabels() : new Map<string, never>(),
-    needs.budgets ? cluster.listAllBudgets() : [],
+    needs.budgets ? cluster.list("poddisruptionbudgets") : [],
     priorityClassesOf(needs, client),
   ]);
-  const vmis = pods.some(isLauncher) ? await cluster.listVmis("All") : [];
+  const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];
   return {
     evacuations,
     nodes,
@@ -94,9 +98,9 @@ function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, client, policy, dryRun, now } = deps;
   return {
     now,
-    act: async (action) => (dryRun ? "Done" : await attempt(cluster.act(action), "Failed", deps)),
-    withdraw: async (evacuation) => (dryRun ? "Done" : await attempt(cluster.withdraw(evacuation), "Failed", deps)),
-    evacuationsOf: ({ namespace, name }) => attempt(cluster.listEvacuations({ namespace, name }), undefined, deps),
+    act: async (action) => (dryRun ? "Done" : await attempt(act(action, { cluster, now }), "Failed", deps)),
+    withdraw: async (evacuation) => (dryRun ? "Done" : await attempt(withdraw(evacuation, cluster), "Failed", deps)),
+    evacuationsOf: (key) => attempt(evacuationsOf(key, cluster), undefined, deps),
     async evict(nominated, inBackground) {
       const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun };
       const answer = await attempt(client.evict(nominated, options), undefined, deps);

@@ -1,10 +1,10 @@
 /** The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error. */
 import * as z from "zod/mini";
-import type { Cluster } from "../cluster/cluster.ts";
-import { present } from "../cluster/kinds/fields.ts";
-import type { ConfigMapFacts } from "../cluster/kinds/kubernetes.ts";
+import type { Client } from "../kube/client.ts";
+import { present } from "../kube/schemas/fields.ts";
+import type { ConfigMapFacts } from "../kube/schemas/kubernetes.ts";
 import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config/problem.ts";
-import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY } from "../policy/names.ts";
+import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../policy/names.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
 import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
 import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
@@ -58,8 +58,11 @@ export type LoadedPolicy =
   | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly configMap?: ConfigMapFacts };
 
 /** Anew for every cycle. */
-export async function loadPolicy(cluster: Cluster): Promise<LoadedPolicy> {
-  const configMap = await cluster.getConfigMap(DESCHEDULER_CONFIG_MAP);
+export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
+  const configMap = await cluster.get("configmaps", {
+    namespace: LIFEBOAT_NAMESPACE,
+    name: DESCHEDULER_CONFIG_MAP,
+  });
   if (configMap === undefined) {
     const message = "expected this ConfigMap in namespace lifeboat-system";
     return { ok: false, problems: [{ field: `ConfigMap ${DESCHEDULER_CONFIG_MAP}`, message }] };

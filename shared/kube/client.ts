@@ -1,8 +1,8 @@
-/** A client of one cluster: six verbs over the table of resources, by requests to its API server. */
+/** A client of one cluster: six verbs over the table of resources and a count, by requests to its API server. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { ClusterError } from "./failures.ts";
-import { type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
+import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
 import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
@@ -27,9 +27,9 @@ export interface Listing extends Selection {
   readonly strict?: boolean;
 }
 
-interface As<S extends z.ZodMiniType> {
+interface As<T> {
   /** Another view of the objects than the table's. */
-  readonly as: S;
+  readonly as?: z.ZodMiniType<T>;
 }
 
 interface Expecting {
@@ -68,15 +68,15 @@ type Observed = NamespacedName & { readonly uid: string; readonly resourceVersio
  * a ClusterError.
  */
 export interface Client {
-  get<S extends z.ZodMiniType>(
-    resource: Resource,
-    key: NamespacedName,
-    how: As<S> & Expecting,
-  ): Promise<z.output<S> | undefined>;
   /** Undefined also for the codes that are expected. */
-  get<R extends Resource>(resource: R, key: NamespacedName, how?: Expecting): Promise<Facts<R> | undefined>;
-  list<S extends z.ZodMiniType>(resource: Resource, listing: Listing & As<S>): Promise<readonly z.output<S>[]>;
-  list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  get<R extends Resource, T = Facts<R>>(
+    resource: R,
+    key: NamespacedName,
+    how?: As<T> & Expecting,
+  ): Promise<NoInfer<T> | undefined>;
+  list<R extends Resource, T = Facts<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
+  /** How many there are in all; undefined: the API server does not count them. */
+  count(resource: Resource): Promise<number | undefined>;
   create<R extends Resource>(resource: R, manifest: Manifest, how?: WriteOptions): Promise<Answer<Facts<R>>>;
   /** A JSON patch if it is a list, else a merge patch. */
   patch<R extends Resource>(
@@ -112,22 +112,23 @@ export function createClient(options: ClientOptions): Client {
   const send = sender(endpoint, signal, hold);
   const sendWithin = (ms: number) => sender(endpoint, AbortSignal.any([signal, timeout(ms)]), hold);
 
-  function get<S extends z.ZodMiniType>(
-    resource: Resource,
+  function get<R extends Resource, T = Facts<R>>(
+    resource: R,
     key: NamespacedName,
-    how: As<S> & Expecting,
-  ): Promise<z.output<S> | undefined>;
-  function get<R extends Resource>(resource: R, key: NamespacedName, how?: Expecting): Promise<Facts<R> | undefined>;
-  async function get(resource: Resource, key: NamespacedName, how: Partial<As<z.ZodMiniType>> & Expecting = {}) {
+    how?: As<T> & Expecting,
+  ): Promise<NoInfer<T> | undefined>;
+  async function get(resource: Resource, key: NamespacedName, how: As<unknown> & Expecting = {}) {
     const reading = readObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
     return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
   }
 
-  function list<S extends z.ZodMiniType>(resource: Resource, listing: Listing & As<S>): Promise<readonly z.output<S>[]>;
-  function list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  function list<R extends Resource, T = Facts<R>>(
+    resource: R,
+    listing?: Listing & As<T>,
+  ): Promise<readonly NoInfer<T>[]>;
   async function list(
     resource: Resource,
-    { withinMs, as, ...listing }: Listing & Partial<As<z.ZodMiniType>> = {},
+    { withinMs, as, ...listing }: Listing & As<unknown> = {},
   ): Promise<readonly unknown[]> {
     const { namespace, limit } = listing;
     const within = withinMs === undefined ? send : sendWithin(withinMs);
@@ -143,7 +144,7 @@ export function createClient(options: ClientOptions): Client {
     });
   }
 
-  return { get, list, ...writes(send) };
+  return { get, list, count: (resource) => countAll(send, resource), ...writes(send) };
 }
 
 function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptions): OnOddItem {

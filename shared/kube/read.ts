@@ -35,15 +35,6 @@ function issueOf(error: z.core.$ZodError): string {
   return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
 }
 
-export async function readOne<S extends z.ZodMiniType>(
-  send: Send,
-  resource: Resource,
-  key: NamespacedName,
-  schema: S,
-): Promise<z.output<S> | undefined> {
-  return await readObject(send, { resource, key, schema });
-}
-
 interface Sought<S extends z.ZodMiniType> {
   readonly resource: Resource;
   readonly key: NamespacedName;
@@ -66,7 +57,7 @@ export async function readObject<S extends z.ZodMiniType>(
 }
 
 /** Which objects of a resource. */
-export interface Selection {
+interface Selection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -92,20 +83,6 @@ export async function countAll(send: Send, resource: Resource): Promise<number |
   if (metadata.continue === undefined) return items.length;
   const { remainingItemCount } = metadata;
   return typeof remainingItemCount === "number" ? items.length + remainingItemCount : undefined;
-}
-
-/** Those of them that parse. */
-export async function readSome<S extends z.ZodMiniType>(
-  send: Send,
-  resource: Resource,
-  schema: S,
-  selection: Selection,
-): Promise<readonly z.output<S>[]> {
-  const items = await readItems(send, resource, selection);
-  return items.flatMap((item) => {
-    const parsed = schema.safeParse(item);
-    return parsed.success ? [parsed.data] : [];
-  });
 }
 
 export interface ListOptions<S extends z.ZodMiniType> extends Omit<Selection, "limit"> {

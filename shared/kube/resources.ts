@@ -7,7 +7,7 @@
 import * as z from "zod/mini";
 import type { NamespacedName } from "../policy/facts.ts";
 import { isObjectName } from "./schemas/fields.ts";
-import { Budget, ConfigMap, Node, Pod, RepeatedEvent, Version } from "./schemas/kubernetes.ts";
+import { Budget, ConfigMap, Lease, Node, Pod, RepeatedEvent, Version } from "./schemas/kubernetes.ts";
 import { KubeVirt, Migration, Vmi } from "./schemas/kubevirt.ts";
 import { Evacuation, LifeboatConfiguration } from "./schemas/lifeboat.ts";
 import { Access, TokenReview } from "./schemas/reviews.ts";
@@ -26,12 +26,13 @@ export const RESOURCES = {
   pods: { api: CORE, facts: Pod },
   nodes: { api: CORE, facts: Node },
   configmaps: { api: CORE, facts: ConfigMap },
+  secrets: { api: CORE, facts: OWN_VIEW },
   events: { api: CORE, facts: RepeatedEvent },
   namespaces: { api: CORE, facts: OWN_VIEW },
   persistentvolumeclaims: { api: CORE, facts: OWN_VIEW },
   persistentvolumes: { api: CORE, facts: OWN_VIEW },
   resourcequotas: { api: CORE, facts: OWN_VIEW },
-  leases: { api: "/apis/coordination.k8s.io/v1", facts: OWN_VIEW },
+  leases: { api: "/apis/coordination.k8s.io/v1", facts: Lease },
   priorityclasses: { api: "/apis/scheduling.k8s.io/v1", facts: OWN_VIEW },
   poddisruptionbudgets: { api: "/apis/policy/v1", facts: Budget },
   kubevirts: { api: KUBEVIRT, facts: KubeVirt },

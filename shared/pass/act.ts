@@ -2,9 +2,10 @@
 import type { Action, ActionOf, NewEvacuation } from "../policy/action.ts";
 import { hasNoRequester } from "../policy/evacuation/identity.ts";
 import { isActive } from "../policy/evacuation/phase.ts";
-import { type EvacuationFacts, isCompleted, type VmiFacts } from "../policy/facts.ts";
+import { type EvacuationFacts, isCompleted, type MigrationFacts, type VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
+import { requestEviction } from "../kube/evict.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
 import type { Resource } from "../kube/resources.ts";
 import * as manifests from "./manifests.ts";
@@ -61,9 +62,9 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     case "CreateMigration":
       return await createMigration(action, cluster);
     case "AdoptMigration":
-      return await patched(MIGRATIONS, action.migration, patches.adopt(action));
+      return await annotateMigration(action.migration, manifests.migrationAnnotations(action.evacuation), cluster);
     case "SkipBackoff":
-      return await patched(MIGRATIONS, action.migration, patches.skipBackoff(action));
+      return await annotateMigration(action.migration, { [names.SKIP_BACKOFF_ANNOTATION]: "" }, cluster);
     case "DeleteMigration":
       // One that has begun since it was seen waiting is not to be aborted.
       return await remove(MIGRATIONS, action.migration, cluster, action.migration.phase !== "Running");
@@ -81,8 +82,11 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
       return await remove("pods", action.pod, cluster);
     case "AnnotatePod":
       return await patched("pods", action.pod, patches.annotate(action));
-    case "WriteConditions":
-      return await patched("lifeboatconfigurations", named(names.CONFIGURATION), patches.conditions(action), "status");
+    case "WriteConditions": {
+      const { resourceVersion, generation: observedGeneration, conditions } = action;
+      const written = { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
+      return await patched("lifeboatconfigurations", named(names.CONFIGURATION), written, "status");
+    }
     case "Event":
       // One that exists has been sent before.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
@@ -115,8 +119,7 @@ async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client):
   if (launcher === undefined) return "Conflict";
   // KubeVirt's webhook fails to add the first annotation of a VMI.
   const annotations = forDescheduler && hasAnnotations ? { [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER } : {};
-  const eviction = manifests.eviction({ ...launcher, uid: IMPOSSIBLE_UID }, annotations);
-  const asked = cluster.create("pods", eviction, { subresource: "eviction", expect: [429, 500] });
+  const asked = requestEviction({ ...launcher, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
   // 429: the webhook's words. 409: it does not refuse. 500: it cannot be asked, or two budgets select the pod.
   return await resultOf(asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }
@@ -182,6 +185,12 @@ async function makeBudget({ vmi, name }: OnBudget, minAvailable: 1 | 2, acting: 
     acting.onFailure?.("performing CreateBudget", error);
     return "Refused";
   }
+}
+
+/** KubeVirt writes migrations all the time: only the UID has to be as observed. */
+function annotateMigration(migration: MigrationFacts, annotations: Readonly<Record<string, string>>, cluster: Client) {
+  const { uid } = migration;
+  return resultOf(cluster.patch(MIGRATIONS, migration, { metadata: { uid, annotations } }));
 }
 
 /** KubeVirt's create admitter on a VMI that already migrates: another migration was first, which is no refusal. */

@@ -1,4 +1,4 @@
-/** Ruling on a deletion that may be a disruption: observe, decide, begin the evacuation before the answer. */
+/** Reviewing a deletion that may be a disruption: observe and decide. */
 import { named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { evacuationsOf } from "../kube/selections.ts";
@@ -8,7 +8,7 @@ import type { PodFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";
 import type { DeletionTerms } from "../policy/guard/node-termination.ts";
 import { observeSubjectOf } from "./observe-subject.ts";
-import { type Performing, reviewAndPerform } from "./perform.ts";
+import type { Performing } from "./perform.ts";
 
 export interface DeletionRequest extends DeletionTerms {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
@@ -52,12 +52,4 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
   ]);
   const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }) };
   return { facts, decision: decideDeletion(facts), isUnlisted };
-}
-
-/** Decides, and begins the evacuation. Undefined: the VMI kept changing in between. */
-export async function ruleOnDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview | undefined> {
-  return await reviewAndPerform(
-    () => reviewDeletion(r, deps),
-    () => deps,
-  );
 }

@@ -1,4 +1,4 @@
-/** Reviewing an eviction: observe, decide, and write before the answer. */
+/** Reviewing an eviction: observe and decide. */
 import type { Client } from "../kube/client.ts";
 import { migrationsOf } from "../kube/selections.ts";
 import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
@@ -10,7 +10,6 @@ import {
 } from "../policy/eviction/eviction.ts";
 import type { Settings } from "../policy/settings.ts";
 import { observeSubject } from "./observe-subject.ts";
-import { type Performing, reviewAndPerform } from "./perform.ts";
 
 export interface Review {
   readonly facts: EvictionFacts;
@@ -31,8 +30,6 @@ export interface ReviewDeps {
   /** Read at the same time as pod and VMI. */
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
-  /** Told of what could not be done, and does not keep the decision from being true. */
-  readonly onFailure?: Performing["onFailure"];
 }
 
 /** Decides without changing anything. */
@@ -45,17 +42,4 @@ export async function reviewEviction({ key, pod, request }: EvictionRequest, dep
   const [subject, settings] = await Promise.all([observing, deps.settings()]);
   const facts = { ...subject, request, settings, now: deps.now };
   return { facts, decision: decideEviction(facts) };
-}
-
-/**
- * Decides, and does what makes the decision true. `acting` may have a later deadline than what is read with; most
- * evictions need nothing done.
- */
-export async function ruleOnEviction(
-  r: EvictionRequest,
-  deps: ReviewDeps,
-  acting: () => Client,
-): Promise<Review | undefined> {
-  const performing = () => ({ cluster: acting(), now: () => deps.now, onFailure: deps.onFailure });
-  return await reviewAndPerform(() => reviewEviction(r, deps), performing);
 }

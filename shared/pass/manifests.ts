@@ -1,6 +1,6 @@
 /** The objects that Lifeboat creates. */
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../policy/action.ts";
-import type { EvacuationFacts, NamespacedName } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/facts.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
 import { withoutFractions } from "../policy/time.ts";
@@ -59,15 +59,6 @@ export function budget({ vmi, name, minAvailable }: ActionOf<"CreateBudget">, no
     },
     spec: { minAvailable, selector: { matchLabels: { [names.CREATED_BY_LABEL]: vmi.uid } } },
   };
-}
-
-/** Of that pod only: the UID protects another one that was created under the same name. */
-export function eviction(
-  { namespace, name, uid }: NamespacedName & { readonly uid: string },
-  annotations: Readonly<Record<string, string>>,
-) {
-  const metadata = { namespace, name, annotations };
-  return { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { preconditions: { uid } } };
 }
 
 const API_VERSION = {

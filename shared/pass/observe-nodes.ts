@@ -9,7 +9,7 @@ import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { type FitNode, roomOn } from "../policy/preflight/fit.ts";
 import { canTake, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
-import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { preflightPodSchema } from "./preflight-schemas.ts";
 import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
 

@@ -13,7 +13,7 @@ import { isFinal, keyOf } from "../policy/facts.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { budgetOf } from "../policy/preflight/refusals.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "../policy/preflight/facts.ts";
-import { NodeWithResources } from "../cluster/kinds/scheduled-pod.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./preflight-schemas.ts";
 import type { Observer } from "./world.ts";
 

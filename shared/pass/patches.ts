@@ -2,7 +2,7 @@
 import type { ActionOf } from "../policy/action.ts";
 import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
-import { migrationAnnotations, secondsOf } from "./manifests.ts";
+import { secondsOf } from "./manifests.ts";
 
 export interface Operation {
   readonly op: "test" | "add" | "replace" | "remove";
@@ -107,15 +107,6 @@ export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: 
   return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 
-/** KubeVirt writes migrations all the time: only the UID has to be as observed. */
-export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">): object {
-  return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
-}
-
-export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">): object {
-  return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
-}
-
 /** What a status may leave out: a merge patch takes it away by null. */
 const OPTIONAL_FIELDS = [
   "migration",
@@ -128,8 +119,4 @@ const OPTIONAL_FIELDS = [
 export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): object {
   const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, status[field] ?? null]));
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
-}
-
-export function conditions({ resourceVersion, generation, conditions }: ActionOf<"WriteConditions">): object {
-  return { metadata: { resourceVersion }, status: { observedGeneration: generation, conditions } };
 }

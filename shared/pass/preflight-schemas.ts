@@ -1,35 +1,26 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { Limits, resourcesOf } from "../cluster/kinds/pod-resources.ts";
-import { scheduledPodSchema, Time } from "../cluster/kinds/scheduled-pod.ts";
+import { PodAffinityTerm, podTermOf } from "../kube/schemas/pod-placement.ts";
+import { Limits, resourcesOf } from "../kube/schemas/pod-resources.ts";
+import type { Issues } from "../kube/schemas/remembered.ts";
+import { scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import { ownValue } from "../policy/kube/own-value.ts";
-import type { Labels, PodTerm, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
+import type { Labels, Resources, SpreadConstraint } from "../policy/kube/placement.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "../policy/preflight/facts.ts";
 import { resourceOf } from "../policy/preflight/refusals.ts";
 import {
   listOf,
+  NodeTerm,
   ObjectName,
   ObjectNamespace,
   part,
   present,
   Quantities,
-  Requirement,
-  TextsOrNone,
+  Selector,
   Text,
 } from "../kube/schemas/fields.ts";
 
-const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
-
-const Term = z.lazy(() =>
-  z.object({
-    topologyKey: z.string(),
-    namespaces: listOf(z.string()),
-    namespaceSelector: z.nullish(Selector),
-    labelSelector: z.nullish(Selector),
-  }),
-);
-
-const Terms = z.lazy(() => part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(Term) }));
+const Terms = z.lazy(() => part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(PodAffinityTerm) }));
 
 const Spread = z.lazy(() =>
   z.object({
@@ -48,7 +39,7 @@ const Asking = z.lazy(() =>
   z.object({
     metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
     spec: z.object({
-      affinity: part({ podAffinity: Terms, podAntiAffinity: Terms }),
+      affinity: part({ podAffinity: Terms }),
       topologySpreadConstraints: listOf(Spread),
       volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
       containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
@@ -58,43 +49,44 @@ const Asking = z.lazy(() =>
 
 type Asked = z.output<typeof Asking>["spec"];
 
+/** Reads the same object by several schemas. */
+function reader(input: unknown, issues: Issues) {
+  return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
+    const { data, error } = schema.safeParse(input);
+    for (const { path, message } of error?.issues ?? []) {
+      issues.push({ code: "custom", input, path: [...path], message });
+    }
+    return data;
+  };
+}
+
 /** For the pods of one list. */
 export function preflightPodSchema() {
   const unlimited = unlimitedPodSchema();
   return z.transform((input: unknown, { issues }): PreflightPod => {
-    const [pod, limits] = [unlimited.safeParse(input), Limits.safeParse(input)];
-    if (pod.success && limits.success) return { ...pod.data, limits: limits.data };
-    for (const { path, message } of pod.error?.issues ?? limits.error?.issues ?? []) {
-      issues.push({ code: "custom", input, path: [...path], message });
-    }
-    return z.NEVER;
+    const read = reader(input, issues);
+    const [pod, limits] = [read(unlimited), read(Limits)];
+    return pod === undefined || limits === undefined ? z.NEVER : { ...pod, limits };
   });
 }
 
 function unlimitedPodSchema() {
   const shared = scheduledPodSchema();
   return z.transform((input: unknown, { issues }): PreflightPod => {
-    const pod = shared.safeParse(input);
-    const asking = Asking.safeParse(input);
-    if (pod.success && asking.success) {
-      const { metadata, spec } = asking.data;
-      const { deletionTimestamp: goneBy, finalizers } = metadata;
-      const localStorage = spec.volumes.some(({ emptyDir }) => Boolean(emptyDir));
-      const spread = spreadOf(spec, pod.data.labels);
-      return {
-        ...pod.data,
-        ...termsOf(spec),
-        spread,
-        localStorage,
-        ...(typeof goneBy === "number" && { goneBy }),
-        finalizers,
-        unchecked: uncheckedOf(spec, pod.data.hasResourceClaims),
-      };
-    }
-    for (const { path, message } of pod.error?.issues ?? asking.error?.issues ?? []) {
-      issues.push({ code: "custom", input, path: [...path], message });
-    }
-    return z.NEVER;
+    const read = reader(input, issues);
+    const [pod, asking] = [read(shared), read(Asking)];
+    if (pod === undefined || asking === undefined) return z.NEVER;
+    const { metadata, spec } = asking;
+    const { deletionTimestamp: goneBy, finalizers } = metadata;
+    return {
+      ...pod,
+      affinity: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(podTermOf),
+      spread: spreadOf(spec, pod.labels),
+      localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
+      ...(typeof goneBy === "number" && { goneBy }),
+      finalizers,
+      unchecked: uncheckedOf(spec, pod.hasResourceClaims),
+    };
   });
 }
 
@@ -107,19 +99,6 @@ export function neighbourPodSchema() {
       return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
     }),
   );
-}
-
-function termsOf({ affinity: { podAffinity, podAntiAffinity } }: Asked) {
-  return {
-    affinity: podAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(termOf),
-    antiAffinity: podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(termOf),
-  };
-}
-
-/** Labels of namespaces are not read: a selector of some of them counts as one of all. */
-function termOf({ topologyKey, namespaces, namespaceSelector, labelSelector }: z.output<typeof Term>): PodTerm {
-  const selector = labelSelector ?? undefined;
-  return present({ topologyKey, namespaces, selector, allNamespaces: namespaceSelector ? true : undefined });
 }
 
 function spreadOf({ topologySpreadConstraints }: Asked, labels: Labels): readonly SpreadConstraint[] {
@@ -157,14 +136,10 @@ function uncheckedOf(spec: Asked, hasResourceClaims: boolean): readonly string[]
   ];
 }
 
-function isSome(selector: z.output<typeof Term>["namespaceSelector"]): boolean {
+function isSome(selector: z.output<typeof PodAffinityTerm>["namespaceSelector"]): boolean {
   if (!selector) return false;
   return Object.keys(selector.matchLabels).length + selector.matchExpressions.length > 0;
 }
-
-const NodeTerms = z.lazy(() =>
-  listOf(z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) })),
-);
 
 /** Undefined: every node reaches it, or no claim is bound to it. */
 export const PersistentVolume = z.lazy(() =>
@@ -172,7 +147,7 @@ export const PersistentVolume = z.lazy(() =>
     z.object({
       spec: z.object({
         claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })),
-        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: NodeTerms })) }),
+        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })) }),
       }),
       status: part({ phase: Text }),
     }),

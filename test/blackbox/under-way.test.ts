@@ -1,6 +1,8 @@
 /** Evictions of VMs with which something else is under way: beside KubeVirt, none is moved twice or shut down on its way. */
 import { afterEach, expect, test } from "vitest";
+import type { Condition } from "../../infra/sandbox/actors/conditions.ts";
 import { ownerReferenceTo, pods } from "../../infra/sandbox/actors/resources.ts";
+import { conditionOf } from "../../infra/sandbox/kubevirt/conditions.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage, startStage } from "./stage.ts";
 import { createVm, evict, type Vm } from "./vm.ts";
@@ -16,16 +18,18 @@ async function begin(vmiName: string, more: object, annotations: Record<string, 
   await stage.client.as(VIRT_CONTROLLER).create(kubevirt.migrations, draft);
 }
 
-/** virt-controller writes into the VMI's status; of conditions those are kept that are there. */
-async function say({ name, vmi }: Vm, { conditions = [], ...status }: Status): Promise<void> {
-  const { status: before } = await vmi();
-  const body = { status: { ...status, conditions: [...(before?.conditions ?? []), ...conditions] } };
-  const resource = kubevirt.virtualMachineInstances;
-  await stage.client.as(VIRT_CONTROLLER).patch(resource, { namespace: NAMESPACE, name }, { type: "merge", body });
+/** virt-controller writes into the VMI's status. A condition is added alone: merged, the others would lose their times that are null. */
+async function say({ name }: Vm, { conditions = [], ...status }: Status): Promise<void> {
+  const vmi = { namespace: NAMESPACE, name };
+  const virtController = stage.client.as(VIRT_CONTROLLER);
+  const added = conditions.map((one) => ({ op: "add", path: "/status/conditions/-", value: conditionOf(one) }));
+  if (added.length > 0)
+    await virtController.patch(kubevirt.virtualMachineInstances, vmi, { type: "json", body: added });
+  await virtController.patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body: { status } });
 }
 
 interface Status extends Readonly<Record<string, unknown>> {
-  readonly conditions?: readonly object[];
+  readonly conditions?: readonly Condition[];
 }
 
 const sendTo = { migrationID: "move-1", connectURL: "10.0.0.1:9185" };

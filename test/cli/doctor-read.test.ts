@@ -1,11 +1,9 @@
 /** What `lifeboat doctor` makes of answers that the sandbox never gives: Deployments, refused webhooks, what KubeVirt's object may say. */
 import { expect, test } from "vitest";
-import type { Connection } from "../../infra/cli/connection.ts";
 import { examine } from "../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../infra/cli/doctor/eviction.ts";
 import { readsOf } from "../../infra/cli/doctor/reads.ts";
-import { ClusterError } from "../../shared/kube/failures.ts";
-import type { ApiRequest, Send } from "../../shared/kube/transport.ts";
+import { type CannedAnswer, type CannedRequest, connectionOver } from "./canned-connection.ts";
 import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
 const NAMESPACE = "lifeboat-system";
@@ -47,34 +45,16 @@ const ANSWERS: Readonly<Record<string, object>> = {
   },
 };
 
-/** An API server of canned answers; all else is 404, or where that is no answer a refusal. */
-function connectionTo(answers: Readonly<Record<string, { code?: number; body: object } | undefined>> = {}) {
-  const asked: ApiRequest[] = [];
-  const send: Send = (request) => {
+/** All that has no answer is not there, but the account may do all that is asked about. */
+function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
+  const asked: CannedRequest[] = [];
+  const connection = connectionOver((request) => {
     asked.push(request);
-    const { code = 200, body } = answers[request.path] ?? { body: ANSWERS[request.path] };
-    if (body !== undefined) return Promise.resolve({ code, body, bytes: 0 });
-    if (request.path.endsWith("accessreviews")) {
-      return Promise.resolve({ code: 201, body: { status: { allowed: true } }, bytes: 0 });
-    }
-    if (request.expect?.includes(404) === true) return Promise.resolve({ code: 404, body: {}, bytes: 0 });
-    return Promise.reject(
-      new ClusterError({ reason: "Refused", code: 403, request: `${request.method} ${request.path}` }),
-    );
-  };
-  const connection: Connection = {
-    context: "jane@prod",
-    server: "https://api.prod",
-    namespace: "default",
-    cluster: () => {
-      throw new Error("not asked");
-    },
-    send: () => send,
-    settings: () => Promise.reject(new Error("not asked")),
-    refusals: new Map(),
-    warnings: new Map(),
-    trouble: () => undefined,
-  };
+    const { path } = request;
+    if (path.endsWith("accessreviews")) return { code: 201, body: { status: { allowed: true } } };
+    const body = ANSWERS[path];
+    return answers[path] ?? (body === undefined ? { code: 404 } : { body });
+  });
   return { asked, connection };
 }
 
@@ -134,10 +114,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
 });
 
 test("no request but dry runs and questions changes anything", async () => {
-  const { asked, connection } = connectionTo();
+  const { asked, connection } = connectionTo({
+    "/apis/lifeboat.dev/v1alpha1": { body: resources("evacuations", "lifeboatconfigurations") },
+  });
   await examine(readsOf(connection, NOW));
   const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
-  expect(writing.map(({ method, path, query }) => [method, path, query?.["dryRun"]])).toEqual([
+  expect(writing.map(({ method, path, query }) => [method, path, query["dryRun"]])).toEqual([
     ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
   ]);
 });

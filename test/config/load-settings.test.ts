@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { SettingsCache } from "../../shared/config/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { canned } from "../cluster/connected.ts";
+import { canned } from "../kube/connected.ts";
 import { connectTo, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { type CannedAnswers, configured, list, notFound } from "../functions/support/canned-cluster.ts";

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
 import { type Behaviour, json, startStubServer, status, type StubServer } from "../functions/support/stub-server.ts";
-import { deschedulingAt } from "../cluster/connected.ts";
+import { deschedulingAt } from "../kube/connected.ts";
 
 const servers: StubServer[] = [];
 let odd: string[] = [];

@@ -1,11 +1,11 @@
-/** The client's six verbs over a fake cluster. */
+/** The client's verbs over a fake cluster. */
 import type { Answer, Client, Listing, Manifest, WriteOptions } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Facts, Resource } from "../../shared/kube/resources.ts";
 import { type NamespacedName, keyOf } from "../../shared/policy/facts.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 import { answer } from "./answer.ts";
-import { labelOfGet, labelOfList, labelOfWrite } from "./labels.ts";
+import { labelOfCount, labelOfGet, labelOfList, labelOfWrite } from "./labels.ts";
 import { createIn } from "./creations.ts";
 import { listOf } from "./lists.ts";
 import { patchIn } from "./patched.ts";
@@ -27,12 +27,12 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
     return answer();
   };
 
-  function get<R extends Resource>(resource: R, key: NamespacedName): Promise<Facts<R> | undefined>;
+  function get<R extends Resource, T = Facts<R>>(resource: R, key: NamespacedName): Promise<T | undefined>;
   function get(resource: Resource, key: NamespacedName, how: How = {}): Promise<unknown> {
     return when(labelOfGet(resource, how), () => found(fake, resource, key, how), key);
   }
 
-  function list<R extends Resource>(resource: R, listing?: Listing): Promise<readonly Facts<R>[]>;
+  function list<R extends Resource, T = Facts<R>>(resource: R, listing?: Listing): Promise<readonly T[]>;
   function list(resource: Resource, listing: Listing & How = {}): Promise<readonly unknown[]> {
     return when(labelOfList(resource, listing), () => listOf(fake, resource, listing), listing);
   }
@@ -50,6 +50,7 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
   return {
     get,
     list,
+    count: (resource) => when(labelOfCount(resource), () => listOf(fake, resource, {}).length),
     create,
     patch,
     update: (vmi, _, body) =>

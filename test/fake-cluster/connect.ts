@@ -3,7 +3,7 @@
  * the world changes.
  */
 import type { Scheduler } from "fast-check";
-import { type Cluster, underTheirNames } from "../../shared/cluster/cluster.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
 import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
 import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
@@ -35,14 +35,8 @@ export function connectDescheduling(fake: FakeCluster, before: Before = () => un
   };
 }
 
-export function connectTo(fake: FakeCluster, before: Before = () => undefined): Cluster {
-  const when = after(before);
-  const client = clientOf(fake, before);
-  return {
-    ...client,
-    ...underTheirNames(client, () => fake.now()),
-    countVmis: () => when("countVmis", () => fake.vmis.list().length),
-  };
+export function connectTo(fake: FakeCluster, before: Before = () => undefined): Client {
+  return clientOf(fake, before);
 }
 
 function isScheduledPod(pod: PodFacts): pod is ScheduledPod {

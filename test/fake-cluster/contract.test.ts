@@ -1,13 +1,16 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
+import { activeEvacuations, evacuationsOf } from "../../shared/kube/selections.ts";
+import { act as performAction, retry, withdraw } from "../../shared/pass/act.ts";
+import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { expect, test } from "vitest";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
-import { isHeld } from "../../shared/cluster/lease.ts";
+import type { Client } from "../../shared/kube/client.ts";
+import { isHeld } from "../../shared/kube/lease.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/descheduling/client.ts";
 import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER, OURS } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../cluster/connected.ts";
+import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../kube/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";
 import { connectDescheduling, connectTo } from "./connect.ts";
@@ -17,7 +20,7 @@ const WEB = { namespace: NAMESPACE, name: "web" };
 const BUDGET = { namespace: NAMESPACE, name: "lifeboat-web" };
 
 interface Party {
-  readonly cluster: Cluster;
+  readonly cluster: Client;
   readonly descheduling: DeschedulingClient;
   /** What KubeVirt does meanwhile. */
   readonly moveTo: (nodeName: string) => unknown;
@@ -27,11 +30,11 @@ interface Party {
 async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly unknown[]> {
   const answers: unknown[] = [];
   const act = async (...actions: readonly Action[]) => {
-    for (const action of actions) answers.push([action.verb, await cluster.act(action)]);
+    for (const action of actions) answers.push([action.verb, await performAction(action, { cluster, now: () => NOW })]);
   };
-  const vmi = async () => present(await cluster.getVmi(WEB));
-  const own = async () => present((await cluster.listEvacuations(WEB))[0]);
-  answers.push(await cluster.countVmis());
+  const vmi = async () => present(await cluster.get("virtualmachineinstances", WEB));
+  const own = async () => present((await evacuationsOf(WEB, cluster))[0]);
+  answers.push(await cluster.count("virtualmachineinstances"));
   const seen = await vmi();
   const mark = { verb: "Mark", vmi: seen, forDescheduler: true } as const;
   await act({ verb: "Label", vmi: seen, urgency: "urgent" }, mark, mark);
@@ -51,17 +54,17 @@ async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly 
   const [before, status] = [await own(), { ...(await own()).status, phase: "Moved", reason: "Moved" } as const];
   await act({ verb: "WriteStatus", evacuation: before, status }, { verb: "WriteStatus", evacuation: before, status });
   await act(creation, { verb: "DeleteEvacuation", evacuation: { ...before, uid: "another" } });
-  answers.push(await cluster.withdraw(await own()), shown(await own()), await cluster.listEvacuations("Active"));
+  answers.push(await withdraw(await own(), cluster), shown(await own()), await activeEvacuations(cluster));
   await act({ verb: "DeleteEvacuation", evacuation: before }, { verb: "DeleteEvacuation", evacuation: before });
-  answers.push(await cluster.withdraw(before));
+  answers.push(await withdraw(before, cluster));
 
   const next = { ...evacuation, name: "next" };
-  const nextOne = async () => present((await cluster.listEvacuations(WEB)).find(({ name }) => name === "next"));
+  const nextOne = async () => present((await evacuationsOf(WEB, cluster)).find(({ name }) => name === "next"));
   await act({ verb: "CreateEvacuation", evacuation: next });
   const early = await nextOne();
-  answers.push(await cluster.retry(early, NOW));
+  answers.push(await retry(early, NOW, cluster));
   await act({ verb: "WriteStatus", evacuation: early, status: { ...early.status, phase: "BackingOff" } });
-  answers.push(await cluster.retry(await nextOne(), NOW), (await nextOne()).spec.retryAt);
+  answers.push(await retry(await nextOne(), NOW, cluster), (await nextOne()).spec.retryAt);
 
   const of = { vmi: seen, name: BUDGET.name };
   const grow = { verb: "GrowBudget", ...of, required: true } as const;
@@ -112,8 +115,9 @@ test("the same requests get the same answers", async () => {
   const { server, token } = real.entry;
   const [cluster, descheduling] = [connectOverHttp({ server, token }), deschedulingOverHttp({ server, token })];
   const fake = new FakeCluster();
-  fake.vmis.put(present(await cluster.getVmi(WEB)));
-  fake.pods.put(...(await cluster.listPodsOf(present(await cluster.getVmi(WEB)))));
+  fake.vmis.put(present(await cluster.get("virtualmachineinstances", WEB)));
+  const { uid } = present(await cluster.get("virtualmachineinstances", WEB));
+  fake.pods.put(...(await cluster.list("pods", { namespace: NAMESPACE, labels: { [CREATED_BY_LABEL]: uid } })));
   const moveTo = (nodeName: string) => real.patchVmi("web", { status: { nodeName } });
   const expected = await told({ cluster, descheduling, moveTo });
   const faked = { cluster: connectTo(fake), descheduling: connectDescheduling(fake) };

@@ -1,7 +1,6 @@
 /** What descheduling alone asks of a cluster: evictions, and its Lease. */
-import type { ActResult } from "../../shared/pass/act.ts";
-import type { EvictionAnswer } from "../../shared/cluster/evict.ts";
-import type { LeaseFacts } from "../../shared/cluster/lease.ts";
+import type { EvictionAnswer } from "../../shared/kube/evict.ts";
+import type { LeaseFacts } from "../../shared/kube/schemas/kubernetes.ts";
 import { LEASE_SECONDS } from "../../shared/descheduling/client.ts";
 import type { NamespacedName, PodFacts } from "../../shared/policy/facts.ts";
 import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
@@ -43,7 +42,7 @@ export class FakeDescheduling {
     return this.lease;
   }
 
-  giveLeaseBack({ resourceVersion }: LeaseFacts): ActResult {
+  giveLeaseBack({ resourceVersion }: LeaseFacts): "Done" | "Conflict" {
     if (this.lease.resourceVersion !== resourceVersion) return "Conflict";
     this.lease = { ...without(this.lease, "holder"), resourceVersion: this.#next() };
     return "Done";

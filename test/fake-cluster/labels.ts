@@ -54,6 +54,10 @@ function labelOfPods({ as, fields, labels, limit, unlike }: Listing & { readonly
   return labels === undefined ? "listPodsOn" : "listLaunchersOn";
 }
 
+export function labelOfCount(resource: string): string {
+  return `count${ONE[resource] ?? ` ${resource}`}s`;
+}
+
 /** Of the action that it is part of. */
 export function labelOfWrite(
   verb: "create" | "patch" | "delete",

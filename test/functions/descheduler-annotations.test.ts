@@ -10,7 +10,7 @@ import { ONLY } from "../policy/launchers.ts";
 import { CANNED_POD, list } from "./support/canned-cluster.ts";
 import { openFakeDoors } from "./support/fake-doors.ts";
 import { json, status } from "./support/stub-server.ts";
-import { canned } from "../cluster/connected.ts";
+import { canned } from "../kube/connected.ts";
 
 const GATE = { featureGates: { DeschedulerSupport: true } };
 

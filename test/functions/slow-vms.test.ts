@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
 import { reconcileActive, reconcileRequested } from "../../shared/pass/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import type { Deps, Result } from "../../shared/pass/carry-out.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
@@ -39,7 +39,7 @@ function given(slow: number, quick: number) {
   }
   const clock = new VirtualClock(NOW);
   const secondsSince = (began: Date) => (clock.now().getTime() - began.getTime()) / 1000;
-  const connect = (seconds: number): Cluster => {
+  const connect = (seconds: number): Client => {
     const began = clock.now();
     return connectTo(fake, async (request, key) => {
       if (request !== "getVmi" || !isSlow(key)) return;

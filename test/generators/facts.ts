@@ -3,7 +3,7 @@ import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../shared/kube/schemas/kubernetes.ts";
 import { Migration, Vmi } from "../../shared/kube/schemas/kubevirt.ts";
 import { Evacuation } from "../../shared/kube/schemas/lifeboat.ts";
-import { scheduledPodSchema, NodeWithResources } from "../../shared/cluster/kinds/scheduled-pod.ts";
+import { scheduledPodSchema, NodeWithResources } from "../../shared/kube/schemas/scheduled-pod.ts";
 import { type Collections, PATH } from "./clusters.ts";
 import type { Json } from "./json.ts";
 

@@ -5,7 +5,7 @@ import { clusterRoles, type Resource, serviceAccounts } from "../../infra/sandbo
 import { words } from "./support/fake-visit.ts";
 import { arrive } from "./support/visitor.ts";
 import { entry } from "../functions/support/doors.ts";
-import { type Installed, startInstalled } from "../server/sender.ts";
+import { type Installed, startInstalled } from "../server/installed.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });

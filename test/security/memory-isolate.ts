@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
-import { connect } from "../../shared/cluster/cluster.ts";
+import { createClient } from "../../shared/kube/client.ts";
 import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
 import { observeAll } from "../../shared/pass/observe-all.ts";
 import { observeNodes } from "../../shared/pass/observe-nodes.ts";
@@ -12,13 +12,12 @@ import { observeNodes } from "../../shared/pass/observe-nodes.ts";
 const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets", "rooms"]) });
 const { server, how } = Order.parse(workerData);
 
-const cluster = connect({
+const cluster = createClient({
   endpoint: { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) },
   // Memory is the limit here, not time.
   signal: new AbortController().signal,
   timeout: () => new AbortController().signal,
   onOddItem: () => undefined,
-  now: () => new Date(0),
 });
 
 const COUNT = {
@@ -26,7 +25,7 @@ const COUNT = {
     const answer = await fetch(`${server}/apis/kubevirt.io/v1/virtualmachineinstances?limit=250`);
     return z.object({ items: z.array(z.unknown()) }).parse(await answer.json()).items.length;
   },
-  "as Lifeboat": async () => (await cluster.listVmis("All")).length,
+  "as Lifeboat": async () => (await cluster.list("virtualmachineinstances")).length,
   budgets: async () => {
     const { world, unread } = await observeAll({ cluster, settings: DEFAULT_SETTINGS, now: new Date(0) });
     return world.budgets.length - unread.size;

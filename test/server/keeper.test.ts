@@ -8,25 +8,25 @@ import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { type Identity, reconcileIdentity } from "../../infra/server/keeper.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { applyInCluster, SERVER } from "../../infra/tools/in-cluster.ts";
-import type { Send } from "../../shared/kube/transport.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
-import { startInstalled } from "./sender.ts";
+import { startInstalled } from "./installed.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const OPTIONAL = ["optional/guard/guard.yaml"];
 
 let sandbox: Sandbox;
-let send: Send;
+let connect: () => Client;
 let clock: SteppedClock;
 beforeEach(async () => {
-  ({ sandbox, send } = await startInstalled(OPTIONAL));
+  ({ sandbox, connect } = await startInstalled(OPTIONAL));
   clock = createSteppedClock();
 });
 afterEach(() => sandbox.stop());
 
 const lookOnce = async (use: (identity: Identity) => void) =>
-  await reconcileIdentity({ cluster: "local", send: () => send, clock, use, onFailure: () => undefined });
+  await reconcileIdentity({ cluster: "local", connect, clock, use, onFailure: () => undefined });
 
 /** A replica looks until there is nothing to do for now; resolves to what it serves. */
 async function settle(): Promise<Identity> {

@@ -5,13 +5,13 @@ import { leases } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
-import type { Send } from "../../shared/kube/transport.ts";
-import { startInstalled } from "./sender.ts";
+import type { Client } from "../../shared/kube/client.ts";
+import { startInstalled } from "./installed.ts";
 
 let sandbox: Sandbox;
-let send: Send;
+let connect: () => Client;
 beforeAll(async () => {
-  ({ sandbox, send } = await startInstalled());
+  ({ sandbox, connect } = await startInstalled());
 });
 afterAll(() => sandbox.stop());
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 
 function replica(identity: string): Leadership {
-  return new Leadership({ identity, clock, send: () => send, onFailure: (error) => failures.push(error) });
+  return new Leadership({ identity, clock, connect, onFailure: (error) => failures.push(error) });
 }
 
 const leaders = () => [a?.isLeader(), b?.isLeader()];

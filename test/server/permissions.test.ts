@@ -8,7 +8,7 @@ import { Leadership } from "../../infra/server/leadership.ts";
 import { SERVER } from "../../infra/tools/in-cluster.ts";
 import { SERVERS_NEEDS, SERVERS_WATCHES, type ServersNeed } from "../manifests/least-privilege.ts";
 import { granted, permissions, readManifests, without } from "../manifests/shipped.ts";
-import { type Installed, startInstalled } from "./sender.ts";
+import { type Installed, startInstalled } from "./installed.ts";
 
 const shipped = readManifests("../server/kubernetes/component/rbac.yaml");
 let installed: Installed;
@@ -22,11 +22,11 @@ const clock = createSteppedClock();
 const DEEDS: Readonly<Record<ServersNeed["deed"], () => Promise<void>>> = {
   /** Its first start, until there is nothing to do for now. */
   async "keep certificate and webhooks"() {
-    const options = { cluster: "local", send: () => installed.send, clock, onFailure: () => undefined };
+    const options = { cluster: "local", connect: installed.connect, clock, onFailure: () => undefined };
     while ((await reconcileIdentity({ ...options, use: () => undefined })) === 0);
   },
   async "hold the Lease"() {
-    const leadership = new Leadership({ identity: "a", send: () => installed.send, clock, onFailure: () => undefined });
+    const leadership = new Leadership({ identity: "a", connect: installed.connect, clock, onFailure: () => undefined });
     await leadership.look();
   },
 };

@@ -1,6 +1,6 @@
 /** The page that says why there is no other one. */
 import { html } from "hono/html";
-import { ClusterError } from "../../../shared/cluster/failure.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import type { Platform } from "../../env.ts";
 import { type Reason, RejectionError, type RenderedError, renderRejection, unavailable } from "../../rejection.ts";
 import { sentence } from "../components.ts";

@@ -1,14 +1,14 @@
 /** What the checks of `lifeboat doctor` read, each once, when the first check asks for it. Nothing of the cluster is changed. */
 import * as z from "zod/mini";
-import { ClusterError } from "../../../shared/cluster/failure.ts";
-import { Conditions, Count, part, Text } from "../../../shared/cluster/kinds/fields.ts";
-import { ConfigMap, Pod, Version, WebhookConfiguration } from "../../../shared/cluster/kinds/kubernetes.ts";
-import { KubeVirt, Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";
-import { OwnWebhooks } from "../../../shared/cluster/kinds/webhooks.ts";
-import { readConfiguration } from "../../../shared/cluster/read-configuration.ts";
-import { object } from "../../../shared/cluster/paths.ts";
-import { parseAnswer, readItems, readOne, readSome } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import { type Client, named } from "../../../shared/kube/client.ts";
+import { Conditions, Count, part, Text } from "../../../shared/kube/schemas/fields.ts";
+import { WebhookConfiguration } from "../../../shared/kube/schemas/kubernetes.ts";
+import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
+import { parseAnswer } from "../../../shared/kube/read.ts";
+import { isAllowed } from "../../../shared/kube/reviews.ts";
+import { LAUNCHER } from "../../../shared/kube/selections.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
 import { defaultConfiguration, parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
 import { mergeSettings } from "../../../shared/config/settings.ts";
 import type { VmiFacts } from "../../../shared/policy/facts.ts";
@@ -32,13 +32,14 @@ export type Reads = ReturnType<typeof readsOf>;
 
 export const KUBEVIRT_WEBHOOK = `KubeVirt's own eviction webhook (${names.KUBEVIRT_WEBHOOKS})`;
 const SERVED = "what the API server serves";
+const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
-  const { context, server, send } = connection;
+  const { context, server, send, cluster } = connection;
   /** What it is about, in words; and how it is read, once. */
-  const once = <T>(about: string, ask: (send: Send) => Promise<T>) => {
+  const once = <T>(about: string, ask: (cluster: Client) => Promise<T>) => {
     let asked: Promise<T> | undefined;
-    return () => (asked ??= attempt(connection, about, () => ask(send())));
+    return () => (asked ??= attempt(connection, about, () => ask(cluster())));
   };
   const kubevirt = once("the KubeVirt object", readKubeVirt);
   return {
@@ -46,26 +47,28 @@ export function readsOf(connection: Connection, now: Date) {
     context,
     server,
     version: once("the API server's version", readVersion),
-    kubevirtKinds: once(SERVED, (to) => readKinds(to, "kubevirt.io/v1")),
-    lifeboatKinds: once(SERVED, (to) => readKinds(to, "lifeboat.dev/v1alpha1")),
+    kubevirtKinds: once(SERVED, () => readKinds(send(), "kubevirt.io/v1")),
+    lifeboatKinds: once(SERVED, () => readKinds(send(), "lifeboat.dev/v1alpha1")),
     kubevirt,
     /** KubeVirt's own webhooks. */
     reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
-      return (await readWebhooks(to, names.KUBEVIRT_WEBHOOKS, WebhookConfiguration))?.webhooks;
+      return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS), { as: WebhookConfiguration }))?.webhooks;
     }),
-    configuration: once("the LifeboatConfiguration", readConfiguration),
+    configuration: once("the LifeboatConfiguration", (to) =>
+      to.get("lifeboatconfigurations", named(names.CONFIGURATION)),
+    ),
     evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, names.OWN_WEBHOOKS)),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, names.GUARD_WEBHOOKS)),
     granted: once("the permissions of Lifeboat's account", readGranted),
     trial: once("a dry-run eviction", async () => {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
-    relay: once("the relay's Deployment", (to) => readDeployment(to, RELAY)),
+    relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
-    inside: once("Lifeboat's Deployment", (to) => readDeployment(to, SERVER)),
+    inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     /** Where the relay delivers to. */
-    site: once("the relay's ConfigMap", async (to) => (await readOne(to, "configmaps", RELAY, ConfigMap))?.data),
-    tokens: once("the Secrets with tokens of Lifeboat's account", listTokens),
+    site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
+    tokens: once("the Secrets with tokens of Lifeboat's account", () => listTokens(send())),
   };
 }
 
@@ -88,10 +91,10 @@ export async function isInCluster({ inside }: Reads): Promise<boolean> {
   return (await readable(inside)) !== undefined;
 }
 
-async function readVersion(send: Send) {
-  const { body } = await send({ method: "GET", path: "/version" });
-  const { minor } = parseAnswer(Version, body, "GET /version");
-  const { gitVersion } = parseAnswer(z.object({ gitVersion: z.string() }), body, "GET /version");
+const FullVersion = z.object({ gitVersion: z.string(), minor: z.string() });
+
+async function readVersion(cluster: Client) {
+  const { gitVersion = "", minor = "" } = (await cluster.get("version", named("version"), { as: FullVersion })) ?? {};
   return { text: gitVersion.replace(/^v/, ""), minor: Number.parseInt(minor, 10) || undefined };
 }
 
@@ -110,8 +113,8 @@ const Seen = z.object({
 });
 
 /** KubeVirt allows one. */
-async function readKubeVirt(send: Send) {
-  const [first] = await readItems(send, "kubevirts");
+async function readKubeVirt(cluster: Client) {
+  const [first] = await cluster.list("kubevirts", { as: z.unknown() });
   if (first === undefined) return undefined;
   const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
   const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
@@ -119,13 +122,9 @@ async function readKubeVirt(send: Send) {
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
-async function readWebhooks<S extends z.ZodMiniType>(send: Send, name: string, schema: S) {
-  return await readOne(send, "validatingwebhookconfigurations", { namespace: "", name }, schema);
-}
-
 /** Where Lifeboat's webhook leads to: nothing where that is no URL of a Worker's. Undefined: it is missing. */
-async function readAddress(send: Send, name: string) {
-  const found = await readWebhooks(send, name, OwnWebhooks);
+async function readAddress(to: Client, name: string) {
+  const found = await to.get(WEBHOOKS, named(name));
   if (found === undefined) return undefined;
   const { base, cluster } = partsOf(found.webhooks[0]?.url ?? "") ?? {};
   return { base, cluster };
@@ -149,22 +148,17 @@ export type Permission = (typeof granted)[number];
 export const GRANTED: readonly Permission[] = granted;
 
 const AT_A_TIME = 10;
-const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
-const REVIEW = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" };
-const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${names.LIFEBOAT_NAMESPACE}`, "system:authenticated"];
 
 /** As the API server says. */
-async function readGranted(send: Send) {
+async function readGranted(cluster: Client) {
   return await inParallel(GRANTED, AT_A_TIME, async (one) => {
     const { file, verb, group, resource: whole, name, namespace } = one;
     const [resource = "", ...within] = whole.split("/");
-    const resourceAttributes = { verb, group, resource, subresource: within.join("/"), name, namespace };
+    const right = { verb, group, resource, subresource: within.join("/"), name, namespace };
     const account = file.startsWith("relay/") ? "lifeboat-relay" : "lifeboat";
-    const user = `system:serviceaccount:${names.LIFEBOAT_NAMESPACE}:${account}`;
-    const body = { ...REVIEW, spec: { user, groups: GROUPS, resourceAttributes } };
-    const answer = await send({ method: "POST", path: REVIEWS, body });
-    return { ...one, allowed: parseAnswer(Review, answer.body, `POST ${REVIEWS}`).status.allowed };
+    const username = `system:serviceaccount:${names.LIFEBOAT_NAMESPACE}:${account}`;
+    return { ...one, allowed: await isAllowed({ username, groups: GROUPS }, right, cluster) };
   });
 }
 
@@ -175,32 +169,28 @@ export type EvictionTrial =
 /** The code of an eviction whose pod is gone. */
 export const GONE = 404;
 /** Enough VMIs that one of them can move. */
-const SAMPLE = "100";
-const Answer = z.object({ message: z._default(z.string(), "") });
+const SAMPLE = 100;
 /** Every code with which an API server, a webhook or a budget may answer; 403 and 401 are the reader's. */
-const ANSWERS = [400, GONE, 409, 422, 429, 500, 503, 504];
+const ANSWERS = [400, 429, 500, 503, 504];
 
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {
   const found = await findPod(connection, clusterStrategy);
   if (found === undefined)
     return { pod: undefined, why: "there is no running VM that can migrate and is not about to" };
   const metadata = { namespace: found.namespace, name: found.name };
-  const path = `${object("pods", metadata)}/eviction`;
-  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
-  const request = { method: "POST", path, query: { dryRun: "All" }, body, expect: ANSWERS } as const;
-  const answer = await connection.send()(request);
-  const { message } = Answer.safeParse(answer.body).data ?? { message: "" };
-  const warnings = connection.warnings.get(`POST ${path}`) ?? "";
-  return { pod: `${found.namespace}/${found.name}`, code: answer.code, message: quoted(message), warnings };
+  const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
+  const how = { subresource: "eviction", dryRun: true, expect: ANSWERS } as const;
+  const { code, message, request } = await connection.cluster().create("pods", eviction, how);
+  const warnings = connection.warnings.get(request) ?? "";
+  return { pod: `${found.namespace}/${found.name}`, code, message: quoted(message), warnings };
 }
 
-async function findPod({ send }: Connection, clusterStrategy: string | undefined) {
-  const vmis = await readSome(send(), "virtualmachineinstances", Vmi, { limit: SAMPLE });
+async function findPod({ cluster }: Connection, clusterStrategy: string | undefined) {
+  const vmis = await cluster().list("virtualmachineinstances", { limit: SAMPLE });
   const vmi = vmis.find((one) => isFit(one, clusterStrategy));
   if (vmi === undefined) return undefined;
   const { namespace, uid, nodeName } = vmi;
-  const labelSelector = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT},${names.CREATED_BY_LABEL}=${uid}`;
-  const pods = await readSome(send(), "pods", Pod, { namespace, labelSelector });
+  const pods = await cluster().list("pods", { namespace, labels: { ...LAUNCHER, [names.CREATED_BY_LABEL]: uid } });
   return pods.find((pod) => pod.nodeName === nodeName && pod.phase === "Running" && !pod.deleting);
 }
 

@@ -1,6 +1,5 @@
 /** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
-import { object } from "../../../shared/cluster/paths.ts";
-import { patch } from "../../../shared/cluster/write.ts";
+import { meaningOf, named } from "../../../shared/kube/client.ts";
 import type { Preflight, PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
@@ -137,8 +136,10 @@ async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<E
 }
 
 async function cordon({ connection, screen, facts: { node } }: Drain): Promise<void> {
-  const path = object("nodes", { namespace: "", name: node.name });
-  if (!node.unschedulable) await patch(connection.send(), path, { spec: { unschedulable: true } }, {});
+  if (!node.unschedulable) {
+    const cordoned = { spec: { unschedulable: true } };
+    meaningOf(await connection.cluster().patch("nodes", named(node.name), cordoned), {});
+  }
   screen.print(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
 }
 

@@ -1,6 +1,6 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
-import { ClusterError, isSilence } from "../../../shared/cluster/failure.ts";
-import { requestEviction } from "../../../shared/cluster/evict.ts";
+import { ClusterError, isSilence } from "../../../shared/kube/failures.ts";
+import { requestEviction } from "../../../shared/kube/evict.ts";
 import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
 import { keyOf } from "../../../shared/policy/facts.ts";
 import { isInTheWay } from "../../../shared/policy/preflight/verdict.ts";
@@ -151,7 +151,7 @@ const AGAIN_MS = 5000;
 export function createEvictions(connection: Connection, gracePeriodSeconds: number | undefined) {
   const notBefore = new Map<string, number>();
   const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
-    const { code, message: said } = await requestEviction(connection.send(), pod, { gracePeriodSeconds });
+    const { code, message: said } = await requestEviction(pod, { gracePeriodSeconds }, connection.cluster());
     const message = quoted(said);
     if (code < 300 || code === 404 || code === 409) return;
     if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);

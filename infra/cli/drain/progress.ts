@@ -61,7 +61,7 @@ export function createProgress(drain: Drain, stopping: ReadonlySet<string>) {
   };
 
   const fateOf = async (vm: NamespacedName & { readonly uid: string }, key: string) => {
-    const vmi = await connection.cluster().getVmi(vm);
+    const vmi = await connection.cluster().get("virtualmachineinstances", vm);
     if (vmi === undefined || vmi.uid !== vm.uid || isFinal(vmi)) {
       const fate: Fate = stopping.has(key) ? "stopped" : "shut down";
       return { fate, words: fate };

@@ -3,8 +3,8 @@
  * pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import * as z from "zod/mini";
-import { object } from "../../../shared/cluster/paths.ts";
-import { parseAnswer, readOne } from "../../../shared/cluster/read.ts";
+import { object } from "../../../shared/kube/resources.ts";
+import { parseAnswer } from "../../../shared/kube/read.ts";
 import { keyOf, type NamespacedName } from "../../../shared/policy/facts.ts";
 import { isBlocked, type Subject } from "../../../shared/policy/preflight/subjects.ts";
 import type { Connection } from "../connection.ts";
@@ -94,7 +94,7 @@ function createStops(wanted: readonly Stoppable[], { connection, options, screen
   const refusals = new Map<string, number>();
   /** KubeVirt may not be done with the request to stop yet: a refusal is asked again for some time. */
   const start = async (vm: Stoppable) => {
-    if ((await connection.cluster().getVmi(vm)) !== undefined) return;
+    if ((await connection.cluster().get("virtualmachineinstances", vm)) !== undefined) return;
     const refusal = await changeState("start", vm, connection);
     const count = (refusals.get(vm.key) ?? 0) + 1;
     refusals.set(vm.key, count);
@@ -127,7 +127,7 @@ const VirtualMachine = z.object({
 async function lookUp({ key, vmi }: Subject, connection: Connection): Promise<Stoppable | string> {
   if (vmi === undefined) return `${key} is no virtual machine: it is not stopped`;
   const { namespace, name } = vmi;
-  const vm = await readOne(connection.send(), "virtualmachines", { namespace, name }, VirtualMachine);
+  const vm = await connection.cluster().get("virtualmachines", { namespace, name }, { as: VirtualMachine });
   if (vm === undefined)
     return `${key} has no VirtualMachine object that KubeVirt could stop: its owner can delete the VMI`;
   const { runStrategy = vm.spec.running === true ? "Always" : "Halted" } = vm.spec;

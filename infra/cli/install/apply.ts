@@ -1,7 +1,7 @@
 /** The objects of manifests in a cluster: read, applied by server-side apply under one field manager, waited for, deleted. */
-import { ClusterError } from "../../../shared/cluster/failure.ts";
-import { parseAnswer } from "../../../shared/cluster/read.ts";
-import { type ApiAnswer, type Send } from "../../../shared/cluster/transport.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import { parseAnswer } from "../../../shared/kube/read.ts";
+import { type ApiAnswer, type Send } from "../../../shared/kube/transport.ts";
 import { Failed } from "../failed.ts";
 import { type Host } from "../host.ts";
 import { type Manifest, nameOf } from "./manifests.ts";

@@ -1,8 +1,8 @@
 /** What is in a cluster already: KubeVirt, and what is installed of Lifeboat, which `install` keeps. */
 import * as z from "zod/mini";
-import { listOf, part } from "../../../shared/cluster/kinds/fields.ts";
-import { parseAnswer, readItems } from "../../../shared/cluster/read.ts";
-import { type Send } from "../../../shared/cluster/transport.ts";
+import { listOf, part } from "../../../shared/kube/schemas/fields.ts";
+import { named } from "../../../shared/kube/client.ts";
+import { type Send } from "../../../shared/kube/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/policy/names.ts";
 import { OLDEST } from "../../../shared/policy/versions.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
@@ -26,13 +26,14 @@ const KubeVirt = z.object({
 });
 
 export async function readClusterFacts(connection: Connection) {
-  const { kubernetes: minor } = await connection.cluster().getMinorVersions();
-  if (minor === undefined) throw new Failed("the API server does not say which version of Kubernetes it is");
+  const cluster = connection.cluster();
+  const minor = Number.parseInt((await cluster.get("version", named("version")))?.minor ?? "", 10);
+  if (Number.isNaN(minor)) throw new Failed("the API server does not say which version of Kubernetes it is");
   const oldest = OLDEST.kubernetes;
   if (minor < oldest) throw new Failed(`Kubernetes 1.${minor} is older than 1.${oldest}, the oldest supported`);
-  const [kubevirt] = await readItems(connection.send(), "kubevirts");
+  const [kubevirt] = await cluster.list("kubevirts", { as: KubeVirt, strict: true });
   if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
-  const { metadata, spec } = parseAnswer(KubeVirt, kubevirt, "GET kubevirts");
+  const { metadata, spec } = kubevirt;
   const { featureGates } = spec.configuration.developerConfiguration;
   const { namespace, name } = metadata;
   const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };

@@ -1,7 +1,7 @@
 /** The Secrets that hold tokens of Lifeboat's account, for a Worker. Each gets a name that has never been there. */
 import * as z from "zod/mini";
-import { parseAnswer } from "../../../shared/cluster/read.ts";
-import type { Send } from "../../../shared/cluster/transport.ts";
+import { parseAnswer } from "../../../shared/kube/read.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
 import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
 import type { Host } from "../host.ts";
 import { documentsIn } from "./manifests.ts";

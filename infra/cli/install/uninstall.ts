@@ -1,11 +1,10 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
-import { Budget } from "../../../shared/cluster/kinds/kubernetes.ts";
-import { Vmi } from "../../../shared/cluster/kinds/kubevirt.ts";
-import { object, type Resource } from "../../../shared/cluster/paths.ts";
-import { readAll } from "../../../shared/cluster/read.ts";
-import { type Send } from "../../../shared/cluster/transport.ts";
+import { type Client, meaningOf } from "../../../shared/kube/client.ts";
+import { type Resource, vmiSubresource } from "../../../shared/kube/resources.ts";
+import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/selections.ts";
+import { withdraw } from "../../../shared/pass/act.ts";
 import { isMarked } from "../../../shared/policy/evacuation/mark.ts";
-import { isActive, isUnfinished } from "../../../shared/policy/evacuation/phase.ts";
+import { isActive } from "../../../shared/policy/evacuation/phase.ts";
 import { isFinal } from "../../../shared/policy/facts.ts";
 import * as names from "../../../shared/policy/names.ts";
 import { type Add, EXIT } from "../command.ts";
@@ -60,7 +59,7 @@ Lifeboat's off VMs, pods and migrations.`,
         else if (!yes) await agree(connection, host);
         await removeAll(present, connection, host);
         if (present.length === 0) return EXIT.done;
-        for (const line of [...(await markedLines(connection.send)), ...LEFT]) host.stderr.write(`${line}\n`);
+        for (const line of [...(await markedLines(connection.cluster())), ...LEFT]) host.stderr.write(`${line}\n`);
         return EXIT.done;
       }),
     );
@@ -78,7 +77,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
-  for (const [what, count] of Object.entries(await cleanObjects(connection.send))) {
+  for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
     if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
   }
 }
@@ -109,12 +108,12 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
   const asked = new Set<string>();
   while (!host.interrupted.aborted) {
-    const left = (await connection.cluster().listEvacuations("Unfinished")).filter(isUnfinished);
+    const left = await unfinishedEvacuations(connection.cluster());
     if (left.length === 0) return;
     for (const evacuation of left.filter(isActive)) {
       if (asked.has(evacuation.uid)) continue;
       asked.add(evacuation.uid);
-      await connection.cluster().withdraw(evacuation);
+      await withdraw(evacuation, connection.cluster());
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace} withdrawn\n`);
     }
     if (host.now().getTime() > until) {
@@ -138,28 +137,31 @@ const MIGRATION_ANNOTATIONS = [names.CAUSE_ANNOTATION, names.EVACUATION_ANNOTATI
 const Keys = z._default(z.record(z.string(), z.string()), {});
 const Meta = z.object({ namespace: z.string(), name: z.string(), labels: Keys, annotations: Keys });
 const Item = z.object({ metadata: Meta });
-const LAUNCHERS = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
 
 /** How many objects were cleaned, by what they are. */
-export async function cleanObjects(send: () => Send): Promise<Readonly<Record<string, number>>> {
+export async function cleanObjects(connect: () => Client): Promise<Readonly<Record<string, number>>> {
   return {
-    "virtual machines": await clean(send, "virtualmachineinstances", LABELS),
-    pods: await clean(send, "pods", [...LABELS, ...POD_ANNOTATIONS], LAUNCHERS),
-    migrations: await clean(send, "virtualmachineinstancemigrations", MIGRATION_ANNOTATIONS),
-    "disruption budgets": await deleteBudgets(send),
+    "virtual machines": await clean(connect, "virtualmachineinstances", LABELS),
+    pods: await clean(connect, "pods", [...LABELS, ...POD_ANNOTATIONS], LAUNCHER),
+    migrations: await clean(connect, "virtualmachineinstancemigrations", MIGRATION_ANNOTATIONS),
+    "disruption budgets": await deleteBudgets(connect),
   };
 }
 
+const IF_THERE = { 404: "Done" } as const;
+
 /** No key is both a label of Lifeboat's and an annotation of another's. */
-async function clean(send: () => Send, resource: Resource, keys: readonly string[], labelSelector?: string) {
-  const selection = labelSelector === undefined ? {} : { labelSelector };
-  const found = await readAll(send(), { resource, schema: Item, onOddItem: () => undefined, ...selection });
+async function clean(
+  connect: () => Client,
+  resource: Resource,
+  keys: readonly string[],
+  selected: Readonly<Record<string, string>> = {},
+) {
   let count = 0;
-  for (const { metadata } of found) {
+  for (const { metadata } of await connect().list(resource, { labels: selected, as: Item })) {
     const [labels, annotations] = [removals(metadata.labels, keys), removals(metadata.annotations, keys)];
     if (Object.keys({ ...labels, ...annotations }).length === 0) continue;
-    const body = { metadata: { labels, annotations } };
-    await send()({ method: "PATCH", path: object(resource, metadata), body, expect: [404] });
+    meaningOf(await connect().patch(resource, metadata, { metadata: { labels, annotations } }), IF_THERE);
     count++;
   }
   return count;
@@ -171,27 +173,26 @@ function removals(present: Readonly<Record<string, string>>, keys: readonly stri
 }
 
 /** The label alone may be another product's. */
-async function deleteBudgets(send: () => Send): Promise<number> {
-  const resource = "poddisruptionbudgets";
-  const labelSelector = `${names.MANAGED_BY_LABEL}=${names.MANAGED_BY}`;
-  const found = await readAll(send(), { resource, schema: Budget, onOddItem: () => undefined, labelSelector });
+async function deleteBudgets(connect: () => Client): Promise<number> {
+  const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);
-  for (const budget of ours) await send()({ method: "DELETE", path: object(resource, budget), expect: [404] });
+  for (const budget of ours) {
+    const { namespace, name, uid } = budget;
+    meaningOf(await connect().delete("poddisruptionbudgets", { namespace, name, uid }), IF_THERE);
+  }
   return ours.length;
 }
 
 /** VMs that run and are still marked, each with what keeps it where it is. */
-export async function markedLines(send: () => Send): Promise<readonly string[]> {
-  const resource = "virtualmachineinstances";
-  const found = await readAll(send(), { resource, schema: Vmi, onOddItem: () => undefined });
-  return found.flatMap((vmi) => {
+export async function markedLines(cluster: Client): Promise<readonly string[]> {
+  return (await cluster.list("virtualmachineinstances")).flatMap((vmi) => {
     const { namespace, name, evacuationNodeName } = vmi;
     if (evacuationNodeName === undefined || isFinal(vmi)) return [];
     const what = isMarked(vmi)
       ? `: KubeVirt moves it. To keep it on ${evacuationNodeName}:`
       : ", for a node that it has left:";
     // `virtctl evacuate-cancel` of 1.7.0 to 1.8.4 and of 1.9.0 sends no node's name, and fails.
-    const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${resource}/${name}/evacuate/cancel`;
+    const path = vmiSubresource({ namespace, name }, "evacuate/cancel");
     const command = `echo '${JSON.stringify({ evacuationNodeName })}' | kubectl replace --raw ${path} -f -`;
     return [`‼ VM ${namespace}/${name} is still marked${what}`, `    ${command}`];
   });

@@ -68,7 +68,7 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** Nothing that belongs to it is away. */
+  /** No program of it is away, or was killed: the others' watches come back as late as half a minute after. */
   readonly isWhole: boolean;
   /** Resolves when KubeVirt runs with these settings. */
   begin(settings: Settings): Promise<void>;
@@ -153,10 +153,14 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   const memory = await remember(`http://${host}:${ports.etcd}`);
 
   const named = (name: ProgramName) => running.get(name) ?? unknown(name);
+  let wasKilled = false;
   const knobs: ProgramKnobs = {
     logs: programs.logs,
     keepLogs: () => programs.keepLogs(),
-    kill: (name) => named(name).end(0),
+    async kill(name) {
+      wasKilled = true;
+      await named(name).end(0);
+    },
     async start(name) {
       named(name).startAgain();
       if (name === "kube-apiserver") await programs.until("kube-apiserver is ready again", isServing);
@@ -180,7 +184,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     tokenOf,
     knobs,
     get isWhole() {
-      return [...running.values()].every((program) => program.isRunning);
+      return !wasKilled && [...running.values()].every((program) => program.isRunning);
     },
     async begin(settings: Settings) {
       await startVirtController(settings);

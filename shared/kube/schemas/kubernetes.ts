@@ -17,7 +17,7 @@ import {
   present,
   Quantities,
   quantity,
-  Requirement,
+  Selector,
   TextsOrNone,
   Text,
   Toleration,
@@ -68,8 +68,6 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
   const { status, reason, lastTransitionTime: since = "" } = condition;
   return present({ active: status === "True", since, reason });
 }
-
-export const LAUNCHER_SELECTOR = `${names.COMPONENT_LABEL}=${names.LAUNCHER_COMPONENT}`;
 
 const DESCHEDULING: readonly string[] = [
   names.REQUEST_EVICT_ONLY_ANNOTATION,
@@ -122,14 +120,12 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
 
 export const Node = z.lazy(() => z.pipe(NodeObject, z.transform(nodeFacts)));
 
-const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) })));
-
 export const Budget = kind(
   () => ({
     metadata: Meta,
     spec: z.object({
       minAvailable: z.optional(z.union([z.number(), z.string()])),
-      selector: Selector,
+      selector: z.nullish(Selector),
       unhealthyPodEvictionPolicy: Text,
     }),
     status: part({
@@ -174,8 +170,8 @@ const Webhook = kind(
     failurePolicy: z._default(z.string(), "Fail"),
     rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
     matchConditions: listOf(z.object({ expression: z.string() })),
-    namespaceSelector: Selector,
-    objectSelector: Selector,
+    namespaceSelector: z.nullish(Selector),
+    objectSelector: z.nullish(Selector),
   }),
   ({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }): WebhookFacts => ({
     failurePolicy,
@@ -198,4 +194,33 @@ export const RepeatedEvent = kind(
   ({ message = "", firstTimestamp = "", lastTimestamp = "" }) => {
     return { message, first: Date.parse(firstTimestamp), last: Date.parse(lastTimestamp) };
   },
+);
+
+export interface LeaseFacts {
+  /** Absent: there is no Lease yet. */
+  readonly resourceVersion?: string;
+  readonly holder?: string | undefined;
+  /** RFC 3339: since when its last holder has had it. */
+  readonly acquiredAt?: string | undefined;
+  readonly seconds?: number | undefined;
+  readonly transitions?: number | undefined;
+}
+
+export const Lease = kind(
+  () => ({
+    metadata: Meta,
+    spec: part({
+      holderIdentity: Text,
+      acquireTime: Text,
+      leaseDurationSeconds: z.nullish(z.number()),
+      leaseTransitions: z.nullish(z.number()),
+    }),
+  }),
+  ({ metadata: { resourceVersion }, spec }): LeaseFacts => ({
+    resourceVersion,
+    holder: spec.holderIdentity,
+    acquiredAt: spec.acquireTime,
+    seconds: spec.leaseDurationSeconds ?? undefined,
+    transitions: spec.leaseTransitions ?? undefined,
+  }),
 );

@@ -28,10 +28,12 @@ export const Access = kind(
   ({ status }) => status,
 );
 
-/** In the whole cluster. */
+/** Without name and namespace: in the whole cluster. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
+  readonly name?: string;
+  readonly namespace?: string;
 }

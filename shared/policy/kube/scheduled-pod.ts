@@ -5,16 +5,8 @@
  * (tolerations, selectors, empty lists) is one object for all of them.
  */
 import type { AnnotatedPod } from "../annotations/launcher-facts.ts";
-import type { LabelSelector, NodeFacts, PodFacts } from "../facts.ts";
-import type { Labels, Placement, Resources } from "./placement.ts";
-
-/** A required anti-affinity term: no pod it selects may be in the same topology domain. */
-export interface AntiAffinityTerm {
-  readonly topologyKey: string;
-  /** Empty: the pod's own. */
-  readonly namespaces: readonly string[];
-  readonly selector: LabelSelector;
-}
+import type { NodeFacts, PodFacts } from "../facts.ts";
+import type { Labels, Placement, PodTerm, Resources } from "./placement.ts";
 
 export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
 
@@ -35,7 +27,7 @@ export interface ScheduledPod extends PodFacts, AnnotatedPod {
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
   readonly placement: Placement;
-  readonly antiAffinity: readonly AntiAffinityTerm[];
+  readonly antiAffinity: readonly PodTerm[];
   /** Has an emptyDir or a hostPath. */
   readonly localStorage: boolean;
   /** Names of its PersistentVolumeClaims. */

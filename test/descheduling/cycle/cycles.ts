@@ -1,6 +1,6 @@
 /** One descheduling cycle over a fake cluster, with what it did on the way. */
 import type { CycleReport } from "../../../shared/descheduling/cycle/cycle.ts";
-import type { LeaseFacts } from "../../../shared/cluster/lease.ts";
+import type { LeaseFacts } from "../../../shared/kube/schemas/kubernetes.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { deschedule } from "../../../shared/descheduling/deschedule.ts";

@@ -1,7 +1,8 @@
 /** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isHeld, type LeaseFacts } from "../../../shared/cluster/lease.ts";
+import { isHeld } from "../../../shared/kube/lease.ts";
+import type { LeaseFacts } from "../../../shared/kube/schemas/kubernetes.ts";
 import { LEASE_SECONDS } from "../../../shared/descheduling/client.ts";
 import { isDue } from "../../../shared/descheduling/deschedule.ts";
 import { failing, interleaved } from "../../fake-cluster/connect.ts";

@@ -1,6 +1,7 @@
 /** NodeFit: upstream's cases, and the rules one by one. */
 import { describe, expect, test } from "vitest";
-import type { AntiAffinityTerm, ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { PodTerm } from "../../../shared/policy/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../shared/descheduling/plugins/node-fit.ts";
 import { ANYWHERE, evictorWorld, labelled, node, pod, requirement, taint, term, toleration } from "../fixtures.ts";
 
@@ -55,8 +56,8 @@ test.each([
 const web = (tweak: Partial<ScheduledPod> = {}) => [pod("web", { ...OTHER, labels: { app: "web" }, ...tweak })];
 
 describe("anti-affinity", () => {
-  const near: AntiAffinityTerm = { topologyKey: "host", namespaces: [], selector: labelled({ app: "web" }) };
-  const shy = (tweak: Partial<AntiAffinityTerm> = {}) => ({
+  const near: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled({ app: "web" }) };
+  const shy = (tweak: Partial<PodTerm> = {}) => ({
     antiAffinity: [{ ...near, ...tweak }],
     labels: { app: "web" },
   });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { PersistentVolume } from "../../../shared/pass/preflight-schemas.ts";
-import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { placeAll } from "../../../shared/policy/preflight/placing.ts";
 import {
   apart,

@@ -5,7 +5,7 @@
 import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
 import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
 import { PersistentVolume, preflightPodSchema } from "../../../shared/pass/preflight-schemas.ts";
-import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
 import { nearOf, obstacleTo, roomOn, unevenOf } from "../../../shared/policy/preflight/fit.ts";
 import { isCompleted } from "../../../shared/policy/facts.ts";

@@ -37,10 +37,14 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return move(vmi, state);
   };
 
-  /** The target's handler opens its ports when the launcher there runs. */
+  /**
+   * The target's handler opens its ports when the launcher there runs. It finds none that virt-controller does not list yet, so that a
+   * guest never comes over to a pod that may be deleted as nobody's. Upstream: `findSocketOnHost`.
+   */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
     if (target === undefined || !runtime.isRunning(target)) return undefined;
+    if (vmi.status?.activePods?.[target] !== state.targetNode) return undefined;
     return write(vmi, {
       ...state,
       targetNodeAddress: podAddress(state.targetNode ?? ""),

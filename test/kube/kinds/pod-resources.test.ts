@@ -1,7 +1,7 @@
 /** What a pod asks for in all, its QoS class, and quantities as numbers. */
 import { describe, expect, test } from "vitest";
-import { type PodResources, qosClassOf, requestsOf, resourcesOf } from "../../../shared/cluster/kinds/pod-resources.ts";
-import { milliQuantity, quantity } from "../../../shared/cluster/kinds/fields.ts";
+import { type PodResources, qosClassOf, requestsOf, resourcesOf } from "../../../shared/kube/schemas/pod-resources.ts";
+import { milliQuantity, quantity } from "../../../shared/kube/schemas/fields.ts";
 
 describe("a quantity", () => {
   // prettier-ignore

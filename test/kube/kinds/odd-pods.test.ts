@@ -1,6 +1,6 @@
 /** Pods that are not what an API server sends: left out, with the field that is to blame. */
 import { expect, test } from "vitest";
-import { scheduledPodSchema } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { apart, raw, required, type Tweak } from "./raw-pods.ts";
 
 const spec = (tweak: object): Tweak => ({ spec: tweak });

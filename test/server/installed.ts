@@ -5,14 +5,14 @@ import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { applyInCluster } from "../../infra/tools/in-cluster.ts";
-import { type Send, sender } from "../../shared/kube/transport.ts";
+import { type Client, createClient } from "../../shared/kube/client.ts";
 import { trust } from "../functions/support/test-cluster.ts";
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
 export interface Installed {
   readonly sandbox: Sandbox;
-  readonly send: Send;
+  readonly connect: () => Client;
 }
 
 /** `optional`: further files of infra/kubernetes. */
@@ -25,5 +25,6 @@ export async function startInstalled(optional: readonly string[] = []): Promise<
   const account = { namespace: "lifeboat-system", name: "lifeboat" };
   const { status } = TokenRequest.parse(await client.post(serviceAccounts, account, "token", { spec: {} }));
   const endpoint = { server: url, token: status.token, headers: {}, fetch };
-  return { sandbox, send: (request) => sender(endpoint, AbortSignal.timeout(10_000))(request) };
+  const [timeout, onOddItem] = [(ms: number) => AbortSignal.timeout(ms), () => undefined];
+  return { sandbox, connect: () => createClient({ endpoint, signal: timeout(10_000), timeout, onOddItem }) };
 }

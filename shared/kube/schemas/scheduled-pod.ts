@@ -3,8 +3,7 @@ import * as z from "zod/mini";
 import type { Labels } from "../../policy/kube/placement.ts";
 import type { PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import * as names from "../../policy/names.ts";
-import { ObjectName, ObjectNamespace } from "../paths.ts";
-import { Conditions, listOf, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
+import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";
 import { Computed, resourcesOf } from "./pod-resources.ts";
@@ -157,8 +156,8 @@ function newMemory() {
 
 function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, issues: Issues): ScheduledPod {
   const { nodeSelector, affinity } = spec;
-  const { requests, qosClass } = memory.computed(computedFrom(spec), issues);
   const antiAffinity = affinity?.podAntiAffinity?.[REQUIRED];
+  const { requests, qosClass } = memory.computed(computedFrom(spec), issues);
   return {
     namespace: memory.text(metadata.namespace),
     name: metadata.name,

@@ -1,4 +1,6 @@
 /** Marks, which KubeVirt sets and takes back: what is asked, and what each answer means. */
+import { act as performAction } from "../../shared/pass/act.ts";
+import type { Action } from "../../shared/policy/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
 import {
@@ -10,30 +12,32 @@ import {
 } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, html, json, status } from "../functions/support/stub-server.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
-import { marked, vmi as vmiFixture } from "../policy/fixtures.ts";
+import { marked, NOW, vmi as vmiFixture } from "../policy/fixtures.ts";
 import { canned, connectTo, present } from "./connected.ts";
 
 const world = await startTestCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
-const look = async (name: string) => present(await cluster.getVmi({ namespace: NAMESPACE, name }));
-const mark = (vmi: VmiFacts) => cluster.act({ verb: "Mark", vmi });
-const unmark = (vmi: VmiFacts) => cluster.act({ verb: "Unmark", vmi });
+const look = async (name: string) =>
+  present(await cluster.get("virtualmachineinstances", { namespace: NAMESPACE, name }));
+const act = (action: Action) => performAction(action, { cluster, now: () => NOW });
+const mark = (vmi: VmiFacts) => act({ verb: "Mark", vmi });
+const unmark = (vmi: VmiFacts) => act({ verb: "Unmark", vmi });
 
 describe("with Lifeboat's own account, in an API server beside virt-api", () => {
   test("marked and unmarked, each as often as one likes; then all is as before, and the pod is there", async () => {
     await world.createVm({ name: "web", strategy: "LiveMigrate" });
     const before = await look("web");
     expect([await mark(before), await mark(before)]).toEqual(["Done", "Done"]);
-    expect(await cluster.act({ verb: "Label", vmi: before, urgency: "urgent" })).toBe("Done");
+    expect(await act({ verb: "Label", vmi: before, urgency: "urgent" })).toBe("Done");
     const after = await look("web");
     expect([after.evacuationNodeName, after.evacuationLabel]).toEqual(["node01", "urgent"]);
     expect(await unmark(after)).toBe("Done");
     const unmarked = await look("web");
     expect({ ...unmarked, resourceVersion: "" }).toEqual({ ...before, resourceVersion: "" });
     expect(await unmark({ ...unmarked, evacuationNodeName: "node01" })).toBe("Done");
-    expect(await cluster.getPod({ namespace: NAMESPACE, name: "virt-launcher-web-abcde" })).toMatchObject({
+    expect(await cluster.get("pods", { namespace: NAMESPACE, name: "virt-launcher-web-abcde" })).toMatchObject({
       deleting: false,
     });
   });
@@ -41,7 +45,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
   test("the descheduler's mark says so, and loses that with the mark", async () => {
     await world.createVm({ name: "web-2", strategy: "LiveMigrate" });
     const before = await look("web-2");
-    expect(await cluster.act({ verb: "Mark", vmi: before, forDescheduler: true })).toBe("Done");
+    expect(await act({ verb: "Mark", vmi: before, forDescheduler: true })).toBe("Done");
     const after = await look("web-2");
     expect(after).toMatchObject({ evacuationNodeName: "node01", evictionSource: "descheduler" });
     await unmark(after);
@@ -82,7 +86,7 @@ const LAUNCHERS = list(CANNED_POD);
 async function perform(verb: "Mark" | "Unmark", answers: CannedAnswers, tweak: Partial<VmiFacts> = {}) {
   const { cluster, requests } = await canned(answers);
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web", ...tweak });
-  const result = await cluster.act({ verb, vmi }).catch(String);
+  const result = await performAction({ verb, vmi }, { cluster, now: () => NOW }).catch(String);
   return { result, asked: requests.map(({ method, path }) => `${method} ${path}`), requests };
 }
 

@@ -1,7 +1,7 @@
 /** What every request to an API server says. */
+import { act } from "../../shared/pass/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Cluster, connect } from "../../shared/cluster/cluster.ts";
-import { named } from "../../shared/kube/client.ts";
+import { type Client, createClient, named } from "../../shared/kube/client.ts";
 import {
   activeEvacuations,
   evacuationsFrom,
@@ -16,11 +16,11 @@ import {
 } from "../../shared/kube/selections.ts";
 import { CANNED_VMI, startCannedCluster } from "../functions/support/canned-cluster.ts";
 import { json, type StubRequest, type StubServer } from "../functions/support/stub-server.ts";
-import { vmi } from "../policy/fixtures.ts";
+import { NOW, vmi } from "../policy/fixtures.ts";
 import { connectTo } from "./connected.ts";
 
 let server: StubServer;
-let cluster: Cluster;
+let cluster: Client;
 beforeAll(async () => {
   server = await startCannedCluster({
     mark: (response, request) => {
@@ -48,7 +48,9 @@ const NOT_ENDED = "Moved Abandoned Withdrawn Duplicate Gone"
 
 describe("a read", () => {
   test("carries the token and the entry's headers, and is no other user's", async () => {
-    const { headers, method, body } = await requestOf(() => cluster.getVmi({ namespace: "apps", name: "web" }));
+    const { headers, method, body } = await requestOf(() =>
+      cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" }),
+    );
     expect({ method, body }).toEqual({ method: "GET", body: undefined });
     expect(headers).toMatchObject({ authorization: "Bearer secret", "x-access": "extra", "user-agent": "lifeboat" });
     expect(headers).not.toHaveProperty("impersonate-user");
@@ -84,10 +86,10 @@ describe("a connection that breaks", () => {
   const label = { verb: "Label", vmi: vmi(), urgency: "urgent" } as const;
 
   // prettier-ignore
-  test.each<[string, broken: number, (cluster: Cluster) => Promise<unknown>, sent: number, answered: boolean]>([
-    ["costs a read nothing",              1,        (c) => c.getVmi(WEB),                 2, true],
-    ["… if it breaks once",               2,        (c) => c.getVmi(WEB),                 2, false],
-    ["is a write's end: it may be done",  1,        (c) => c.act(label),                1, false],
+  test.each<[string, broken: number, (cluster: Client) => Promise<unknown>, sent: number, answered: boolean]>([
+    ["costs a read nothing",              1,        (c) => c.get("virtualmachineinstances", WEB),                 2, true],
+    ["… if it breaks once",               2,        (c) => c.get("virtualmachineinstances", WEB),                 2, false],
+    ["is a write's end: it may be done",  1,        (c) => act(label, { cluster: c, now: () => NOW }),                1, false],
   ])("%s", async (...[, broken, ask, sent, answered]) => {
     let count = 0;
     const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {
@@ -108,8 +110,8 @@ describe("a connection that breaks", () => {
     };
     const endpoint = { server: server.url, token: "t", headers: {}, fetch: ended };
     const [signal, timeout] = [AbortSignal.abort(), () => AbortSignal.abort()];
-    const options = { onOddItem: () => undefined, now: () => new Date(), signal, timeout };
-    await expect(connect({ endpoint, ...options }).getVmi(WEB)).rejects.toThrow("in time");
+    const options = { onOddItem: () => undefined, signal, timeout };
+    await expect(createClient({ endpoint, ...options }).get("virtualmachineinstances", WEB)).rejects.toThrow("in time");
     expect(count).toBe(1);
   });
 });

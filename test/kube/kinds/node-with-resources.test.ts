@@ -1,6 +1,6 @@
 /** A node with its labels and what pods may ask of it. */
 import { expect, test } from "vitest";
-import { NodeWithResources } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 
 const node = (status: object, spec: object = {}, labels?: object) => ({
   metadata: { name: "node01", uid: "u", resourceVersion: "1", ...(labels && { labels }) },

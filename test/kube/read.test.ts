@@ -1,6 +1,7 @@
 /** Reading: pages, odd items, and names that no object has. */
+import { evacuationsOf, migrationsOf } from "../../shared/kube/selections.ts";
 import { describe, expect, test } from "vitest";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import { CANNED_VMI, type CannedAnswers, list } from "../functions/support/canned-cluster.ts";
 import { type Behaviour, json, status, type StubRequest } from "../functions/support/stub-server.ts";
 import { canned } from "./connected.ts";
@@ -8,7 +9,7 @@ import { canned } from "./connected.ts";
 let odd: string[] = [];
 let requests: readonly StubRequest[] = [];
 
-async function clusterWith(answers: CannedAnswers): Promise<Cluster> {
+async function clusterWith(answers: CannedAnswers): Promise<Client> {
   odd = [];
   const given = await canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
   requests = given.requests;
@@ -27,7 +28,7 @@ describe("a list", () => {
     (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
 
   test("is read page by page to its end", async () => {
-    const vmis = await (await clusterWith({ list: paged })).listVmis("All");
+    const vmis = await (await clusterWith({ list: paged })).list("virtualmachineinstances");
     expect(vmis.map(({ name }) => name)).toEqual(["a", "b", "c"]);
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
   });
@@ -39,7 +40,7 @@ describe("a list", () => {
     ["a page of a server that does not count", { continue: "next" },     undefined],
   ])("is counted by one small request: %s", async (_, metadata, count) => {
     const body = { kind: "VirtualMachineInstanceList", metadata, items: [named("a")] };
-    expect(await (await clusterWith({ list: json(body) })).countVmis()).toBe(count);
+    expect(await (await clusterWith({ list: json(body) })).count("virtualmachineinstances")).toBe(count);
     expect(requests.map(({ query }) => query.get("limit"))).toEqual(["1"]);
   });
 
@@ -47,7 +48,7 @@ describe("a list", () => {
     const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
     const expired: Behaviour = (response, request) =>
       (request.query.has("continue") ? status(410, "Expired") : first)(response, request);
-    await expect((await clusterWith({ list: expired })).listVmis("All")).rejects.toThrow("with 410");
+    await expect((await clusterWith({ list: expired })).list("virtualmachineinstances")).rejects.toThrow("with 410");
   });
 
   test("of nothing", async () => {
@@ -62,14 +63,14 @@ describe("a list", () => {
     ["items that are none",   { kind: "List", items: {} }],
     ["null",                  null],
   ])("that is %s is no list", async (_, body) => {
-    await expect((await clusterWith({ list: json(body) })).listVmis("All")).rejects.toThrow("is not what an API server says");
+    await expect((await clusterWith({ list: json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not what an API server says");
   });
 
   test("an odd item is told and left out, the others are not", async () => {
     const cluster = await clusterWith({
       list: list(named("a"), 7, { metadata: {} }, named("b"), { ...named("c"), status: { nodeName: 1 } }),
     });
-    expect((await cluster.listVmis("All")).map(({ name }) => name)).toEqual(["a", "b"]);
+    expect((await cluster.list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["a", "b"]);
     expect(odd).toHaveLength(3);
     expect(odd.join()).toContain("virtualmachineinstances: status.nodeName");
   });
@@ -87,7 +88,7 @@ describe("an item is left out whose name no object can have", () => {
     ["in half a namespace",     { namespace: "\udfff" }],
   ])("%s", async (_, metadata) => {
     const item = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...metadata } };
-    expect((await (await clusterWith({ list: list(item, named("b")) })).listVmis("All")).map(({ name }) => name)).toEqual(["b"]);
+    expect((await (await clusterWith({ list: list(item, named("b")) })).list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["b"]);
     expect(odd).toHaveLength(1);
   });
 });
@@ -100,7 +101,7 @@ test.each([
   ["labels of numbers", { metadata: { ...CANNED_VMI.metadata, labels: { a: 1 } }, spec: {} },                     "metadata.labels.a"],
 ])("an object with %s: the error says which field", async (_, vmi, field) => {
   const cluster = await clusterWith({ vmi: json(vmi) });
-  const found = cluster.getVmi({ namespace: "apps", name: "web" });
+  const found = cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" });
   await expect(found).rejects.toThrow(`is not what an API server says: ${field}: `);
 });
 
@@ -108,14 +109,14 @@ test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n",
   "no object is called %j: nothing is asked",
   async (name) => {
     const cluster = await clusterWith({});
-    expect(await cluster.getVmi({ namespace: "apps", name })).toBeUndefined();
-    if (name !== "") expect(await cluster.getPod({ namespace: name, name: "web" })).toBeUndefined();
+    expect(await cluster.get("virtualmachineinstances", { namespace: "apps", name })).toBeUndefined();
+    if (name !== "") expect(await cluster.get("pods", { namespace: name, name: "web" })).toBeUndefined();
     for (const key of [
       { namespace: "apps", name },
       { namespace: name, name: "web" },
     ]) {
-      expect(await cluster.listEvacuations(key)).toEqual([]);
-      expect(await cluster.listMigrations(key)).toEqual([]);
+      expect(await evacuationsOf(key, cluster)).toEqual([]);
+      expect(await migrationsOf([key], cluster)).toEqual([]);
     }
     expect(requests).toEqual([]);
   },
@@ -123,6 +124,6 @@ test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n",
 
 test.each(["a", "0", "web", "my-vm.example.com", "a".repeat(253)])("an object may be called %s", async (name) => {
   const cluster = await clusterWith({});
-  await cluster.getVmi({ namespace: "apps", name });
+  await cluster.get("virtualmachineinstances", { namespace: "apps", name });
   expect(requests).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 /** Pods as descheduling sees them: each field, and what pods have in common. */
 import { describe, expect, test } from "vitest";
-import { scheduledPodSchema } from "../../../shared/cluster/kinds/scheduled-pod.ts";
+import { scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { apart, EXISTS, IN, preferred, raw, required, type Tweak } from "./raw-pods.ts";
 
@@ -74,7 +74,7 @@ describe("a field", () => {
     ["preferred terms",        { spec: preferred({ weight: 5, preference: { matchExpressions: [IN] } }) }, { placement: { nodeSelector: {}, preferred: [{ weight: 5, preference: { matchExpressions: [IN], matchFields: [] } }] } }],
     ["anti-affinity",          { spec: apart({ topologyKey: "host", labelSelector: { matchLabels: { a: "b" } } }) }, { antiAffinity: [{ topologyKey: "host", namespaces: [], selector: { matchLabels: { a: "b" }, matchExpressions: [] } }] }],
     ["… in namespaces",        { spec: apart({ topologyKey: "host", namespaces: ["x"], labelSelector: {} }) }, { antiAffinity: [{ topologyKey: "host", namespaces: ["x"], selector: { matchLabels: {}, matchExpressions: [] } }] }],
-    ["… that selects nothing", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [] }],
+    ["… that selects nothing", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
     ["requests",               { spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "0.1", memory: "1Ki" } } }, { resources: {} }, {}] } }, { requests: { cpu: 100, memory: 1024 }, qosClass: "Burstable" }],
     ["… of a sidecar",         { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
     ["… of overhead",          { spec: { containers: [{}], overhead: { cpu: "250m" } } }, { requests: { cpu: 250 } }],

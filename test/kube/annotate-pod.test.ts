@@ -1,4 +1,5 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
+import { act as performAction } from "../../shared/pass/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
@@ -15,10 +16,10 @@ const world = await startTestCluster(["optional/descheduler-support/descheduler-
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
-const act = (action: Action) => cluster.act(action);
+const act = (action: Action) => performAction(action, { cluster, now: () => new Date() });
 
 async function vmiCalled(name: string): Promise<VmiFacts> {
-  return present(await cluster.getVmi({ namespace: NAMESPACE, name }));
+  return present(await cluster.get("virtualmachineinstances", { namespace: NAMESPACE, name }));
 }
 
 const launchers = (vmi?: VmiFacts) =>

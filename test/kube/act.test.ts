@@ -1,4 +1,6 @@
 /** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
+import { migrationsOf } from "../../shared/kube/selections.ts";
+import { act as performAction } from "../../shared/pass/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
@@ -13,7 +15,7 @@ const world = await startTestCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
-const act = (action: Action) => cluster.act(action);
+const act = (action: Action) => performAction(action, { cluster, now: () => NOW });
 const EVACUATION = newborn({ name: "web-1" });
 
 async function theirs(vmiName: string, labels: Readonly<Record<string, string>> = {}): Promise<MigrationFacts> {
@@ -23,7 +25,7 @@ async function theirs(vmiName: string, labels: Readonly<Record<string, string>> 
 }
 
 async function migrationOf(name: string): Promise<MigrationFacts> {
-  return present((await cluster.listMigrations({ namespace: NAMESPACE, name }))[0]);
+  return present((await migrationsOf([{ namespace: NAMESPACE, name }], cluster))[0]);
 }
 
 const find = (name: string) => world.client.get(kubevirt.migrations, { namespace: NAMESPACE, name });
@@ -87,9 +89,9 @@ describe("on migrations", () => {
   ])("List of a VMI: %s", async (_, name, labels, isFound) => {
     const metadata = { namespace: NAMESPACE, name: `list-${name.slice(0, 20)}`, labels };
     await world.client.create(kubevirt.migrations, { metadata, spec: { vmiName: name } });
-    const found = await cluster.listMigrations({ namespace: NAMESPACE, name });
+    const found = await migrationsOf([{ namespace: NAMESPACE, name }], cluster);
     expect(found.map(({ vmiName }) => vmiName)).toEqual(isFound ? [name] : []);
-    expect(await cluster.listMigrations({ namespace: NAMESPACE, name: "other" })).toEqual([]);
+    expect(await migrationsOf([{ namespace: NAMESPACE, name: "other" }], cluster)).toEqual([]);
   });
 
   // prettier-ignore
@@ -101,7 +103,7 @@ describe("on migrations", () => {
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
     const { cluster } = await canned({ other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
-    expect(await cluster.act(create)).toBe(result);
+    expect(await performAction(create, { cluster, now: () => NOW })).toBe(result);
   });
 });
 

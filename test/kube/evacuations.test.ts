@@ -1,11 +1,17 @@
 /** Evacuations in an API server that knows their CustomResourceDefinition: begun, joined, written, withdrawn, found, removed. */
+import {
+  activeEvacuations,
+  evacuationsFrom,
+  evacuationsOf,
+  unfinishedEvacuations,
+} from "../../shared/kube/selections.ts";
+import { act, createEvacuation, withdraw } from "../../shared/pass/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { Cluster } from "../../shared/cluster/cluster.ts";
 import type { NewEvacuation } from "../../shared/policy/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../shared/policy/facts.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
-import { MARK_SEEN, newborn, time } from "../policy/fixtures.ts";
+import { MARK_SEEN, newborn, NOW, time } from "../policy/fixtures.ts";
 import { connectTo, present } from "./connected.ts";
 
 interface Stored extends core.KubeObject {
@@ -22,6 +28,7 @@ const evacuations: core.Resource<Stored> = {
 const world = await startTestCluster();
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
+const acting = { cluster, now: () => NOW };
 
 const stored = (name: string) => world.client.get(evacuations, { namespace: NAMESPACE, name });
 
@@ -30,18 +37,18 @@ function planned(name: string, spec: Partial<EvacuationSpec> = {}): NewEvacuatio
 }
 
 async function begun(name: string, spec: Partial<EvacuationSpec> = {}): Promise<EvacuationFacts> {
-  const created = await cluster.createEvacuation(planned(name, spec));
+  const created = await createEvacuation(planned(name, spec), cluster);
   if (created === "Conflict") throw new Error(`${name} is there already`);
   return created;
 }
 
 async function write(evacuation: EvacuationFacts, status: Partial<EvacuationStatus>) {
   const whole = { attempts: 0, conditions: [], ...status };
-  return await cluster.act({ verb: "WriteStatus", evacuation, status: whole });
+  return await act({ verb: "WriteStatus", evacuation, status: whole }, acting);
 }
 
 async function look(name: string): Promise<EvacuationFacts> {
-  return present((await cluster.listEvacuations("All")).find((one) => one.name === name));
+  return present((await cluster.list("evacuations")).find((one) => one.name === name));
 }
 
 describe("create", () => {
@@ -84,18 +91,18 @@ describe("create", () => {
   ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
     const there = await begun(name, first);
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
-    const found = await cluster.createEvacuation(planned(name, second));
+    const found = await createEvacuation(planned(name, second), cluster);
     expect(found).toEqual(isJoined ? await look(name) : "Conflict");
-    expect(await cluster.act({ verb: "CreateEvacuation", evacuation: planned(name, second) })).toBe(
+    expect(await act({ verb: "CreateEvacuation", evacuation: planned(name, second) }, acting)).toBe(
       isJoined ? "Done" : "Conflict",
     );
   });
 
   test("where a mark began it: the first request that joins it says who asked, and no later one", async () => {
     const found = await begun("found-marked", { requestedBy: "KubeVirt" });
-    const named = await cluster.createEvacuation(planned("found-marked", { requestedBy: "jane" }));
+    const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
-    expect(await cluster.createEvacuation(planned("found-marked", { requestedBy: "joe" }))).toEqual(named);
+    expect(await createEvacuation(planned("found-marked", { requestedBy: "joe" }), cluster)).toEqual(named);
     expect(await look("found-marked")).toEqual(named);
   });
 
@@ -105,7 +112,7 @@ describe("create", () => {
 
   test("in a namespace that is gone is an error: nothing has begun", async () => {
     const evacuation = { ...planned("nowhere"), namespace: "gone" };
-    await expect(cluster.createEvacuation(evacuation)).rejects.toThrow("with 404");
+    await expect(createEvacuation(evacuation, cluster)).rejects.toThrow("with 404");
   });
 });
 
@@ -172,14 +179,14 @@ describe("write", () => {
 
 test("withdraw: asked for once or twice, while it goes on or has ended; not of one that is gone", async () => {
   const evacuation = await begun("cancelled");
-  expect([await cluster.withdraw(evacuation), await cluster.withdraw(evacuation)]).toEqual(["Done", "Done"]);
+  expect([await withdraw(evacuation, cluster), await withdraw(evacuation, cluster)]).toEqual(["Done", "Done"]);
   expect((await look("cancelled")).spec).toEqual({ ...evacuation.spec, intent: "Withdrawn" });
-  expect(await cluster.withdraw({ ...evacuation, name: "nobodys" })).toBe("Conflict");
+  expect(await withdraw({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
 });
 
 test("delete: that one only, and again; also one that has not ended", async () => {
   const evacuation = await begun("history");
-  const remove = (uid: string) => cluster.act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } });
+  const remove = (uid: string) => act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } }, acting);
   expect([await remove("another"), await remove(evacuation.uid), await remove(evacuation.uid)]).toEqual([
     "Conflict",
     "Done",
@@ -191,7 +198,7 @@ test("delete: that one only, and again; also one that has not ended", async () =
 /** Of a VMI, in a namespace of its own. */
 async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
   const [namespace = "", name = ""] = key.split("/");
-  const created = await cluster.createEvacuation({ ...planned(name, { vmiName }), namespace });
+  const created = await createEvacuation({ ...planned(name, { vmiName }), namespace }, cluster);
   if (created !== "Conflict" && status !== undefined) await write(created, status);
 }
 
@@ -216,17 +223,17 @@ describe("list", () => {
   });
 
   // prettier-ignore
-  test.each<[string, Parameters<Cluster["listEvacuations"]>[0], readonly string[]]>([
-    ["all there are",                              "All",                                ALL],
-    ["those that have not ended, new ones too",    "Active",                             ALL.filter((name) => !ENDED.includes(name))],
-    ["… and those that have something to take back", "Unfinished",                       ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
-    ["of a VMI, ended ones too",                   { namespace: "lists", name: "a" },    ["a-moved", "a-new", "a-pending"]],
-    ["of a VMI of another namespace",              { namespace: "other", name: "a" },    ["elsewhere"]],
-    ["of a VMI that has none",                     { namespace: "lists", name: "c" },    []],
-    ["of a node, ended ones too",                  { sourceNode: "node11" },             ["a-moved", "a-pending", "elsewhere"]],
-    ["of a node that nothing leaves",              { sourceNode: "node13" },             []],
-  ])("%s", async (_, scope, names) => {
-    const found = (await cluster.listEvacuations(scope)).filter(({ namespace }) => namespace !== NAMESPACE);
+  test.each<[string, () => Promise<readonly EvacuationFacts[]>, readonly string[]]>([
+    ["all there are",                              () => cluster.list("evacuations"),         ALL],
+    ["those that have not ended, new ones too",    () => activeEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
+    ["… and those that have something to take back", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
+    ["of a VMI, ended ones too",                   () => evacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
+    ["of a VMI of another namespace",              () => evacuationsOf({ namespace: "other", name: "a" }, cluster), ["elsewhere"]],
+    ["of a VMI that has none",                     () => evacuationsOf({ namespace: "lists", name: "c" }, cluster), []],
+    ["of a node, ended ones too",                  () => evacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
+    ["of a node that nothing leaves",              () => evacuationsFrom("node13", cluster), []],
+  ])("%s", async (_, listing, names) => {
+    const found = (await listing()).filter(({ namespace }) => namespace !== NAMESPACE);
     expect(found.map(({ name }) => name).toSorted()).toEqual(names);
   });
 });

@@ -47,21 +47,21 @@ describe("a list of", () => {
     ["one that is larger than the others",  [...times(150, 100), 6 * MB, ...times(99, 100)], [250]],
   ])("%s", async (_, sizes, limits) => {
     const given = await clusterOf(sizes);
-    const names = (await given.cluster.listVmis("All")).map(({ name }) => name);
+    const names = (await given.cluster.list("virtualmachineinstances")).map(({ name }) => name);
     expect(names).toEqual(sizes.map((__, i) => `vm-${i}`));
     expect(given.limits()).toEqual(limits);
   });
 
   test("objects of which one alone is too large: no list, and no end of asking either", async () => {
     const { cluster, limits } = await clusterOf([100, LARGEST_ANSWER_BYTES, 100]);
-    await expect(cluster.listVmis("All")).rejects.toMatchObject({ failure: { reason: "TooLarge" } });
+    await expect(cluster.list("virtualmachineinstances")).rejects.toMatchObject({ failure: { reason: "TooLarge" } });
     expect(limits().at(-1)).toBe(1);
   });
 });
 
 test("a single object that is too large is none, and the rest of it is not read", async () => {
   const { cluster, responses } = await clusterOf(times(40, MB));
-  await expect(cluster.getVmi({ namespace: "apps", name: "web" })).rejects.toMatchObject({
+  await expect(cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" })).rejects.toMatchObject({
     failure: { reason: "TooLarge" },
   });
   expect(responses.map(({ writableFinished }) => writableFinished)).toEqual([false]);
@@ -70,7 +70,9 @@ test("a single object that is too large is none, and the rest of it is not read"
 test("what is written in several bytes is not torn apart where chunks end", async () => {
   const message = "ü€😀".repeat(100_000);
   const { cluster } = await clusterWithMessage(message);
-  expect((await cluster.getVmi({ namespace: "apps", name: "web" }))?.liveMigratable).toMatchObject({ message });
+  expect(
+    (await cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" }))?.liveMigratable,
+  ).toMatchObject({ message });
 });
 
 async function clusterWithMessage(message: string) {

@@ -1,24 +1,23 @@
-/** A cluster as the product sees it, over HTTP, with a clock that stands still. */
+/** A cluster as the product sees it, over HTTP. */
 import { onTestFinished } from "vitest";
-import { type Cluster, type ClusterOptions, connect } from "../../shared/cluster/cluster.ts";
+import { type Client, type ClientOptions, createClient } from "../../shared/kube/client.ts";
 import { type DeschedulingClient, deschedulingClient } from "../../shared/descheduling/client.ts";
 import { type CannedAnswers, startCannedCluster } from "../functions/support/canned-cluster.ts";
-import { NOW } from "../policy/fixtures.ts";
 
-type Server = Pick<ClusterOptions["endpoint"], "server"> & Partial<ClusterOptions["endpoint"]>;
+type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions["endpoint"]>;
 
-export function connectTo(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): Cluster {
-  return connect(optionsFor(server, onOddItem));
+export function connectTo(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): Client {
+  return createClient(optionsFor(server, onOddItem));
 }
 
 /** Descheduling's own client. */
-export function deschedulingAt(server: Server, onOddItem: ClusterOptions["onOddItem"] = throwing): DeschedulingClient {
-  return deschedulingClient(optionsFor(server, onOddItem));
+export function deschedulingAt(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): DeschedulingClient {
+  return deschedulingClient(connectTo(server, onOddItem));
 }
 
-function optionsFor(server: Server, onOddItem: ClusterOptions["onOddItem"]): ClusterOptions {
+function optionsFor(server: Server, onOddItem: ClientOptions["onOddItem"]): ClientOptions {
   const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
-  return { endpoint, signal: timeout(60_000), timeout, onOddItem, now: () => NOW };
+  return { endpoint, signal: timeout(60_000), timeout, onOddItem };
 }
 
 function timeout(ms: number): AbortSignal {
@@ -26,7 +25,7 @@ function timeout(ms: number): AbortSignal {
 }
 
 /** A cluster that answers as told until the test ends, and what it is asked. */
-export async function canned(answers: CannedAnswers, onOddItem?: ClusterOptions["onOddItem"]) {
+export async function canned(answers: CannedAnswers, onOddItem?: ClientOptions["onOddItem"]) {
   const server = await startCannedCluster(answers);
   onTestFinished(() => server.stop());
   return { cluster: connectTo({ server: server.url }, onOddItem), requests: server.requests };

@@ -1,1 +1,0 @@
-export type { Right } from "../kube/reviews.ts";

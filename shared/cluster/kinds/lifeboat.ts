@@ -1,1 +1,0 @@
-export * from "../../kube/schemas/lifeboat.ts";

@@ -1,2 +1,0 @@
-export * from "../kube/resources.ts";
-export { isObjectName, ObjectName, ObjectNamespace } from "../kube/schemas/fields.ts";

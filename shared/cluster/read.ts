@@ -1,1 +1,0 @@
-export * from "../kube/read.ts";

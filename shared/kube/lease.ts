@@ -1,0 +1,61 @@
+/** A Lease, which one holder has at a time: reading it, taking or renewing it, giving it back. */
+import type { NamespacedName } from "../policy/facts.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL } from "../policy/names.ts";
+import { type Client, meaningOf } from "./client.ts";
+import type { LeaseFacts } from "./schemas/kubernetes.ts";
+
+/** For holders that take it once, by both clocks. `longest`: where it does not say for how long. A time far ahead is not Lifeboat's. */
+export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
+  const age = now.getTime() - Date.parse(acquiredAt ?? "");
+  return holder !== "" && Math.abs(age) < (seconds ?? longest) * 1000;
+}
+
+export async function readLease(key: NamespacedName, cluster: Client): Promise<LeaseFacts> {
+  return (await cluster.get("leases", key)) ?? {};
+}
+
+export interface Holding {
+  readonly holder: string;
+  readonly seconds: number;
+  readonly now: Date;
+  /** Keeps the time since when it is held. */
+  readonly renewal?: boolean;
+}
+
+const CONFLICTS = { 404: "Conflict", 409: "Conflict" } as const;
+
+/** As it is once taken. Conflict: another holder was first. */
+export async function takeLease(
+  key: NamespacedName,
+  { resourceVersion, transitions = 0 }: LeaseFacts,
+  { holder, seconds, now, renewal = false }: Holding,
+  cluster: Client,
+): Promise<LeaseFacts | "Conflict"> {
+  const spec = {
+    holderIdentity: holder,
+    leaseDurationSeconds: seconds,
+    renewTime: microTime(now),
+    ...(!renewal && { acquireTime: microTime(now), leaseTransitions: transitions + 1 }),
+  };
+  const metadata = { ...key, labels: { [MANAGED_BY_LABEL]: MANAGED_BY } };
+  const manifest = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+  const answer = await (resourceVersion === undefined
+    ? cluster.create("leases", manifest)
+    : cluster.patch("leases", key, { metadata: { resourceVersion }, spec }));
+  return meaningOf(answer, CONFLICTS) === "Conflict" ? "Conflict" : answer.facts();
+}
+
+/** Since when it was held stays in it. Conflict: it had expired, and another holder has it. */
+export async function giveLeaseBack(
+  key: NamespacedName,
+  { resourceVersion }: LeaseFacts,
+  cluster: Client,
+): Promise<"Done" | "Conflict"> {
+  const body = { metadata: { resourceVersion }, spec: { holderIdentity: "" } };
+  return meaningOf(await cluster.patch("leases", key, body), CONFLICTS);
+}
+
+/** Kubernetes' MicroTime takes six digits, and no fewer. */
+function microTime(now: Date): string {
+  return now.toISOString().replace("Z", "000Z");
+}
