@@ -22,7 +22,8 @@ export async function startProbes(relay: Probed, port: number): Promise<ProbeSer
     .get("/readyz", (c) => (relay.isReady() ? c.text("ok\n") : c.text("not synced yet\n", 503)))
     .get("/metrics", async (c) => c.body(await relay.metrics(), 200, { "content-type": OPEN_METRICS }));
   app.onError((_, c) => c.text("not now\n", 503));
-  const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void answer(request, response));
   return {
     port: await portOf(server, port),
     stop: () =>
