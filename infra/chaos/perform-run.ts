@@ -4,6 +4,7 @@ import { readWorld } from "../demo/watch.ts";
 import type { World } from "../demo/world.ts";
 import { isSimulated, type SimulatedSandbox } from "../sandbox/sandbox.ts";
 import { events } from "../sandbox/actors/resources.ts";
+import { IS_REAL } from "../tools/control-plane.ts";
 import type { Arena } from "./arena.ts";
 import { isRefused } from "./cast.ts";
 import { type Crew, startCrew } from "./crew.ts";
@@ -29,10 +30,14 @@ import { tellTimeline } from "./timeline.ts";
 import { until } from "./until.ts";
 import { withWhereabouts } from "./whereabouts.ts";
 
+/** A real control plane does in seconds what takes a simulated one a moment: fifty VMs leave in minutes. */
+const PATIENCE = IS_REAL ? 3 : 1;
 /** From the end of the faults to the end of what the drain is for. */
-const GOAL_WITHIN_MS = 120_000;
+const GOAL_WITHIN_MS = 120_000 * PATIENCE;
 /** From the end of all disruptions to a cluster where nothing is under way. */
-const REST_WITHIN_MS = 90_000;
+const REST_WITHIN_MS = 90_000 * PATIENCE;
+/** By clocks that are two minutes apart a back-off takes two minutes more, and KubeVirt is waited for longer than that. */
+const REST_WITHIN_SKEWED_MS = 300_000;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 /** So many looks at what is left are between two ticks where the relay tells Lifeboat what happens. */
@@ -207,11 +212,12 @@ function tick({ crew, plan }: Stage): void {
 
 /** What is still under way when the time is over, counted in looks as in `until`; nothing, if all is well. */
 async function settle({ arena, plan, scene, crew }: Stage): Promise<readonly string[]> {
+  const restWithinMs = plan.faults.includes("ClockSkew") ? REST_WITHIN_SKEWED_MS : REST_WITHIN_MS;
   for (let looks = 1; ; looks++) {
     const cluster = await persist(() => readCluster(arena.sandbox.client, scene.namespace));
     const left = unrestOf(cluster, plan.budgeted);
     const unrest = left.length > 0 ? left : await persist(() => problemsOf(arena, crew));
-    if (unrest.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return unrest;
+    if (unrest.length === 0 || looks * TICK_MS > restWithinMs) return unrest;
     if (!plan.relayed || looks % TICKS_APART === 0) crew.tick();
     await delay(TICK_MS);
   }

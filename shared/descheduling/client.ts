@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { type Client, named } from "../kube/client.ts";
 import { type EvictionAnswer, type EvictionOptions, requestEviction } from "../kube/evict.ts";
-import { Text, TextsOrNone } from "../kube/schemas/fields.ts";
+import { TextsOrNone } from "../kube/schemas/fields.ts";
 import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import { giveLeaseBack, readLease, takeLease } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
@@ -11,13 +11,6 @@ import * as names from "../policy/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
 
 const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: TextsOrNone }) }));
-
-const Claim = z.lazy(() =>
-  z.object({
-    metadata: z.object({ namespace: z.string(), name: z.string() }),
-    spec: z.object({ storageClassName: Text }),
-  }),
-);
 
 const PriorityClass = z.lazy(() => z.object({ value: z._default(z.number(), 0) }));
 
@@ -35,15 +28,6 @@ export function deschedulingClient(cluster: Client) {
     async listNamespaceLabels(): Promise<ReadonlyMap<string, Labels>> {
       const namespaces = await cluster.list("namespaces", { as: Namespace });
       return new Map(namespaces.map(({ metadata: { name, labels } }) => [name, labels]));
-    },
-    /** Of PersistentVolumeClaims that have one, by `namespace/name`. */
-    async listStorageClassesOfClaims(): Promise<ReadonlyMap<string, string>> {
-      const claims = await cluster.list("persistentvolumeclaims", { as: Claim });
-      return new Map(
-        claims.flatMap(({ metadata: { namespace, name }, spec: { storageClassName } }) =>
-          storageClassName === undefined ? [] : [[`${namespace}/${name}`, storageClassName]],
-        ),
-      );
     },
     getPriorityClassValue: async (name: string) =>
       (await cluster.get("priorityclasses", named(name), { as: PriorityClass }))?.value,

@@ -65,12 +65,11 @@ async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
  */
 async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps) {
   const evacuations = await activeEvacuations(cluster);
-  const [nodes, pods, namespaces, budgets, storageClasses, priorityClasses] = await Promise.all([
+  const [nodes, pods, namespaces, budgets, priorityClasses] = await Promise.all([
     cluster.list("nodes", { as: NodeWithResources }),
     client.listPods(),
     needs.namespaces ? client.listNamespaceLabels() : new Map<string, never>(),
     needs.budgets ? cluster.list("poddisruptionbudgets") : [],
-    needs.claims ? client.listStorageClassesOfClaims() : new Map<string, never>(),
     priorityClassesOf(needs, client),
   ]);
   const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];
@@ -79,7 +78,6 @@ async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps)
     nodes,
     pods,
     namespaces,
-    storageClasses,
     priorityClasses,
     budgets: Map.groupBy(budgets, (budget) => budget.namespace),
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),

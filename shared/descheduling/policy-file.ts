@@ -7,37 +7,15 @@ import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../policy/names.ts";
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
 import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
-import {
-  Count,
-  Duration,
-  emptyList,
-  flag,
-  listOf,
-  mapping,
-  SelectorText,
-  text,
-  unsupported,
-} from "./plugins/fields.ts";
+import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
 import { type ConfiguredProfile, profileOf, repeatedNames } from "./profile.ts";
 
-const DISABLED = "not supported, as the descheduler never reads it: expected the plugin to be left out of enabled";
-const NO_POINT = "not supported, as the descheduler never reads it: expected no plugins here";
-
 const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
-const disabled = z.lazy(() => emptyList(DISABLED));
-const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names, disabled }), {}));
-const NoPlugins = z.lazy(() => z.prefault(mapping({ enabled: emptyList(NO_POINT), disabled }), {}));
+const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
 
+/** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const Plugins = z.lazy(() =>
-  mapping({
-    presort: NoPlugins,
-    sort: NoPlugins,
-    deschedule: PluginSet,
-    balance: PluginSet,
-    filter: PluginSet,
-    preevictionfilter: PluginSet,
-    preEvictionFilter: unsupported("expected preevictionfilter: written like this, the descheduler ignores it"),
-  }),
+  mapping({ deschedule: PluginSet, balance: PluginSet, filter: PluginSet, preevictionfilter: PluginSet }),
 );
 
 const Profile = z.lazy(() =>
@@ -49,7 +27,6 @@ const Profile = z.lazy(() =>
 );
 
 const PREFIX = "expected the beginning of a message";
-const METRICS = "not supported by Lifeboat, which goes by what pods request";
 const MORE_THAN_NOTHING = "expected more than 0";
 
 export const PolicyFile = z.lazy(() =>
@@ -69,8 +46,6 @@ export const PolicyFile = z.lazy(() =>
     ),
     evictionFailureEventNotification: flag(false),
     gracePeriodSeconds: z.exactOptional(Count),
-    metricsCollector: z.exactOptional(mapping({ enabled: z._default(z.literal(false, METRICS), false) })),
-    metricsProviders: emptyList(METRICS),
     profiles: listOf(Profile),
   }),
 );
@@ -140,7 +115,6 @@ function needsOf(evictors: readonly EvictorArguments[]): PolicyNeeds {
   return {
     namespaces: evictors.some(({ namespaceLabelSelector }) => namespaceLabelSelector !== undefined),
     budgets: evictors.some(({ protections }) => protections.includes("PodsWithoutPDB")),
-    claims: evictors.some(({ protectedStorageClasses }) => protectedStorageClasses.length > 0),
     priorityClasses: [...new Set(evictors.flatMap(priorityClassOf))],
   };
 }

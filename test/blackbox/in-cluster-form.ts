@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
+import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { deployments, nodes, pods, type Resource, secrets } from "../../infra/sandbox/actors/resources.ts";
 import * as z from "zod/mini";
 import type { Manifest } from "../../infra/cli/install/manifests.ts";
@@ -51,10 +52,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     await answerOf((await port()) ?? 0, path, init);
   const isServing = async () => (await ask("/healthz").catch(() => undefined))?.status === 200;
   const isReady = async () => (await live()).every(({ status }) => status?.conditions?.some(isReadyCondition));
-  const isAsked = async () => {
-    const found = await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
-    return JSON.stringify(found).includes('"caBundle"');
-  };
+  const isAsked = () => areWebhooksPointed(client);
   const start = async () => {
     await scale(1);
     await until("serves", isServing);
@@ -87,6 +85,13 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     },
     misleading: () => [{ service: { ...SERVER, name: "elsewhere" } }, { url: "https://elsewhere.example.com" }],
   };
+}
+
+/** All of them: each is a write of its own. */
+export async function areWebhooksPointed(client: KubeClient): Promise<boolean> {
+  const { items } = await client.list(WEBHOOK_CONFIGURATIONS);
+  const ours = items.filter(({ metadata }) => metadata.name.startsWith("lifeboat"));
+  return ours.length > 0 && ours.every((one) => JSON.stringify(one).includes('"caBundle"'));
 }
 
 const isReadyCondition = ({ type, status }: { readonly type: string; readonly status: string }) =>

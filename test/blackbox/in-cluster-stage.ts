@@ -8,6 +8,7 @@ import { IS_REAL, startSandboxAsChosen } from "../../infra/tools/control-plane.t
 import { applyInCluster, SERVER, serverImages } from "../../infra/tools/in-cluster.ts";
 import { configureLifeboat } from "../../infra/tools/apply.ts";
 import { keepLogsOfFailure } from "../setup/keep-logs.ts";
+import { areWebhooksPointed } from "./in-cluster-form.ts";
 import { WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 
 export interface InCluster {
@@ -110,10 +111,6 @@ async function createSecret(client: KubeClient, texts: Readonly<Record<string, s
   const namespaces = { apiVersion: "v1", kind: "Namespace", plural: "namespaces", namespaced: false };
   await client.create(namespaces, { metadata: { name: SERVER.namespace } });
   await client.create(secrets, { metadata: SERVER, data });
-}
-
-async function areWebhooksPointed(client: KubeClient): Promise<boolean> {
-  return JSON.stringify(await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).includes('"caBundle"');
 }
 
 export function isReady({ status }: Pod): boolean {

@@ -13,7 +13,6 @@ export interface AnyCluster {
   readonly inProgress: string[];
   readonly nodeFit: boolean;
   readonly verdicts: readonly Verdict[];
-  readonly sort: boolean;
 }
 
 const likesA = term(requirement("zone", "In", "a"));
@@ -63,7 +62,6 @@ export const anyCluster: fc.Arbitrary<AnyCluster> = fc
     inProgress: fc.array(fc.nat(23), { minLength: 2, maxLength: 8 }),
     nodeFit: fc.boolean(),
     verdicts: fc.array(anyVerdict, { minLength: 1, maxLength: 9 }),
-    sort: fc.boolean(),
   })
   .map(({ nodes, pods, inProgress, ...rest }) => ({
     ...rest,

@@ -91,25 +91,6 @@ test("labels of namespaces, by name", async () => {
   expect(odd).toHaveLength(1);
 });
 
-const claim = (name: string, storageClassName?: unknown) => ({
-  metadata: { namespace: "apps", name },
-  spec: { storageClassName },
-});
-
-test("storage classes of claims, by namespace and name, of those that have one", async () => {
-  const cluster = await clusterWith(
-    list(claim("a", "fast"), claim("b"), claim("c", ""), claim("d", 1), claim("e", "slow")),
-  );
-  expect(await cluster.listStorageClassesOfClaims()).toEqual(
-    new Map([
-      ["apps/a", "fast"],
-      ["apps/e", "slow"],
-    ]),
-  );
-  expect(requests().map(({ path }) => path)).toEqual(["/api/v1/persistentvolumeclaims"]);
-  expect(odd).toHaveLength(1);
-});
-
 describe("the value of a PriorityClass", () => {
   // prettier-ignore
   test.each([
@@ -132,10 +113,7 @@ describe("the value of a PriorityClass", () => {
   });
 });
 
-test.each(["listPods", "listNamespaceLabels", "listStorageClassesOfClaims"] as const)(
-  "%s: what is no list is no answer",
-  async (read) => {
-    const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
-    await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
-  },
-);
+test.each(["listPods", "listNamespaceLabels"] as const)("%s: what is no list is no answer", async (read) => {
+  const cluster = await clusterWith(json({ kind: "Status", status: "Success" }));
+  await expect(cluster[read]()).rejects.toThrow("is not what an API server says");
+});

@@ -47,7 +47,6 @@ export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledP
     claims: [],
     hasResourceClaims: false,
     states: [],
-    conditions: [],
     ...tweak,
   };
 }
@@ -87,7 +86,6 @@ export function evictorArguments(tweak: Partial<EvictorArguments> = {}): Evictor
 /** CPU and pods, under 30% and over 50%. */
 export function utilizationArguments(tweak: Partial<LowNodeUtilizationArguments> = {}): LowNodeUtilizationArguments {
   return {
-    sort: true,
     useDeviationThresholds: false,
     thresholds: { cpu: 30, pods: 30 },
     targetThresholds: { cpu: 50, pods: 50 },
@@ -114,7 +112,6 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
       pods.filter((one) => one.namespace === namespace && one.owners.some((o) => o.uid === uid)).length,
     priorityClasses: new Map(),
     budgets: new Map(),
-    storageClasses: new Map(),
     ...tweak,
   };
 }

@@ -5,20 +5,18 @@ import { FULL, LEAST, type PluginName, SCHEMA } from "./policy-files.ts";
 
 const parsed = (name: PluginName, tweak: object) => parseConfig(SCHEMA[name], { ...LEAST[name], ...tweak }, "args");
 
-const CONTAINERS = { includingInitContainers: false, includingEphemeralContainers: false };
 const PROTECTIONS = ["PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods"];
 
 const DEFAULTS = {
-  LowNodeUtilization: { sort: true, useDeviationThresholds: false, numberOfNodes: 0 },
-  RemovePodsViolatingNodeTaints: { sort: true, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [] },
-  RemovePodsViolatingNodeAffinity: { sort: true },
-  PodLifeTime: { sort: true, states: [], conditions: [], exitCodes: [], ...CONTAINERS },
+  LowNodeUtilization: { useDeviationThresholds: false, numberOfNodes: 0 },
+  RemovePodsViolatingNodeTaints: { includePreferNoSchedule: false, excludedTaints: [], includedTaints: [] },
+  RemovePodsViolatingNodeAffinity: {},
+  PodLifeTime: { states: [], includingInitContainers: false },
   DefaultEvictor: {
     nodeFit: false,
     minReplicas: 0,
     obeysPreference: false,
     protections: PROTECTIONS,
-    protectedStorageClasses: [],
   },
 } as const satisfies Record<PluginName, object>;
 
@@ -34,7 +32,6 @@ type Row = readonly [name: PluginName, tweak: object, expected?: object];
 // prettier-ignore
 const BECOMES: readonly Row[] = [
   ["LowNodeUtilization",            {}],
-  ["LowNodeUtilization",            { sort: false, useDeviationThresholds: true, numberOfNodes: 3 }],
   ["LowNodeUtilization",            { thresholds: MANY, targetThresholds: MANY }],
   ["LowNodeUtilization",            { useDeviationThresholds: true, thresholds: { cpu: 60 } }],
   ["LowNodeUtilization",            { evictableNamespaces: { include: [], exclude: ["kube-system"] } }],
@@ -43,11 +40,9 @@ const BECOMES: readonly Row[] = [
   ["RemovePodsViolatingNodeTaints", { includedTaints: ["a", "b=c"] }],
   ["PodLifeTime",                   { ...LEAST.PodLifeTime, maxPodLifeTimeSeconds: 0 }],
   ["PodLifeTime",                   { states: ["Running", "Shutdown", "CrashLoopBackOff", "OOMKilled"] }],
-  ["PodLifeTime",                   { conditions: [...FULL.PodLifeTime.conditions, { status: "True" }] }],
-  ["PodLifeTime",                   { exitCodes: [0, 1, -1, 255] }],
   ["PodLifeTime",                   { ownerKinds: { exclude: ["Job"] } }],
   ["PodLifeTime",                   { ownerKinds: { include: ["Job"], exclude: [] } }],
-  ["PodLifeTime",                   { includingInitContainers: true, includingEphemeralContainers: true }],
+  ["PodLifeTime",                   { includingInitContainers: true }],
   ["DefaultEvictor",                {}],
   ["DefaultEvictor",                { nodeSelector: "zone=a" },                                  { nodeSelector: one({ key: "zone", operator: "In", values: ["a"] }) }],
   ["DefaultEvictor",                { labelSelector: { matchLabels: { a: "b" } } },              { labelSelector: { matchLabels: { a: "b" }, matchExpressions: [] } }],
@@ -80,7 +75,6 @@ describe.each(SELECTING)("%s selects pods", (name) => {
     [{ labelSelector: FULL.PodLifeTime.labelSelector },             { labelSelector: FULL.PodLifeTime.labelSelector }],
     [{ labelSelector: {} },                                         { labelSelector: { matchLabels: {}, matchExpressions: [] } }],
     [{ labelSelector: { matchExpressions: [exists("a")] } },        { labelSelector: one({ ...exists("a"), values: [] }) }],
-    [{ sort: false },                                               { sort: false }],
   ])("%j", (tweak, expected) => {
     expect(parsed(name, tweak)).toEqual({ ok: true, value: { ...DEFAULTS[name], ...LEAST[name], ...expected } });
   });
@@ -89,10 +83,6 @@ describe.each(SELECTING)("%s selects pods", (name) => {
 const without = (...names: readonly string[]) => PROTECTIONS.filter((name) => !names.includes(name));
 const disabled = (...defaultDisabled: readonly string[]) => ({ podProtections: { defaultDisabled } });
 const extra = (...extraEnabled: readonly string[]) => ({ podProtections: { extraEnabled } });
-const config = (...names: readonly string[]) => ({
-  PodsWithPVC: { protectedStorageClasses: names.map((name) => ({ name })) },
-});
-
 describe("protections in force", () => {
   test.each(PROTECTIONS)("without %s", (name) => {
     const value = { ...DEFAULTS.DefaultEvictor, protections: without(name) };
@@ -104,28 +94,9 @@ describe("protections in force", () => {
     [{ podProtections: {} },                                           PROTECTIONS],
     [disabled(...PROTECTIONS),                                         []],
     [extra("PodsWithPVC"),                                             [...PROTECTIONS, "PodsWithPVC"]],
-    [extra("PodsWithResourceClaims", "PodsWithPVC", "PodsWithoutPDB"), [...PROTECTIONS, "PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"]],
+    [extra("PodsWithResourceClaims", "PodsWithPVC", "PodsWithoutPDB"), [...PROTECTIONS, "PodsWithResourceClaims", "PodsWithPVC", "PodsWithoutPDB"]],
     [{ podProtections: { defaultDisabled: ["DaemonSetPods"], extraEnabled: ["PodsWithPVC"] } }, [...without("DaemonSetPods"), "PodsWithPVC"]],
-    [{ evictLocalStoragePods: true },                                  without("PodsWithLocalStorage")],
-    [{ evictDaemonSetPods: true },                                     without("DaemonSetPods")],
-    [{ evictSystemCriticalPods: true },                                without("SystemCriticalPods")],
-    [{ evictFailedBarePods: true },                                    without("FailedBarePods")],
-    [{ ignorePvcPods: true },                                          [...PROTECTIONS, "PodsWithPVC"]],
-    [{ ignorePodsWithoutPDB: true },                                   [...PROTECTIONS, "PodsWithoutPDB"]],
-    [{ evictLocalStoragePods: true, evictDaemonSetPods: true, ignorePvcPods: true }, [...without("PodsWithLocalStorage", "DaemonSetPods"), "PodsWithPVC"]],
-    [{ evictLocalStoragePods: false, ...disabled("DaemonSetPods") },   without("DaemonSetPods")],
-    [{ evictLocalStoragePods: true, podProtections: {} },              without("PodsWithLocalStorage")],
   ])("%j", (tweak, protections) => {
     expect(parsed("DefaultEvictor", tweak)).toEqual({ ok: true, value: { ...DEFAULTS.DefaultEvictor, protections } });
-  });
-
-  // prettier-ignore
-  test.each([
-    [{ podProtections: { extraEnabled: ["PodsWithPVC"], config: config("fast", "slow") } },   ["fast", "slow"]],
-    [{ podProtections: { extraEnabled: ["PodsWithPVC"], config: config() } },                 []],
-    [{ podProtections: { extraEnabled: ["PodsWithPVC"], config: {} } },                       []],
-    [{ ignorePvcPods: true, podProtections: { config: config("fast") } },                     ["fast"]],
-  ])("of storage classes: %j", (tweak, protectedStorageClasses) => {
-    expect(parsed("DefaultEvictor", tweak)).toMatchObject({ ok: true, value: { protectedStorageClasses } });
   });
 });

@@ -15,7 +15,7 @@ const DEFAULTS = {
   messagePrefixes: ["Eviction triggered"],
   notifyFailures: false,
   profiles: [],
-  needs: { namespaces: false, budgets: false, claims: false, priorityClasses: [] },
+  needs: { namespaces: false, budgets: false, priorityClasses: [] },
 };
 
 test("absent keys take their defaults", async () => {
@@ -36,9 +36,6 @@ test.each([
   [{ evictionMessagePrefixes: ["a", "b "] },         { messagePrefixes: ["a", "b "] }],
   [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
   [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
-  [{ metricsCollector: {} },                         {}],
-  [{ metricsCollector: { enabled: false } },         {}],
-  [{ metricsProviders: [] },                         {}],
   [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],
   [{ profiles: [{ name: "p", pluginConfig: null, plugins: null }, { name: "q", plugins: {} }] }, { profiles: [profile("p"), profile("q")] }],
 ])("%j", async (tweak, expected) => {
@@ -60,19 +57,11 @@ test.each([
   [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints", "PodLifeTime"] } },                [TAINTS, LIFE_TIME]],
   [{ balance: { enabled: ["LowNodeUtilization"] }, deschedule: { enabled: ["PodLifeTime"] } },   [LIFE_TIME, LNU]],
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
-  [{ presort: {}, sort: { enabled: [] }, balance: { enabled: null, disabled: null } },           []],
-  [{ deschedule: { enabled: [], disabled: [] } },                                                []],
 ] as const)("enabled: %j", async (plugins, expected) => {
   expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
 });
 
 const evictor = (args: object) => ({ pluginConfig: [{ name: "DefaultEvictor", args }] });
-const pvc = (...names: readonly string[]) => ({
-  podProtections: {
-    extraEnabled: ["PodsWithPVC"],
-    config: { PodsWithPVC: { protectedStorageClasses: names.map((name) => ({ name })) } },
-  },
-});
 const threshold = (priorityThreshold: object) => ({ priorityThreshold });
 
 describe("what has to be read", () => {
@@ -81,15 +70,11 @@ describe("what has to be read", () => {
     [[{}],                                                                       {}],
     [[threshold({ value: 5 })],                                                  {}],
     [[{ podProtections: { extraEnabled: ["PodsWithPVC", "PodsWithResourceClaims"] } }], {}],
-    [[pvc()],                                                                    {}],
     [[{ namespaceLabelSelector: { matchLabels: { a: "b" } } }],                  { namespaces: true }],
     [[{ podProtections: { extraEnabled: ["PodsWithoutPDB"] } }],                 { budgets: true }],
-    [[{ ignorePodsWithoutPDB: true }],                                           { budgets: true }],
-    [[pvc("fast")],                                                              { claims: true }],
     [[threshold({ name: "high" })],                                              { priorityClasses: ["high"] }],
-    [[{ ...threshold({ name: "high" }), evictSystemCriticalPods: true }],        {}],
+    [[{ ...threshold({ name: "high" }), podProtections: { defaultDisabled: ["SystemCriticalPods"] } }], {}],
     [[threshold({ name: "b" }), threshold({ name: "a" }), threshold({ name: "b" })], { priorityClasses: ["b", "a"] }],
-    [[{}, { ignorePodsWithoutPDB: true }, pvc("fast"), { namespaceLabelSelector: {} }], { namespaces: true, budgets: true, claims: true }],
   ])("%j", async (evictors, needs) => {
     const parsed = await parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
     expect(parsed.ok && parsed.value.needs).toEqual({ ...DEFAULTS.needs, ...needs });

@@ -40,7 +40,7 @@ export function withPlugins(plugins: unknown, pluginConfig: unknown = ALL) {
 }
 
 const SELECTOR = { matchLabels: { app: "db" }, matchExpressions: [{ key: "tier", operator: "In", values: ["a"] }] };
-const SELECTION = { sort: false, namespaces: { include: ["a"] }, labelSelector: SELECTOR };
+const SELECTION = { namespaces: { include: ["a"] }, labelSelector: SELECTOR };
 
 /** A file and the arguments of each plugin, with every key there is. */
 export const FULL = {
@@ -56,25 +56,20 @@ export const FULL = {
     evictionMessagePrefixes: ["Eviction triggered"],
     evictionFailureEventNotification: true,
     gracePeriodSeconds: 5,
-    metricsCollector: { enabled: false },
-    metricsProviders: [],
     profiles: [
       {
         name: "p",
         pluginConfig: [{ name: "PodLifeTime", args: {} }],
         plugins: {
-          presort: { enabled: [], disabled: [] },
-          sort: { enabled: [], disabled: [] },
-          deschedule: { enabled: ["PodLifeTime"], disabled: [] },
-          balance: { enabled: ["LowNodeUtilization"], disabled: [] },
-          filter: { enabled: ["DefaultEvictor"], disabled: [] },
-          preevictionfilter: { enabled: ["DefaultEvictor"], disabled: [] },
+          deschedule: { enabled: ["PodLifeTime"] },
+          balance: { enabled: ["LowNodeUtilization"] },
+          filter: { enabled: ["DefaultEvictor"] },
+          preevictionfilter: { enabled: ["DefaultEvictor"] },
         },
       },
     ],
   },
   LowNodeUtilization: {
-    sort: false,
     useDeviationThresholds: false,
     thresholds: { cpu: 20, memory: 20 },
     targetThresholds: { cpu: 50, memory: 50 },
@@ -93,11 +88,8 @@ export const FULL = {
     ...SELECTION,
     maxPodLifeTimeSeconds: 60,
     states: ["Running", "CrashLoopBackOff"],
-    conditions: [{ type: "Ready", status: "False", reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 60 }],
-    exitCodes: [0, -1],
     ownerKinds: { include: ["VirtualMachineInstance"] },
     includingInitContainers: true,
-    includingEphemeralContainers: true,
   },
   DefaultEvictor: {
     nodeSelector: "zone=a",
@@ -111,14 +103,7 @@ export const FULL = {
     podProtections: {
       defaultDisabled: ["DaemonSetPods"],
       extraEnabled: ["PodsWithPVC"],
-      config: { PodsWithPVC: { protectedStorageClasses: [{ name: "fast" }] } },
     },
-    evictLocalStoragePods: false,
-    evictDaemonSetPods: false,
-    evictSystemCriticalPods: false,
-    evictFailedBarePods: false,
-    ignorePvcPods: false,
-    ignorePodsWithoutPDB: false,
   },
 };
 

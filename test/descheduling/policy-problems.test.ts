@@ -9,7 +9,7 @@ const config = (...pluginConfig: readonly unknown[]) => withPlugins({}, pluginCo
 const HAS =
   "LowNodeUtilization, RemovePodsViolatingNodeTaints, RemovePodsViolatingNodeAffinity, PodLifeTime, DefaultEvictor";
 const UNKNOWN = `not supported by Lifeboat: expected one of ${HAS}`;
-const CRITERION = "expected maxPodLifeTimeSeconds, states, conditions or exitCodes";
+const CRITERION = "expected maxPodLifeTimeSeconds or states";
 
 // prettier-ignore
 test.each([

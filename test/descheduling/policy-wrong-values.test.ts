@@ -51,7 +51,7 @@ const MAPPINGS = Object.entries(FULL).flatMap(([name, document]) => mappingsIn(d
 const below = (at: string, key: string) => (at.endsWith("/") ? `${at}${key}` : `${at}.${key}`);
 
 test("every key there is may be given", () => {
-  for (const name of Object.keys(FULL)) expect(parseWith(`${name}/sort`, undefined)).toMatchObject({ ok: true });
+  for (const name of Object.keys(FULL)) expect(parseWith(`${name}/unset`, undefined)).toMatchObject({ ok: true });
 });
 
 describe.each(MAPPINGS)("the mapping %s", (at, mapping) => {
@@ -79,15 +79,12 @@ function everywhere(at: string): readonly string[] {
 }
 
 const EXPRESSION = "*/labelSelector.matchExpressions.0";
-const CLASSES = "DefaultEvictor/podProtections.config.PodsWithPVC.protectedStorageClasses";
 const NOT_A_NAME = ["", 1, null];
 
 // prettier-ignore
 const KINDS: readonly (readonly [at: string, message: string, wrong: readonly unknown[]])[] = [
   ["maxNoOfPodsToEvictTotal",                              "a whole number, 0 or more",                [-1, 0.5, "5", "10%"]],
   ["evictionFailureEventNotification",                     "true or false",                            ["true", 1, "no"]],
-  ["*/sort",                                               "true or false",                            ["true", 1, "no"]],
-  ["PodLifeTime/exitCodes.0",                              "a whole number of 32 bits",                ["1", 1.5, 2 ** 31]],
   ["LowNodeUtilization/thresholds.cpu",                    "a percentage, from 0 to 100",              [-1, 100.5, "20", NaN, null]],
   ["LowNodeUtilization/targetThresholds",                  "percentages by resource",                  ["cpu", 1, null]],
   ["maxEvacuationRequestTTL",                              "a duration, such as 10m, 1h30m or 0.5s",   [600, "10 minutes", "-1m"]],
@@ -98,10 +95,8 @@ const KINDS: readonly (readonly [at: string, message: string, wrong: readonly un
   ["profiles.0.pluginConfig.0.name",                       "the name of a plugin",                     NOT_A_NAME],
   ["*/namespaces.include.0",                               "the name of a namespace",                  NOT_A_NAME],
   ["RemovePodsViolatingNodeTaints/excludedTaints.0",       "the key of a taint, or key=value",         NOT_A_NAME],
-  ["PodLifeTime/conditions.0.type",                        "the type of a condition",                  ["", 1]],
   ["PodLifeTime/ownerKinds.include.0",                     "the kind of an owner",                     NOT_A_NAME],
   ["DefaultEvictor/priorityThreshold.name",                "the name of a PriorityClass",              [1, true]],
-  [`${CLASSES}.0.name`,                                    "the name of a StorageClass",               NOT_A_NAME],
   ["*/labelSelector.matchLabels",                          "a mapping of labels",                      ["a", []]],
   [`${EXPRESSION}.values.0`,                               "the value of a label",                     [1, "-", true, null]],
   [`${EXPRESSION}.key`,                                    "the key of a label",                       ["", 1, "a/b/c"]],
@@ -121,14 +116,9 @@ test.each(everyKind)("%s: expected %s, not %j", (at, message, wrong) => {
 
 const BOTH = "^expected include or exclude, not both$";
 const VALUES = "^expected values with In and NotIn, and none with Exists and DoesNotExist$";
-const METRICS = "^not supported by Lifeboat, which goes by what pods request$";
-const NEVER_READ = "^not supported, as the descheduler never reads it: expected";
 const SAME = "^expected the same resources as in thresholds$";
-const CRITERION = "^expected maxPodLifeTimeSeconds, states, conditions or exitCodes$";
-const CONDITION = "^expected type, status, reason or minTimeSinceLastTransitionSeconds$";
+const CRITERION = "^expected maxPodLifeTimeSeconds or states$";
 const ONCE = "^expected each protection once$";
-const MIXED = "^expected no deprecated key \\(evict… or ignore…\\) beside it$";
-const NO_EFFECT = "^expected PodsWithPVC in extraEnabled, without which it has no effect$";
 const requirement = (operator: string, ...values: readonly string[]) => ({ key: "a", operator, values });
 
 type Rule = readonly [at: string, value: unknown, message: string, deeper?: string];
@@ -139,13 +129,6 @@ const RULES: readonly Rule[] = [
   ["kind",                                               "Policy",                                      "^expected DeschedulerPolicy$"],
   ["maxEvacuationRequestTTL",                            "0",                                           "^expected more than 0$"],
   ["evictionMessagePrefixes",                            [],                                            "^expected at least one$"],
-  ["metricsCollector.enabled",                           true,                                          METRICS],
-  ["metricsProviders",                                   [{ source: "Prometheus" }],                    METRICS],
-  ["profiles.0.plugins.deschedule.disabled",             ["PodLifeTime"],                               `${NEVER_READ} the plugin to be left out of enabled$`],
-  ["profiles.0.plugins.filter.disabled",                 ["DefaultEvictor"],                            `${NEVER_READ} the plugin to be left out of enabled$`],
-  ["profiles.0.plugins.presort.enabled",                 ["a"],                                         `${NEVER_READ} no plugins here$`],
-  ["profiles.0.plugins.sort.enabled",                    ["PodLifeTime"],                               `${NEVER_READ} no plugins here$`],
-  ["profiles.0.plugins.preEvictionFilter",               { enabled: ["DefaultEvictor"] },               "^expected preevictionfilter: written like this, the descheduler ignores it$"],
   ["*/namespaces",                                       { include: ["a"], exclude: ["b"] },            BOTH],
   [EXPRESSION,                                           requirement("In"),                             VALUES, "values"],
   [EXPRESSION,                                           requirement("NotIn"),                          VALUES, "values"],
@@ -159,22 +142,17 @@ const RULES: readonly Rule[] = [
   ["LowNodeUtilization/targetThresholds",                { cpu: 50, memory: 50, pods: 50 },             SAME],
   ["LowNodeUtilization/thresholds.cpu",                  50.1,                                          "^expected no more than in targetThresholds$"],
   ["LowNodeUtilization/evictableNamespaces.include",     ["a"],                                         "^not possible here: expected exclude only$"],
-  ["LowNodeUtilization/metricsUtilization",              { source: "Prometheus" },                      METRICS],
   ["LowNodeUtilization/namespaces",                      {},                                            "^unknown key$"],
   ["RemovePodsViolatingNodeTaints/includedTaints",       ["b"],                                         "^expected excludedTaints or includedTaints, not both$"],
   ["RemovePodsViolatingNodeAffinity/nodeAffinityType",   [],                                            "^expected at least one type$"],
   ["PodLifeTime/",                                       {},                                            CRITERION],
-  ["PodLifeTime/",                                       { states: [], conditions: [], exitCodes: [] }, CRITERION],
-  ["PodLifeTime/conditions.0",                           {},                                            CONDITION],
-  ["PodLifeTime/conditions.0",                           { type: null },                                CONDITION],
+  ["PodLifeTime/",                                       { states: [] }, CRITERION],
   ["PodLifeTime/ownerKinds",                             { include: ["A"], exclude: ["B"] },            BOTH],
   ["DefaultEvictor/priorityThreshold",                   { value: 1, name: "a" },                       "^expected value or name, not both$"],
   ["DefaultEvictor/priorityThreshold.value",             2_000_000_001,                                 "^expected no more than 2000000000$"],
   ["DefaultEvictor/podProtections.extraEnabled",         ["PodsWithPVC", "PodsWithPVC"],                ONCE],
+  ["DefaultEvictor/evictLocalStoragePods",               true,                                          "^not supported, as the descheduler has deprecated it: expected podProtections$"],
   ["DefaultEvictor/podProtections.defaultDisabled",      ["DaemonSetPods", "DaemonSetPods"],            ONCE],
-  ["DefaultEvictor/",  { ignorePvcPods: true, podProtections: { extraEnabled: ["PodsWithoutPDB"] } },        MIXED, "podProtections"],
-  ["DefaultEvictor/",  { evictDaemonSetPods: true, podProtections: { defaultDisabled: ["FailedBarePods"] } }, MIXED, "podProtections"],
-  ["DefaultEvictor/",  { podProtections: { config: FULL.DefaultEvictor.podProtections.config } },            NO_EFFECT, "podProtections.config.PodsWithPVC"],
 ];
 
 const everyRule = RULES.flatMap(([at, value, message, deeper]) =>

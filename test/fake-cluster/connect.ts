@@ -27,7 +27,6 @@ export function connectDescheduling(fake: FakeCluster, before: Before = () => un
   return {
     listPods: () => when("listPods", () => fake.pods.list().filter(isScheduledPod)),
     listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
-    listStorageClassesOfClaims: () => when("listStorageClassesOfClaims", () => new Map()),
     getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
     getLease: () => when("getLease", () => descheduling.lease),
     takeLease: (found, now) => when("TakeLease", () => descheduling.takeLease(found, now)),

@@ -10,14 +10,12 @@ const PRIORITY_CLASS = { name: "important" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
-/** Namespaces, claims and a priority class have to be read for it. */
+/** Namespaces and a priority class have to be read for it. */
 const EVICTOR = {
   namespaceLabelSelector: { matchLabels: { "kubernetes.io/metadata.name": NAMESPACE } },
   priorityThreshold: PRIORITY_CLASS,
   podProtections: {
     defaultDisabled: ["PodsWithLocalStorage"],
-    extraEnabled: ["PodsWithPVC"],
-    config: { PodsWithPVC: { protectedStorageClasses: [{ name: "local" }] } },
   },
 };
 

@@ -87,7 +87,6 @@ function worldOf({ pods, policy }: World): CycleWorld {
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
     namespaces: new Map(),
     budgets: new Map(),
-    storageClasses: new Map(),
     priorityClasses: new Map(),
     evacuations: [],
     inBackground: true,

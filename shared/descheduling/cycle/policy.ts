@@ -18,8 +18,6 @@ export interface PolicyNeeds {
   /** Labels of namespaces. */
   readonly namespaces: boolean;
   readonly budgets: boolean;
-  /** Storage classes of claims. */
-  readonly claims: boolean;
   /** Names of PriorityClasses. */
   readonly priorityClasses: readonly string[];
 }

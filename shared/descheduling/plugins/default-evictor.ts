@@ -59,15 +59,7 @@ const PROTECTIONS = {
   // The filter itself has this rule: a part of it holds without the protection.
   FailedBarePods: () => () => true,
   DaemonSetPods: () => (pod) => !pod.owners.some(({ kind }) => kind === "DaemonSet"),
-  PodsWithPVC: ({ protectedStorageClasses }, { storageClasses }) => {
-    if (protectedStorageClasses.length === 0) return (pod) => pod.claims.length === 0;
-    // A claim whose storage class cannot be told is protected as well.
-    return (pod) =>
-      pod.claims.every((claim) => {
-        const storageClass = storageClasses.get(`${pod.namespace}/${claim}`);
-        return Boolean(storageClass) && !protectedStorageClasses.some((name) => name === storageClass);
-      });
-  },
+  PodsWithPVC: () => (pod) => pod.claims.length === 0,
   PodsWithoutPDB: (_, { budgets }) => {
     return (pod) => budgets.get(pod.namespace)?.some(({ selector }) => matches(selector, pod.labels)) ?? false;
   },

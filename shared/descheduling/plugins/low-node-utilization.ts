@@ -5,8 +5,8 @@ import { ownValue } from "../../policy/kube/own-value.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
-import { Count, emptyList, flag, listOf, mapping, text, unsupported } from "./fields.ts";
-import { by, byNodeName, common, inLevels, type Order, podOrder } from "./nominate.ts";
+import { Count, emptyList, flag, listOf, mapping, text } from "./fields.ts";
+import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import {
   countedResources,
@@ -34,7 +34,6 @@ const sameKeys = (a: object, b: object) =>
 
 const Arguments = z.lazy(() =>
   mapping({
-    ...common,
     useDeviationThresholds: flag(false),
     thresholds: Thresholds,
     targetThresholds: Thresholds,
@@ -46,7 +45,6 @@ const Arguments = z.lazy(() =>
       }),
     ),
     evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(Count) })),
-    metricsUtilization: unsupported("not supported by Lifeboat, which goes by what pods request"),
   }).check(
     z.refine(({ thresholds, targetThresholds }) => sameKeys(thresholds, targetThresholds), {
       path: ["targetThresholds"],
@@ -142,9 +140,9 @@ function isAboveTarget(node: ScheduledNode, usage: ReadonlyMap<string, number>, 
   return [...usage].some(([resource, amount]) => amount > targetOf(node, resource, high));
 }
 
-function removableFrom(node: ScheduledNode, { args, world }: Run): readonly ScheduledPod[] {
+function removableFrom(node: ScheduledNode, { world }: Run): readonly ScheduledPod[] {
   const pods = world.podsOn(node.name).filter((pod) => !isCompleted(pod) && world.evictor.filter(pod));
-  return pods.toSorted(podOrder(args, world, ...CHEAPEST_FIRST));
+  return pods.toSorted(podOrder(world, ...CHEAPEST_FIRST));
 }
 
 const QOS_ORDER: Readonly<Record<QosClass, number>> = { BestEffort: 0, Burstable: 1, Guaranteed: 2 };

@@ -3,21 +3,16 @@ import * as z from "zod/mini";
 import type { LabelSelector } from "../../policy/facts.ts";
 import { matches } from "../../policy/kube/selector.ts";
 import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import { flag, oneOfLists, Selector } from "./fields.ts";
+import { oneOfLists, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
-
-/** Arguments of every plugin. Not of the descheduler: whether pods whose evacuation is in progress come first. */
-export const common = { sort: z.lazy(() => flag(true)) };
 
 /** Arguments of the plugins that choose among all pods of a node. */
 export const selection = {
-  ...common,
   namespaces: z.exactOptional(z.lazy(() => oneOfLists("name of a namespace"))),
   labelSelector: z.exactOptional(Selector),
 };
 
 export interface PodSelection {
-  readonly sort: boolean;
   readonly namespaces?: { readonly include?: readonly string[]; readonly exclude?: readonly string[] };
   readonly labelSelector?: LabelSelector;
 }
@@ -45,12 +40,14 @@ const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace),
 
 /** Pods whose evacuation is in progress come first, so that they count before another pod is requested. */
 export function podOrder(
-  { sort }: Pick<PodSelection, "sort">,
-  world: Pick<PluginWorld, "isInProgress">,
+  { isInProgress }: Pick<PluginWorld, "isInProgress">,
   ...own: readonly Order<ScheduledPod>[]
 ): Order<ScheduledPod> {
-  const inProgressFirst: Order<ScheduledPod> = by((pod) => (world.isInProgress(pod) ? 0 : 1));
-  return inLevels(...(sort ? [inProgressFirst] : []), ...own, ...BY_POD_NAME);
+  return inLevels(
+    by((pod) => (isInProgress(pod) ? 0 : 1)),
+    ...own,
+    ...BY_POD_NAME,
+  );
 }
 
 export interface Rule {
@@ -70,7 +67,7 @@ export function* nominationsAmong(
     const nomination = nominationOf(pod);
     return nomination !== undefined && isSelected(args, pod) && world.evictor.filter(pod) ? [nomination] : [];
   });
-  const compare = podOrder(args, world, ...order);
+  const compare = podOrder(world, ...order);
   for (const nomination of leaving.toSorted((a, b) => compare(a.pod, b.pod))) {
     if (world.evictor.preEvictionFilter(nomination.pod)) yield nomination;
   }

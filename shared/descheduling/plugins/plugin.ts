@@ -53,8 +53,6 @@ export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   readonly priorityClasses: ReadonlyMap<string, number>;
   /** By namespace. Empty unless `needs.budgets`. */
   readonly budgets: ReadonlyMap<string, readonly BudgetFacts[]>;
-  /** Storage class of a claim, by `namespace/name`. Empty unless `needs.claims`. */
-  readonly storageClasses: ReadonlyMap<string, string>;
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

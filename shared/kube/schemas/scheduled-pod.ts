@@ -1,7 +1,7 @@
 /** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
 import * as z from "zod/mini";
 import type { Labels } from "../../policy/kube/placement.ts";
-import type { PodCondition, PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import * as names from "../../policy/names.ts";
 import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
@@ -64,7 +64,7 @@ const ContainerStatus = z.lazy(() =>
     state: z.nullish(
       z.object({
         waiting: z.nullish(z.object({ reason: Text })),
-        terminated: z.nullish(z.object({ reason: Text, exitCode: z._default(z.number(), 0) })),
+        terminated: z.nullish(z.object({ reason: Text })),
       }),
     ),
   }),
@@ -110,7 +110,6 @@ const ScheduledPodObject = z.lazy(() =>
       conditions: Conditions,
       containerStatuses: listOf(ContainerStatus),
       initContainerStatuses: listOf(ContainerStatus),
-      ephemeralContainerStatuses: listOf(ContainerStatus),
     }),
   }),
 );
@@ -184,7 +183,6 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     claims: claimsOf(spec),
     hasResourceClaims: spec.resourceClaims.length > 0,
     states: memory.states(statesOf(status)),
-    conditions: status.conditions.map((condition) => conditionOf(condition, memory)),
   };
 }
 
@@ -196,38 +194,22 @@ function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
   return claims.length === 0 ? NO_CLAIMS : [...claims];
 }
 
-type Condition = PodObject["status"]["conditions"][number];
-
-function conditionOf({ type, status, reason, lastTransitionTime }: Condition, { text }: Memory): PodCondition {
-  const since = Date.parse(lastTransitionTime ?? "");
-  const words = { type: text(type), status: text(status), reason: text(reason ?? "") };
-  if (Number.isNaN(since)) return words;
-  // Not spread: that would take twice the room.
-  return { type: words.type, status: words.status, reason: words.reason, since };
-}
-
 function computedFrom({ containers, initContainers, overhead, resources }: PodObject["spec"]) {
   return { containers: containers.map((container) => container.resources), initContainers, overhead, pod: resources };
 }
 
 function statesOf(status: PodObject["status"]): readonly PodState[] {
-  const { reason, containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
-  const ofPod: readonly PodState[] = reason === undefined ? [] : [{ of: "Pod", reason }];
+  const { reason, containerStatuses, initContainerStatuses } = status;
   return [
-    ...ofPod,
+    ...(reason === undefined ? [] : [{ of: "Pod", reason } as const]),
     ...containerStatuses.flatMap((container) => statesOfOne(container, "Container")),
     ...initContainerStatuses.flatMap((container) => statesOfOne(container, "InitContainer")),
-    ...ephemeralContainerStatuses.flatMap((container) => statesOfOne(container, "EphemeralContainer")),
   ];
 }
 
 type ContainerStatus = PodObject["status"]["containerStatuses"][number];
 
 function statesOfOne({ state }: ContainerStatus, of: PodState["of"]): readonly PodState[] {
-  const waiting = state?.waiting?.reason;
-  const { reason, exitCode } = state?.terminated ?? {};
-  return [
-    ...(waiting === undefined ? [] : [{ of, reason: waiting }]),
-    ...(exitCode === undefined ? [] : [{ of, ...(reason === undefined ? {} : { reason }), exitCode }]),
-  ];
+  const reasons = [state?.waiting?.reason, state?.terminated?.reason];
+  return reasons.flatMap((reason) => (reason === undefined ? [] : [{ of, reason }]));
 }

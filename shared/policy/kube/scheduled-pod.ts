@@ -35,20 +35,10 @@ export interface ScheduledPod extends PodFacts, AnnotatedPod {
   readonly hasResourceClaims: boolean;
   /** `status.reason`, and what its containers wait for or ended with. */
   readonly states: readonly PodState[];
-  readonly conditions: readonly PodCondition[];
 }
 
 /** `of` says which kind of container it is about, `Pod` the pod itself. */
 export interface PodState {
-  readonly of: "Pod" | "Container" | "InitContainer" | "EphemeralContainer";
-  readonly reason?: string;
-  readonly exitCode?: number;
-}
-
-export interface PodCondition {
-  readonly type: string;
-  readonly status: string;
+  readonly of: "Pod" | "Container" | "InitContainer";
   readonly reason: string;
-  /** Milliseconds since the epoch; absent if it does not say. */
-  readonly since?: number;
 }

@@ -9,7 +9,7 @@ import { podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.
 import { always, run, seenOf } from "../any-cluster.ts";
 import { utilizationArguments } from "../fixtures.ts";
 
-type Nominate = (sort: boolean, seen: PluginWorld) => Nominations;
+type Nominate = (seen: PluginWorld) => Nominations;
 
 function byNode({ nodeName }: ScheduledPod): string {
   return nodeName;
@@ -21,16 +21,16 @@ type GroupOf = (pod: ScheduledPod) => string;
 // prettier-ignore
 const PLUGINS: readonly (readonly [string, Nominate, GroupOf])[] = [
   ["LowNodeUtilization",
-    (sort, seen) => lowNodeUtilization.nominate(utilizationArguments({ sort, thresholds: { cpu: 40 }, targetThresholds: { cpu: 50 } }), seen), byNode],
+    (seen) => lowNodeUtilization.nominate(utilizationArguments({ thresholds: { cpu: 40 }, targetThresholds: { cpu: 50 } }), seen), byNode],
   ["LowNodeUtilization by deviation",
-    (sort, seen) => lowNodeUtilization.nominate(utilizationArguments({ sort, useDeviationThresholds: true, thresholds: { pods: 3 }, targetThresholds: { pods: 3 } }), seen), byNode],
+    (seen) => lowNodeUtilization.nominate(utilizationArguments({ useDeviationThresholds: true, thresholds: { pods: 3 }, targetThresholds: { pods: 3 } }), seen), byNode],
   ["RemovePodsViolatingNodeTaints",
-    (sort, seen) => nodeTaints.nominate({ sort, includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }, seen), byNode],
+    (seen) => nodeTaints.nominate({ includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }, seen), byNode],
   ["RemovePodsViolatingNodeAffinity",
-    (sort, seen) => nodeAffinity.nominate({ sort, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"] }, seen),
+    (seen) => nodeAffinity.nominate({ nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"] }, seen),
     (pod) => `${pod.nodeName} ${pod.placement.required !== undefined}`],
   ["PodLifeTime",
-    (sort, seen) => podLifeTime.nominate({ sort, maxPodLifeTimeSeconds: 600, states: [], conditions: [], exitCodes: [], includingInitContainers: false, includingEphemeralContainers: false }, seen),
+    (seen) => podLifeTime.nominate({ maxPodLifeTimeSeconds: 600, states: [], includingInitContainers: false }, seen),
     () => "all"],
 ];
 
@@ -39,7 +39,7 @@ describe.each(PLUGINS)("%s", (_, nominate, groupOf) => {
     let count = 0;
     always((cluster) => {
       const seen = seenOf(cluster);
-      const outcomes = run(nominate(cluster.sort, seen), cluster.verdicts);
+      const outcomes = run(nominate(seen), cluster.verdicts);
       const pods = outcomes.map(({ nomination }) => nomination.pod);
       expect(new Set(pods).size).toBe(pods.length);
       for (const p of pods) expect([seen.evictor.filter(p), seen.evictor.preEvictionFilter(p)]).toEqual([true, true]);
@@ -52,7 +52,7 @@ describe.each(PLUGINS)("%s", (_, nominate, groupOf) => {
   test("does not depend on the order in which nodes and pods were read", () => {
     always((cluster) => {
       const shuffled = { ...cluster, nodes: cluster.nodes.toReversed(), pods: cluster.pods.toReversed() };
-      const [first, second] = [cluster, shuffled].map((c) => run(nominate(c.sort, seenOf(c)), c.verdicts));
+      const [first, second] = [cluster, shuffled].map((c) => run(nominate(seenOf(c)), c.verdicts));
       expect(second).toEqual(first);
     });
   });
@@ -60,7 +60,7 @@ describe.each(PLUGINS)("%s", (_, nominate, groupOf) => {
   test("those in progress come first", () => {
     let mixed = 0;
     always((cluster) => {
-      const pods = run(nominate(true, seenOf(cluster)), ["Accepted"]).map(({ nomination }) => nomination.pod);
+      const pods = run(nominate(seenOf(cluster)), ["Accepted"]).map(({ nomination }) => nomination.pod);
       for (const group of Map.groupBy(pods, groupOf).values()) {
         const isFirst = group.map((p) => cluster.inProgress.includes(p.name));
         expect(isFirst).toEqual(isFirst.toSorted((a, b) => Number(b) - Number(a)));

@@ -87,11 +87,6 @@ const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorAr
   ["with a claim",                                   { claims: ["data"] },                              {},                                true],
   ["with a claim, protected",                        { claims: ["data"] },                              withExtra("PodsWithPVC"),          false],
   ["without claims, claims protected",               {},                                                withExtra("PodsWithPVC"),          true],
-  ["of a protected storage class",                   { claims: ["fast", "slow"] },                      withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
-  ["of another storage class",                       { claims: ["slow"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), true],
-  ["of a claim that is not there",                   { claims: ["gone"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
-  ["of a claim without storage class",               { claims: ["none"] },                              withExtra("PodsWithPVC", { protectedStorageClasses: ["gold"] }), false],
-  ["storage classes named, but not protected",       { claims: ["fast"] },                              { protectedStorageClasses: ["gold"] },                           true],
   ["without a budget, protected",                    {},                                                withExtra("PodsWithoutPDB"),       false],
   ["covered by a budget",                            { labels: { app: "foo" } },                        withExtra("PodsWithoutPDB"),       true],
   ["covered in another namespace only",              { labels: { app: "foo" }, namespace: "other" },    withExtra("PodsWithoutPDB"),       false],
@@ -106,7 +101,6 @@ const seen: Partial<EvictorWorld> = {
     ["default", [budget({ selector: labelled({ app: "foo" }) })]],
     ["empty", []],
   ]),
-  storageClasses: new Map([["default/fast", "gold"], ["default/slow", "silver"], ["default/none", ""]]), // prettier-ignore
 };
 
 test.each(rows)("%s", (_, tweak, args, expected) => expect(passes(tweak, args, seen)).toBe(expected));

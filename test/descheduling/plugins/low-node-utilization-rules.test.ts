@@ -118,10 +118,6 @@ describe("which pods", () => {
     expect(order(pods, ["a", "b"])).toEqual(["b", "a", "c"]);
   });
 
-  test("unless the arguments say sort: false", () => {
-    expect(order([pod("a", { priority: 9 }), pod("b")], ["a"], { sort: false })).toEqual(["b", "a"]);
-  });
-
   const two = [taint("a"), taint("b", { effect: "PreferNoSchedule" })];
   const both = { operator: "Exists" };
   // prettier-ignore

@@ -21,7 +21,7 @@ const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 
 function args(...nodeAffinityType: Arguments["nodeAffinityType"]): Arguments {
-  return { sort: true, nodeAffinityType };
+  return { nodeAffinityType };
 }
 
 const desired = term(requirement("desired", "In", "yes"));

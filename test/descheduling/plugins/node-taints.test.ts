@@ -6,7 +6,7 @@ import type { Taint } from "../../../shared/policy/facts.ts";
 import { drive, evicted, node, pod, taint, toleration, world } from "../fixtures.ts";
 
 function args(tweak: Partial<Arguments> = {}): Arguments {
-  return { sort: true, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [], ...tweak };
+  return { includePreferNoSchedule: false, excludedTaints: [], includedTaints: [], ...tweak };
 }
 
 const TAINT = taint("testTaint1", { value: "test1" });

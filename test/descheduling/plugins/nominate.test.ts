@@ -34,19 +34,11 @@ const old = (name: string, tweak: Partial<ScheduledPod> = {}) =>
 
 type Nominate = (args: PodSelection, seen: PluginWorld) => Nominations;
 
-const NONE = {
-  states: [],
-  conditions: [],
-  exitCodes: [],
-  includingInitContainers: false,
-  includingEphemeralContainers: false,
-};
-
 // prettier-ignore
 const PLUGINS: readonly (readonly [name: string, nominate: Nominate, byNode: boolean])[] = [
   ["NodeTaints",   (args, seen) => nodeTaints.nominate({ ...args, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [] }, seen), true],
   ["NodeAffinity", (args, seen) => nodeAffinity.nominate({ ...args, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }, seen), true],
-  ["PodLifeTime",  (args, seen) => podLifeTime.nominate({ ...args, ...NONE, maxPodLifeTimeSeconds: 1 }, seen),                                   false],
+  ["PodLifeTime",  (args, seen) => podLifeTime.nominate({ ...args, states: [], includingInitContainers: false, maxPodLifeTimeSeconds: 1 }, seen),                                   false],
 ];
 
 function nominated(nominations: Nominations, judge: Judge = () => "Accepted"): readonly string[] {
@@ -68,12 +60,12 @@ describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
     [{ namespaces: { include: [], exclude: [] } },         ["a", "b"]],
     [{ labelSelector: labelled({ app: "web" }) },          ["b"]],
   ])("selects pods by %j, and never one that DefaultEvictor protects", (tweak, expected) => {
-    expect(nominated(nominate({ sort: true, ...tweak }, world({ nodes, pods: three })))).toEqual(expected);
+    expect(nominated(nominate(tweak, world({ nodes, pods: three })))).toEqual(expected);
   });
 
   test("asks whether a pod fits elsewhere", () => {
     const seen = world({ nodes, pods: [old("a"), old("huge", { requests: { cpu: 2001 } })] }, { nodeFit: true });
-    expect(nominated(nominate({ sort: true }, seen))).toEqual(["a"]);
+    expect(nominated(nominate({}, seen))).toEqual(["a"]);
   });
 
   // As old as each other: by namespace and name, on each node or on all.
@@ -81,13 +73,12 @@ describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
   const inOrder = ["1a", "1b", "1c", "2a", "2b", "2c"];
   // prettier-ignore
   test.each([
-    ["by node, then by name",                     [],           true,  undefined,                    inOrder],
-    ["those in progress first, on each node",     ["1c", "2b"], true,  undefined,                    byNode ? ["1c", "1a", "1b", "2b", "2a", "2c"] : ["1c", "2b", "1a", "1b", "2a", "2c"]],
-    ["unless the arguments say sort: false",      ["1c"],       false, undefined,                    inOrder],
-    ["skipped: the next pod",                     [],           true,  saying("Skipped", "1a"),      inOrder],
-    ["node limit: the next node",                 [],           true,  saying("NodeLimit", "1b"),    byNode ? ["1a", "1b", "2a", "2b", "2c"] : inOrder],
-    ["total limit: nothing more",                 [],           true,  saying("TotalLimit", "1b"),   ["1a", "1b"]],
-  ] as const)("%s", (...[, inProgress, sort, judge, expected]) => {
-    expect(nominated(nominate({ sort }, world({ nodes, pods }, {}, [...inProgress])), judge)).toEqual(expected);
+    ["by node, then by name",                     [],           undefined,                    inOrder],
+    ["those in progress first, on each node",     ["1c", "2b"], undefined,                    byNode ? ["1c", "1a", "1b", "2b", "2a", "2c"] : ["1c", "2b", "1a", "1b", "2a", "2c"]],
+    ["skipped: the next pod",                     [],           saying("Skipped", "1a"),      inOrder],
+    ["node limit: the next node",                 [],           saying("NodeLimit", "1b"),    byNode ? ["1a", "1b", "2a", "2b", "2c"] : inOrder],
+    ["total limit: nothing more",                 [],           saying("TotalLimit", "1b"),   ["1a", "1b"]],
+  ] as const)("%s", (...[, inProgress, judge, expected]) => {
+    expect(nominated(nominate({}, world({ nodes, pods }, {}, [...inProgress])), judge)).toEqual(expected);
   });
 });

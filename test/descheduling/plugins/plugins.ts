@@ -12,16 +12,13 @@ function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
   return { name, extensionPoint, nominate: (world) => plugin.nominate(args, world) };
 }
 
-const NO_STATES = { states: [], conditions: [], exitCodes: [] };
-const CONTAINERS = { includingInitContainers: false, includingEphemeralContainers: false };
-
 export const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(
     lowNodeUtilization,
     utilizationArguments({ thresholds: { cpu: 40, pods: 20 }, targetThresholds: { cpu: 50, pods: 30 } }),
   ),
-  enabled(nodeTaints, { sort: true, includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
-  enabled(nodeAffinity, { sort: true, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
+  enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
+  enabled(nodeAffinity, { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
   // Of any age.
-  enabled(podLifeTime, { sort: true, maxPodLifeTimeSeconds: -1, ...NO_STATES, ...CONTAINERS }),
+  enabled(podLifeTime, { maxPodLifeTimeSeconds: -1, states: [], includingInitContainers: false }),
 ];

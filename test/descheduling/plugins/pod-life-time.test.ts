@@ -1,13 +1,12 @@
 /** PodLifeTime: upstream's cases, filter by filter, and the order over the whole cluster. */
 import { describe, expect, test } from "vitest";
-import type { ScheduledPod, PodCondition, PodState } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { PodState, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
 import { type Arguments, podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
 import { NOW, owner } from "../../policy/fixtures.ts";
 import { drive, evicted, labelled, node, nominated, pod, saying, world } from "../fixtures.ts";
 
 function args(tweak: Partial<Arguments> = {}): Arguments {
-  const none = { states: [], conditions: [], exitCodes: [] };
-  return { sort: true, includingInitContainers: false, includingEphemeralContainers: false, ...none, ...tweak };
+  return { states: [], includingInitContainers: false, ...tweak };
 }
 
 const agoSeconds = (seconds: number) => NOW.getTime() - seconds * 1000;
@@ -47,52 +46,8 @@ test.each([
   ["what a container ended with",               { ...inState("Container", "NodeAffinity"), phase: "Failed" }, { states: ["NodeAffinity"] },          true],
   ["an init container, not asked for",          inState("InitContainer", "CreateContainerError"),           { states: ["CreateContainerError"] },    false],
   ["an init container, asked for",              inState("InitContainer", "CreateContainerError"),           { states: ["CreateContainerError"], includingInitContainers: true }, true],
-  ["an ephemeral container, not asked for",     inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"] },               false],
-  ["an ephemeral container, asked for",         inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingEphemeralContainers: true }, true],
-  ["init containers asked for, ephemeral is",   inState("EphemeralContainer", "OOMKilled"),                 { states: ["OOMKilled"], includingInitContainers: true }, false],
-  ["a state without reason",                    { states: [{ of: "Container", exitCode: 0 }] },             { states: ["Error"] },                   false],
 ] as const satisfies readonly (readonly [string, Partial<ScheduledPod>, Partial<Arguments>, boolean])[])("states: %s", (_, tweak, given, expected) => {
   expect(goes(tweak, given)).toBe(expected);
-});
-
-const exited = (of: PodState["of"], exitCode: number): Partial<ScheduledPod> => ({
-  phase: "Failed",
-  states: [{ of, exitCode }],
-});
-
-// prettier-ignore
-test.each([
-  ["a container's",                                  exited("Container", 1),           { exitCodes: [1] },                                           true],
-  ["one of several",                                 exited("Container", 137),         { exitCodes: [1, 137] },                                      true],
-  ["another",                                        exited("Container", 1),           { exitCodes: [2] },                                           false],
-  ["zero",                                           exited("Container", 0),           { exitCodes: [0] },                                           true],
-  ["none yet",                                       {},                               { exitCodes: [0] },                                           false],
-  ["an init container's, not asked for",             exited("InitContainer", 1),       { exitCodes: [1] },                                           false],
-  ["an init container's, asked for",                 exited("InitContainer", 1),       { exitCodes: [1], includingInitContainers: true },            true],
-  ["an ephemeral container's, whatever is asked",    exited("EphemeralContainer", 1),  { exitCodes: [1], includingEphemeralContainers: true },       false],
-] as const)("exit codes: %s", (_, tweak, given, expected) => expect(goes(tweak, given)).toBe(expected));
-
-const since = (seconds: number) => ({ since: agoSeconds(seconds) });
-const completed: PodCondition = { type: "Initialized", status: "True", reason: "PodCompleted", ...since(7200) };
-
-// prettier-ignore
-test.each([
-  ["reason and status",                            [completed],                                          [{ reason: "PodCompleted", status: "True" }],                 true],
-  ["another reason",                               [{ ...completed, reason: "OtherReason" }],            [{ reason: "PodCompleted", status: "True" }],                 false],
-  ["another status",                               [{ ...completed, status: "False" }],                  [{ reason: "PodCompleted", status: "True" }],                 false],
-  ["the type only",                                [completed],                                          [{ type: "Initialized" }],                                    true],
-  ["another type",                                 [completed],                                          [{ type: "Ready" }],                                          false],
-  ["no condition at all",                          [],                                                   [{ minTimeSinceLastTransitionSeconds: 300 }],                 false],
-  ["one of several wanted",                        [completed],                                          [{ type: "Ready" }, { type: "Initialized" }],                 true],
-  ["long ago enough",                              [completed],                                          [{ reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 300 }], true],
-  ["exactly so long ago",                          [{ ...completed, ...since(300) }],                    [{ minTimeSinceLastTransitionSeconds: 300 }],                 true],
-  ["not long enough ago",                          [{ ...completed, ...since(299.9) }],                  [{ minTimeSinceLastTransitionSeconds: 300 }],                 false],
-  ["in the future",                                [{ ...completed, ...since(-5) }],                     [{ minTimeSinceLastTransitionSeconds: 0 }],                   false],
-  ["the time of a condition that is not wanted",   [{ ...completed, ...since(1) }, { ...completed, reason: "Other" }], [{ reason: "PodCompleted", minTimeSinceLastTransitionSeconds: 300 }], false],
-  ["a condition that does not say since when",     [{ type: "Ready", status: "True", reason: "" }],      [{ minTimeSinceLastTransitionSeconds: 0 }],                   false],
-  ["which does not matter where no time is given", [{ type: "Ready", status: "True", reason: "" }],      [{ type: "Ready" }],                                          true],
-] as const satisfies readonly (readonly [string, readonly PodCondition[], readonly Arguments["conditions"][number][], boolean])[])("conditions: %s", (_, conditions, wanted, expected) => {
-  expect(goes({ conditions }, { conditions: wanted })).toBe(expected);
 });
 
 const job = owner({ kind: "Job" });
@@ -112,25 +67,16 @@ test.each([
 });
 
 test("all filters must hold", () => {
-  const exits = {
-    states: [{ of: "Container", exitCode: 1 }],
-    conditions: [completed],
-    labels: { foo: "bar" },
-  } as const;
-  const stale: Partial<ScheduledPod> = { ...OLD, phase: "Failed", ...exits };
+  const stale: Partial<ScheduledPod> = { ...OLD, phase: "Failed", labels: { foo: "bar" } };
   const given: Partial<Arguments> = {
     ...MAX,
     states: ["Failed"],
-    exitCodes: [1],
-    conditions: [{ reason: "PodCompleted" }],
     labelSelector: labelled({ foo: "bar" }),
     ownerKinds: { exclude: ["Job"] },
   };
   const one: readonly Partial<ScheduledPod>[] = [
     { createdAt: NOW.getTime() },
     { phase: "Running" },
-    { states: [] },
-    { conditions: [] },
     { labels: { foo: "bar1" } },
     { owners: [job] },
   ];
