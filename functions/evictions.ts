@@ -29,7 +29,8 @@ export async function reviewEvictionRequest(
   let hasFacts = false;
   const performing = () => {
     hasFacts = true;
-    return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure: target.logFailure };
+    const onFailure = (doing: string, failure: ClusterError) => target.logFailure(doing, failure);
+    return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure };
   };
   const { uid, request } = review.envelopeOf(body);
   const parsed = parseConfig(review.EvictionRequestSchema, request, "request");

@@ -41,12 +41,3 @@ export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, ran
   const full = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);
   return full / 2 + (full / 2) * random();
 }
-
-/** `Retry-After`: seconds or a date. Undefined: absent, or neither. */
-export function retryAfterMs(header: string | null, now: Date): number | undefined {
-  if (header === null) return undefined;
-  const text = header.trim();
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now.getTime());
-}

@@ -1,46 +1,41 @@
 /** The relay's configuration: environment variables, parsed once at start. */
 import * as z from "zod/mini";
+import { isBaseUrl, RelaySecret } from "../../shared/config/clusters.ts";
 import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
-import { RelaySecret } from "../../shared/config/relay-secret.ts";
-
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-function isBaseUrl(text: string): boolean {
-  // A path is appended. `URL` ignores a question mark at the end, which would turn that path into a query.
-  if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username !== "" || password !== "") return false;
-  return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
-}
 
 export const Port = z.pipe(
   z.string().check(z.regex(/^\d{1,5}$/, "expected a port")),
   z.pipe(z.transform(Number), z.number().check(z.maximum(65_535, "expected a port"))),
 );
 
-const Environment = z.object({
-  /** Where the Worker is. */
-  LIFEBOAT_URL: z
-    .string("expected the address of Lifeboat's Worker")
-    .check(z.refine(isBaseUrl, "expected an https:// URL, or http:// to loopback")),
-  /** This cluster's name in the Worker's `CLUSTERS`. */
-  LIFEBOAT_CLUSTER: z
-    .string("expected this cluster's name in the Worker's CLUSTERS")
-    .check(z.minLength(1, "expected this cluster's name in the Worker's CLUSTERS")),
-  /** This cluster's `relaySecret` there. */
-  LIFEBOAT_RELAY_SECRET: RelaySecret,
-  /** Absent: the service account of the pod. */
-  KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
-  /** Of /healthz, /readyz and /metrics. */
-  PORT: z._default(Port, 8080),
-});
+const Environment = z.pipe(
+  z.object({
+    /** Where the Worker is. */
+    LIFEBOAT_URL: z
+      .string("expected the address of Lifeboat's Worker")
+      .check(z.refine(isBaseUrl, "expected an https:// URL, or http:// to loopback")),
+    /** This cluster's name in the Worker's `CLUSTERS`. */
+    LIFEBOAT_CLUSTER: z
+      .string("expected this cluster's name in the Worker's CLUSTERS")
+      .check(z.minLength(1, "expected this cluster's name in the Worker's CLUSTERS")),
+    /** This cluster's `relaySecret` there. */
+    LIFEBOAT_RELAY_SECRET: RelaySecret,
+    /** Absent: the service account of the pod. */
+    KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, "expected the path of one kubeconfig"))),
+    /** Of /healthz, /readyz and /metrics. */
+    PORT: z._default(Port, 8080),
+  }),
+  z.transform((env) => ({
+    endpoint: new URL(
+      `${env.LIFEBOAT_URL.replace(/\/+$/, "")}/clusters/${encodeURIComponent(env.LIFEBOAT_CLUSTER)}/events`,
+    ),
+    secret: env.LIFEBOAT_RELAY_SECRET,
+    kubeconfig: env.KUBECONFIG,
+    port: env.PORT,
+  })),
+);
 
-export interface Config {
-  readonly endpoint: URL;
-  readonly secret: string;
-  readonly kubeconfig?: string;
-  readonly port: number;
-}
+export type Config = z.output<typeof Environment>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -54,20 +49,8 @@ export function parseVariables<S extends z.ZodMiniType>(schema: S, env: Variable
 
 export function parseEnvironment(env: Variables): Parsed<Config> {
   const parsed = parseVariables(Environment, env);
-  if (!parsed.ok) return parsed;
-  const { LIFEBOAT_URL, LIFEBOAT_CLUSTER, LIFEBOAT_RELAY_SECRET, KUBECONFIG, PORT } = parsed.value;
-  if (KUBECONFIG === undefined && env["KUBERNETES_SERVICE_HOST"] === undefined) {
-    const message = "expected the path of one kubeconfig: this is no pod";
-    return { ok: false, problems: [{ field: "KUBECONFIG", message }] };
-  }
-  const base = LIFEBOAT_URL.replace(/\/+$/, "");
-  return {
-    ok: true,
-    value: {
-      endpoint: new URL(`${base}/clusters/${encodeURIComponent(LIFEBOAT_CLUSTER)}/events`),
-      secret: LIFEBOAT_RELAY_SECRET,
-      port: PORT,
-      ...(KUBECONFIG === undefined ? {} : { kubeconfig: KUBECONFIG }),
-    },
-  };
+  if (!parsed.ok || parsed.value.kubeconfig !== undefined || env["KUBERNETES_SERVICE_HOST"] !== undefined)
+    return parsed;
+  const message = "expected the path of one kubeconfig: this is no pod";
+  return { ok: false, problems: [{ field: "KUBECONFIG", message }] };
 }

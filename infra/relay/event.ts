@@ -1,6 +1,6 @@
 /** From a change to the event that is delivered. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
-import type { EventType } from "../../shared/events/event-types.ts";
+import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { Identity, Notice, Seen, WatchedKind } from "./kinds.ts";
 
 /** Two queues: a disruption never waits behind ten thousand VMs after a restart, nor behind a slow answer about them. */

@@ -1,7 +1,7 @@
 /** What is watched: of each kind a few facts of every object, and which changes of them the Worker has to know of. */
 import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
-import type { EventData, EventType } from "../../shared/events/event-types.ts";
+import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
 import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
 import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../shared/policy/names.ts";
 

@@ -1,5 +1,5 @@
 /** The relay's metrics: their names, what they mean, and counting. */
-import { EVENT_DATA } from "../../shared/events/event-types.ts";
+import { EVENT_DATA } from "../../shared/events/cloud-event.ts";
 import type { Family, Sample } from "../../shared/metrics/open-metrics.ts";
 import { LANES } from "./event.ts";
 import type { Outbox } from "./outbox.ts";

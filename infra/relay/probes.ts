@@ -1,5 +1,8 @@
 /** The HTTP server for probes and Prometheus. */
-import { createServer, type ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { Server } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
 import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
 
 export interface Probed {
@@ -14,24 +17,15 @@ export interface ProbeServer {
 }
 
 export async function startProbes(relay: Probed, port: number): Promise<ProbeServer> {
-  const server = createServer(({ method, url }, response) => {
-    if (method !== "GET") return answer(response, 405, "only GET\n");
-    switch (url ?? "") {
-      case "/healthz":
-        return answer(response, 200, "ok\n");
-      case "/readyz":
-        return relay.isReady() ? answer(response, 200, "ok\n") : answer(response, 503, "not synced yet\n");
-      case "/metrics":
-        return void answerMetrics(response, relay);
-      default:
-        return answer(response, 404, "no such route\n");
-    }
-  });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  const app = new Hono()
+    .get("/healthz", (c) => c.text("ok\n"))
+    .get("/readyz", (c) => (relay.isReady() ? c.text("ok\n") : c.text("not synced yet\n", 503)))
+    .get("/metrics", async (c) => c.body(await relay.metrics(), 200, { "content-type": OPEN_METRICS }));
+  app.onError((_, c) => c.text("not now\n", 503));
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void answer(request, response));
   return {
-    port: address.port,
+    port: await portOf(server, port),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -40,14 +34,10 @@ export async function startProbes(relay: Probed, port: number): Promise<ProbeSer
   };
 }
 
-async function answerMetrics(response: ServerResponse, relay: Probed): Promise<void> {
-  try {
-    answer(response, 200, await relay.metrics(), OPEN_METRICS);
-  } catch {
-    answer(response, 503, "no metrics now\n");
-  }
-}
-
-function answer(response: ServerResponse, code: number, text: string, type = "text/plain; charset=utf-8"): void {
-  response.writeHead(code, { "content-type": type }).end(text);
+/** Of a server that listens from now on; with 0, on a free one. */
+export async function portOf(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
 }

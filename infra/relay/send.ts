@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod/mini";
 import { BATCH_CONTENT_TYPE, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
-import { type Clock, retryAfterMs } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { reasonOf } from "./log.ts";
 
 /**
@@ -64,7 +64,7 @@ export function createSend({ endpoint, secret, clock, fetch }: SendOptions): Sen
         signal: AbortSignal.any([signal, timeout.signal]),
       });
       const text = await response.text();
-      return outcomeOf(response, text, clock.now());
+      return outcomeOf(response, text);
     } catch (error) {
       return { result: "unavailable", reason: reasonOf(error) };
     } finally {
@@ -73,14 +73,15 @@ export function createSend({ endpoint, secret, clock, fetch }: SendOptions): Sen
   };
 }
 
-function outcomeOf({ status, headers }: Response, text: string, now: Date): Outcome {
-  const after = retryAfterMs(headers.get("retry-after"), now);
+function outcomeOf({ status, headers }: Response, text: string): Outcome {
+  const after = headers.get("retry-after") ?? "";
   const reason = reasonIn(text);
   return {
     result: resultOf(status),
     status,
     ...(reason === undefined ? {} : { reason }),
-    ...(after === undefined ? {} : { retryAfterMs: after }),
+    // Seconds, as the Worker says them.
+    ...(/^\d+$/.test(after) && { retryAfterMs: Number(after) * 1000 }),
   };
 }
 

@@ -1,8 +1,9 @@
 /** The endpoints over TLS: Hono's app in Node, as the API server finds it behind a Service. */
 import type { ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
+import { portOf } from "../relay/probes.ts";
 import { ARRIVAL, limitConnections } from "./connections.ts";
 
 export interface Pair {
@@ -93,11 +94,4 @@ function isStream(response: ServerResponse): boolean {
 
 function contextOf({ certPem: cert, keyPem: key }: Pair) {
   return { cert, key };
-}
-
-async function portOf(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
-  return address.port;
 }

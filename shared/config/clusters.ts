@@ -1,18 +1,30 @@
 /** The fleet: which clusters there are, how each is reached, and who may call us in its name. */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
-import { RelaySecret } from "./relay-secret.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-function isServer(text: string): boolean {
-  if (/^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return true;
-  // A path is put after it. To `URL` a question mark at the end is no query, and yet that path would be one.
+/** An address that a path is put after. To `URL` a question mark at the end is no query, and yet that path would be one. */
+export function isBaseUrl(text: string): boolean {
   if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;
   return protocol === "https:" || (protocol === "http:" && LOOPBACK.has(hostname));
 }
+
+function isServer(text: string): boolean {
+  return /^binding:[A-Za-z_][A-Za-z0-9_]*$/.test(text) || isBaseUrl(text);
+}
+
+const RELAY_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
+/** The relay signs with it by https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md. */
+export const RelaySecret = z.lazy(() =>
+  z
+    .string(RELAY_SECRET)
+    .check(
+      z.regex(/^whsec_(?=[^=]{32,86}=*$)(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, RELAY_SECRET),
+    ),
+);
 
 /** No space, no line break (`base64 -d` leaves none, an editor does): such a token can never be sent or presented. */
 const Token = z.lazy(() =>

@@ -4,6 +4,7 @@
  * AES-256-GCM by WebCrypto. The cluster's name is authenticated with the value, so that who can write the KV namespace cannot give one
  * cluster's credentials to another name.
  */
+import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { Parsed } from "./problem.ts";
 
 /** `v1.<nonce>.<ciphertext>`, both base64url. */
@@ -23,7 +24,7 @@ export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<
 export async function seal(text: string, name: string, key: Uint8Array<ArrayBuffer>): Promise<string> {
   const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const sealed = await crypto.subtle.encrypt(algorithm(iv, name), await imported(key), new TextEncoder().encode(text));
-  return `v1.${textOf(iv)}.${textOf(new Uint8Array(sealed))}`;
+  return `v1.${encodeBase64Url(iv.buffer)}.${encodeBase64Url(sealed).replaceAll("=", "")}`;
 }
 
 /** What was sealed under this name, with one of the keys. */
@@ -68,18 +69,10 @@ function imported(key: Uint8Array<ArrayBuffer>) {
   return crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-function textOf(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
-}
-
 /** Of base64 or base64url. */
 function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    return decodeBase64Url(text);
   } catch {
     return undefined;
   }

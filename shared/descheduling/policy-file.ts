@@ -8,7 +8,7 @@ import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../
 import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
 import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
 import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
-import { type ConfiguredProfile, profileOf, repeatedNames } from "./profile.ts";
+import { type ConfiguredProfile, profileOf } from "./profile.ts";
 
 const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
 const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
@@ -83,9 +83,7 @@ export async function parseDeschedulerPolicy(text: string): Promise<Parsed<Desch
   if (!file.ok) return file;
   const field = `${DESCHEDULER_KEY}.profiles`;
   const profiles = collect(file.value.profiles.map((profile, i) => profileOf(profile, `${field}.${i}`)));
-  const problems = [...repeatedNames(file.value.profiles, field), ...(profiles.ok ? [] : profiles.problems)];
-  if (!profiles.ok || problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: policyOf(file.value, profiles.value) };
+  return profiles.ok ? { ok: true, value: policyOf(file.value, profiles.value) } : profiles;
 }
 
 function policyOf(file: PolicyFile, profiles: readonly ConfiguredProfile[]): DeschedulerPolicy {

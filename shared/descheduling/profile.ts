@@ -69,7 +69,7 @@ export function profileOf(file: ProfileFile, field: string): Parsed<ConfiguredPr
 }
 
 /** Names that are there already, above. */
-export function repeatedNames(list: readonly { readonly name: string }[], field: string): readonly ConfigProblem[] {
+function repeatedNames(list: readonly { readonly name: string }[], field: string): readonly ConfigProblem[] {
   const names = list.map(({ name }) => name);
   return names.flatMap((name, i) =>
     names.indexOf(name) === i ? [] : [{ field: `${field}.${i}.name`, message: "expected each name once" }],
@@ -96,8 +96,7 @@ function evictorOf({ pluginConfig }: ProfileFile, field: string): Parsed<Evictor
 function problemsAt(point: Point, file: ProfileFile, field: string): readonly ConfigProblem[] {
   const names = file.plugins[point].enabled;
   return names.flatMap((name, i) => {
-    const message =
-      problemOfEnabled(name, point, file) ?? (names.indexOf(name) < i ? "expected each plugin once" : undefined);
+    const message = problemOfEnabled(name, point, file);
     return message === undefined ? [] : [{ field: `${field}.${i}`, message }];
   });
 }

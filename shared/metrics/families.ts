@@ -3,10 +3,6 @@
  *
  * No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node.
  */
-import { CAUSES } from "../policy/cause.ts";
-import { BLOCKED_REASONS } from "./blocked.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../policy/evacuation/phase.ts";
-import { WEBHOOK_ENDPOINTS } from "../policy/webhooks/compare.ts";
 import type { Family } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -37,7 +33,7 @@ export const FAMILIES = {
   },
   evacuationsBlocked: {
     name: "lifeboat_evacuations_blocked", type: "gauge", unit: "", labels: ["reason"],
-    help: "Evacuations that wait for a person or an external controller, by what for.",
+    help: "Evacuations that wait for a person or an external controller, by what for. Absent for a reason that none has.",
   },
   oldestEvacuation: {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
@@ -52,15 +48,3 @@ export const FAMILIES = {
     help: "Evacuations in progress whose VM is marked, of any cause.",
   },
 } as const satisfies Record<string, Family>;
-
-/** Where the values of a label come from; a list is complete. */
-export const LABEL_VALUES: Readonly<
-  Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
-> = {
-  version: "of Lifeboat",
-  webhook: WEBHOOK_ENDPOINTS,
-  cause: CAUSES,
-  outcome: END_PHASES,
-  reason: BLOCKED_REASONS,
-  phase: ACTIVE_PHASES,
-};

@@ -4,7 +4,6 @@ import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";
 import type { EvacuationFacts } from "../policy/facts.ts";
 import { ACTIVE_PHASES, END_PHASES, isActive } from "../policy/evacuation/phase.ts";
-import { BLOCKED_REASONS, blockedReasonOf } from "./blocked.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
@@ -78,9 +77,11 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
+/** Only reasons that there are: KubeVirt chooses most of them, and a later version may have others. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
-  const byReason = Map.groupBy(evacuations, blockedReasonOf);
-  return BLOCKED_REASONS.map((reason) => ({ labels: [reason], value: byReason.get(reason)?.length ?? 0 }));
+  const blocked = evacuations.filter(({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForOwner");
+  const byReason = Map.groupBy(blocked, ({ status }) => status.reason ?? "Unknown");
+  return [...byReason].map(([reason, { length }]) => ({ labels: [reason], value: length }));
 }
 
 /** One that no function has looked at yet has no phase: it is as pending as one can be. */

@@ -11,7 +11,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "./facts.ts";
-import type { AnnotatedPod } from "./annotations/launcher-facts.ts";
+import type { AnnotatedPod } from "./annotations/descheduler-annotations.ts";
 
 export type Action =
   /**

@@ -34,7 +34,7 @@ const BECOMES: readonly Row[] = [
   ["LowNodeUtilization",            {}],
   ["LowNodeUtilization",            { thresholds: MANY, targetThresholds: MANY }],
   ["LowNodeUtilization",            { useDeviationThresholds: true, thresholds: { cpu: 60 } }],
-  ["LowNodeUtilization",            { evictableNamespaces: { include: [], exclude: ["kube-system"] } }],
+  ["LowNodeUtilization",            { evictableNamespaces: { exclude: ["kube-system"] } }],
   ["LowNodeUtilization",            { evictionLimits: { node: 0 } }],
   ["RemovePodsViolatingNodeTaints", { includePreferNoSchedule: true, excludedTaints: ["a", "b=c"] }],
   ["RemovePodsViolatingNodeTaints", { includedTaints: ["a", "b=c"] }],

@@ -74,7 +74,7 @@ export const FULL = {
     thresholds: { cpu: 20, memory: 20 },
     targetThresholds: { cpu: 50, memory: 50 },
     numberOfNodes: 1,
-    evictableNamespaces: { include: [], exclude: ["kube-system"] },
+    evictableNamespaces: { exclude: ["kube-system"] },
     evictionLimits: { node: 2 },
   },
   RemovePodsViolatingNodeTaints: {

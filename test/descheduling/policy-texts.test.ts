@@ -1,7 +1,7 @@
 /** What a policy file writes as one text: label selectors and durations. */
 import { describe, expect, test } from "vitest";
 import { Duration } from "../../shared/descheduling/plugins/fields.ts";
-import { selectorOf } from "../../shared/descheduling/plugins/selector-text.ts";
+import { selectorOf } from "../../shared/descheduling/plugins/fields.ts";
 
 const secondsOf = (text: string) => Duration.safeParse(text).data;
 

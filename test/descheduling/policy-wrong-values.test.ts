@@ -141,7 +141,6 @@ const RULES: readonly Rule[] = [
   ["LowNodeUtilization/targetThresholds",                { cpu: 50, pods: 50 },                         SAME],
   ["LowNodeUtilization/targetThresholds",                { cpu: 50, memory: 50, pods: 50 },             SAME],
   ["LowNodeUtilization/thresholds.cpu",                  50.1,                                          "^expected no more than in targetThresholds$"],
-  ["LowNodeUtilization/evictableNamespaces.include",     ["a"],                                         "^not possible here: expected exclude only$"],
   ["LowNodeUtilization/namespaces",                      {},                                            "^unknown key$"],
   ["RemovePodsViolatingNodeTaints/includedTaints",       ["b"],                                         "^expected excludedTaints or includedTaints, not both$"],
   ["RemovePodsViolatingNodeAffinity/nodeAffinityType",   [],                                            "^expected at least one type$"],

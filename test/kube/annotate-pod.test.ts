@@ -6,7 +6,7 @@ import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
 import type { VmiFacts } from "../../shared/policy/facts.ts";
-import type { LauncherFacts } from "../../shared/policy/annotations/launcher-facts.ts";
+import type { LauncherFacts } from "../../shared/policy/annotations/descheduler-annotations.ts";
 import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";

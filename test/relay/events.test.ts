@@ -1,7 +1,7 @@
 /** The contract with the Worker: what an event is, and that its documentation says so. */
 import { describe, expect, test } from "vitest";
 import { EventBatch, LARGEST_BATCH, LARGEST_BATCH_BYTES, LifeboatEvent } from "../../shared/events/cloud-event.ts";
-import { EVENT_DATA } from "../../shared/events/event-types.ts";
+import { EVENT_DATA } from "../../shared/events/cloud-event.ts";
 import { renderEvents } from "../../infra/tools/docs/events.ts";
 
 const EVENT = {

@@ -7,7 +7,7 @@ import {
   LARGEST_BATCH_BYTES,
   type LifeboatEvent,
 } from "../../shared/events/cloud-event.ts";
-import type { EventType } from "../../shared/events/event-types.ts";
+import type { EventType } from "../../shared/events/cloud-event.ts";
 
 import { listen } from "./listen.ts";
 

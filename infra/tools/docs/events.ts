@@ -1,6 +1,6 @@
 /** The event types as documentation: EVENTS.md is rendered from the schemas. Nothing that runs imports this. */
 import { BATCH_CONTENT_TYPE, LARGEST_BATCH, LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";
-import { type EventData, type EventType } from "../../../shared/events/event-types.ts";
+import { type EventData, type EventType } from "../../../shared/events/cloud-event.ts";
 
 interface Documented<T extends EventType> {
   readonly when: string;

@@ -1,8 +1,23 @@
 /** METRICS.md: the table of metrics, and what a table cannot say. Nothing that runs imports this. */
 import { renderTable } from "./policy/tables.ts";
 import { REVIEW_FAMILY } from "../../../functions/review-counts.ts";
-import { FAMILIES, LABEL_VALUES } from "../../../shared/metrics/families.ts";
+import { FAMILIES } from "../../../shared/metrics/families.ts";
 import { OPEN_METRICS, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
+import { CAUSES } from "../../../shared/policy/cause.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
+import { WEBHOOK_ENDPOINTS } from "../../../shared/policy/webhooks/compare.ts";
+
+/** Where the values of a label come from; a list is complete. */
+export const LABEL_VALUES: Readonly<
+  Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
+> = {
+  version: "of Lifeboat",
+  webhook: WEBHOOK_ENDPOINTS,
+  cause: CAUSES,
+  outcome: END_PHASES,
+  reason: "`External`, one of Lifeboat's own, or the reason of KubeVirt's condition `LiveMigratable`",
+  phase: ACTIVE_PHASES,
+};
 
 export function renderMetricsDocument(): string {
   return `<!-- Rendered from the code of this folder. To update: npx vitest run test/metrics -u -->
@@ -28,8 +43,8 @@ Functions share no memory. So the figures are gauges: counted at the moment of t
   back ten minutes later. Evictions that never came, and those during which the API server did not answer, are missing. Without a
   LifeboatConfiguration only the log has them.
 - **Reviews**: in the cluster each replica also counts \`${REVIEW_FAMILY.name}_total\`, by \`review\` and \`answer\`. A Worker logs one line for each review.
-- **Blocked**: \`External\` waits for the VM's external controller; \`Other\` is a reason of KubeVirt's that this version does not know. A refused eviction
-  of a VM that cannot migrate makes no Evacuation, only the Event \`EvictionRefused\`.
+- **Blocked**: \`External\` waits for the VM's external controller. A refused eviction of a VM that cannot migrate makes no Evacuation, only the
+  Event \`EvictionRefused\`.
 - \`${FAMILIES.podEvacuationsInProgress.name}\` is absent without the gate \`EvictionsInBackground\`.
 `;
 }

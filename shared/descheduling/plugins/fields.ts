@@ -1,7 +1,6 @@
 /** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
 import * as z from "zod/mini";
-import type { LabelSelector } from "../../policy/facts.ts";
-import { isLabelKey, isLabelValue, selectorOf } from "./selector-text.ts";
+import type { LabelSelector, LabelSelectorRequirement } from "../../policy/facts.ts";
 
 /** A mapping of exactly these keys. */
 export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -20,9 +19,6 @@ export const text = (message: string) => z.string(message).check(z.minLength(1, 
 
 /** A key that no code acts on: the message says so. */
 export const unsupported = (message: string) => z.exactOptional(z.never(message));
-
-/** A list that must be empty. */
-export const emptyList = (message: string) => listOf(z.unknown()).check(z.maxLength(0, message));
 
 const TRUE_OR_FALSE = "expected true or false";
 export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
@@ -67,6 +63,43 @@ export const Duration = z.lazy(() =>
     z.transform((value) => secondsOf(value) ?? 0),
   ),
 );
+
+const KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
+const VALUE = /^(?:[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?)?$/;
+
+function isLabelKey(text: string): boolean {
+  return KEY.test(text);
+}
+
+function isLabelValue(text: string): boolean {
+  return VALUE.test(text);
+}
+
+/** In a label selector that is written as one text, one requirement and the comma after it: `!key`, `key`, `key=value`, `key!=value`, `key in (a,b)`, `key notin (a,b)`. */
+const REQUIREMENT =
+  /(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*)| (?<set>in|notin) ?\((?<values>[^()]*)\))?) ?(?:, ?|$)/gy;
+
+/** Undefined for what is no selector; also for `<` and `>`, which compare numbers. An empty text selects everything. */
+export function selectorOf(text: string): LabelSelector | undefined {
+  const written = text.trim().replaceAll(/\s+/g, " ");
+  const found = [...written.matchAll(REQUIREMENT)];
+  // A comma promises another one.
+  if (found.map(([part]) => part).join("") !== written || written.endsWith(",")) return undefined;
+  const matchExpressions = found.map(({ groups = {} }) => requirementOf(groups));
+  return matchExpressions.every(isValid) ? { matchLabels: {}, matchExpressions } : undefined;
+}
+
+function requirementOf(groups: Readonly<Record<string, string | undefined>>): LabelSelectorRequirement {
+  const { absent, key = "", sign, value = "", set, values = "" } = groups;
+  if (absent !== undefined) return { key: absent, operator: "DoesNotExist", values: [] };
+  if (sign !== undefined) return { key, operator: sign === "!=" ? "NotIn" : "In", values: [value] };
+  if (set === undefined) return { key, operator: "Exists", values: [] };
+  return { key, operator: set === "in" ? "In" : "NotIn", values: values.split(",").map((one) => one.trim()) };
+}
+
+function isValid({ key, values }: LabelSelectorRequirement): boolean {
+  return isLabelKey(key) && values.every(isLabelValue);
+}
 
 const SELECTOR = "expected a label selector, such as: a in (b,c),d=e,f!=g,h,!i";
 export const SelectorText = z.lazy(() =>

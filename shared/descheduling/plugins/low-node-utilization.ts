@@ -5,7 +5,7 @@ import { ownValue } from "../../policy/kube/own-value.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { untolerated } from "../../policy/kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
-import { Count, emptyList, flag, listOf, mapping, text } from "./fields.ts";
+import { Count, flag, listOf, mapping, text } from "./fields.ts";
 import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
 import {
@@ -40,7 +40,6 @@ const Arguments = z.lazy(() =>
     numberOfNodes: z._default(Count, 0),
     evictableNamespaces: z.exactOptional(
       mapping({
-        include: emptyList("not possible here: expected exclude only"),
         exclude: listOf(text("expected the name of a namespace")),
       }),
     ),

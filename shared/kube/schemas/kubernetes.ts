@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
 import type { BudgetFacts, DisruptionTarget, NodeFacts, PodFacts } from "../../policy/facts.ts";
-import type { LauncherFacts } from "../../policy/annotations/launcher-facts.ts";
+import type { LauncherFacts } from "../../policy/annotations/descheduler-annotations.ts";
 import * as names from "../../policy/names.ts";
 import {
   Conditions,

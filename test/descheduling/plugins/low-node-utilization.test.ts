@@ -41,7 +41,7 @@ describe("upstream's numbers", () => {
     ["no evictable pods",                                      args(), { ...FULL, pods: [...fixed(), ...["p1", "p2", "p3"].map(asking(400, UNEVICTABLE.daemonSet)), p9] }, 0],
     ["without priorities",                                     args(), FULL,                                                                 4],
     ["with a node eviction limit",                             args({ evictionLimits: { node: 2 } }), FULL,                                   2],
-    ["excluding the pods' namespace",                          args({ evictableNamespaces: { include: [], exclude: ["namespace1"] } }),
+    ["excluding the pods' namespace",                          args({ evictableNamespaces: { exclude: ["namespace1"] } }),
       { ...FULL, pods: [...five.map(asking(400, { namespace: "namespace1" })), ...fixed(), p9] },                                            0],
     ["the only other node is cordoned",                        args(), { nodes: [N1, node("n2", { allocatable: CAPACITY, unschedulable: true })], pods: [...five.map(asking(400)), ...fixed()] }, 0],
     ["deviation thresholds",                                   args({ useDeviationThresholds: true, thresholds: { cpu: 5, pods: 5 }, targetThresholds: { cpu: 5, pods: 5 } }), FULL, 2],

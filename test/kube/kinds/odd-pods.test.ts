@@ -37,7 +37,6 @@ test.each<[string, Tweak]>([
   ["status.containerStatuses.0",     status({ containerStatuses: [null] })],
   ["status.containerStatuses.0.state",     status({ containerStatuses: [{ state: "running" }] })],
   ["status.initContainerStatuses.0.state.waiting.reason", status({ initContainerStatuses: [{ state: { waiting: { reason: 1 } } }] })],
-  ["status.ephemeralContainerStatuses.0.state.terminated.exitCode", status({ ephemeralContainerStatuses: [{ state: { terminated: { exitCode: "1" } } }] })],
   ["spec.tolerations.0.key",                        spec({ tolerations: [{ key: 1 }] })],
   ["spec.nodeSelector.a",               spec({ nodeSelector: { a: 1 } })],
   ["spec.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchExpressions.0.key", spec(required([{ matchExpressions: [{ operator: "In" }] }]))],

@@ -3,9 +3,12 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
+import {
+  type AnnotationWorld,
+  type LauncherFacts,
+  planAnnotations,
+} from "../../../shared/policy/annotations/descheduler-annotations.ts";
 import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { LauncherFacts } from "../../../shared/policy/annotations/launcher-facts.ts";
 import { at, newborn, only, vmi } from "../fixtures.ts";
 import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
 
