@@ -11,7 +11,6 @@ import type { IsolateState, Surroundings } from "../target.ts";
 import type { Fleet } from "./fleet-reads.ts";
 import { type Asset, ASSETS } from "./layout.ts";
 import { ACTS, clusterPath, FLEET_PATH } from "./links.ts";
-
 import { RecentReads } from "./recent.ts";
 import { COOKIE, openCookie } from "./session.ts";
 import { signingIn } from "./sign-in.ts";

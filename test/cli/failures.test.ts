@@ -40,9 +40,8 @@ async function nobodysToken(): Promise<string> {
 test.each<[string, string, () => string | Promise<string>, RegExp]>([
   ["credentials that have ended", "explain node node01",   () => kubeconfigOf(stage.sandbox, { token: "old" }),                     /does not accept your credentials: log in again, or choose another --context/],
   ["no permission",               "explain node node01",   async () => kubeconfigOf(stage.sandbox, { token: await nobodysToken() }), /you are not allowed to do this: .*User "system:serviceaccount:default:nobody" cannot list/],
-  ["no permission for one kind",  "cancel web",            async () => kubeconfigOf(stage.sandbox, { token: await nobodysToken() }), /you are not allowed to do this: evacuations\.lifeboat\.dev is forbidden/],
   ["no KubeVirt",                 "explain node node01",   () => kubeconfigOf(bare),                                                /does not serve KubeVirt's kinds .*: is KubeVirt installed/],
-  ["no Lifeboat",                 "cancel web",            () => kubeconfigOf(bare),                                                /does not serve Lifeboat's kinds .*: lifeboat install brings them/],
+  ["no Lifeboat",                 "evacuate web",          () => kubeconfigOf(bare),                                                /does not serve Lifeboat's kinds .*: lifeboat install brings them/],
   ["another authority's",         "cancel web",            async () => kubeconfigOf(bare, { caPem: (await createAuthority("another")).caPem }), /cannot be reached: .*certificate/],
   ["nothing there",               "cancel web",            () => kubeconfigOf(bare, { url: "https://127.0.0.1:2" }),                /cannot be reached: connect ECONNREFUSED/],
 ])("%s: lifeboat %s says so, and which cluster it asked", async (_, line, kubeconfig, message) => {

@@ -115,8 +115,7 @@ function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host } = installing;
-  for (const { title, form = asked, do: step } of STEPS) {
-    if (form !== asked) continue;
+  for (const { title, do: step } of STEPS.filter(({ form = asked }) => form === asked)) {
     await step(installing);
     host.stderr.write(`√ ${title}\n`);
   }
