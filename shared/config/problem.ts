@@ -5,8 +5,34 @@ import * as z from "zod/mini";
 z.config({ localeError: expectation });
 
 function expectation(issue: z.core.$ZodRawIssue): string {
-  if (issue.code === "invalid_type") return `expected ${issue.expected}`;
-  return `expected ${issue.code === "invalid_value" ? issue.values.join(" or ") : "something else"}`;
+  switch (issue.code) {
+    case "invalid_type":
+      return `expected ${issue.expected}`;
+    case "invalid_value":
+      return `expected ${anyOf(issue.values)}`;
+    case "invalid_union":
+      return `expected ${anyOf(issue.inclusive === false ? [] : issue.options)}`;
+    case "too_small":
+      return `expected ${measureOf(issue)}${issue.minimum} or more`;
+    case "too_big":
+      return `expected ${measureOf(issue)}${issue.maximum} or less`;
+    case "invalid_format":
+      return `expected another ${issue.format}`;
+    case "unrecognized_keys":
+    case "not_multiple_of":
+    case "invalid_key":
+    case "invalid_element":
+    case "custom":
+      return `expected ${anyOf([])}`;
+  }
+}
+
+function anyOf(values: readonly unknown[] = []): string {
+  return values.length === 0 ? "something else" : values.join(" or ");
+}
+
+function measureOf({ origin }: { readonly origin: string }): string {
+  return origin === "number" || origin === "int" ? "" : "a length of ";
 }
 
 export interface ConfigProblem {
