@@ -3,6 +3,7 @@ import { Command, CommanderError, type CommandUnknownOpts, Option } from "@comma
 import { VERSION } from "../../functions/metrics.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type Add, type Call, EXIT, type ExitCode, secondsOf } from "./command.ts";
+import { completion } from "./completion.ts";
 import { type Connection, openConnection } from "./connection.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { drain } from "./drain/drain.ts";
@@ -15,7 +16,7 @@ import { rotate } from "./install/rotate.ts";
 import { uninstall } from "./install/uninstall.ts";
 
 /** In the order in which help lists them. */
-const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall];
+const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall, completion];
 const EXIT_CODES =
   "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 

@@ -1,4 +1,5 @@
 /** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
+import { spawnSync } from "node:child_process";
 import { expect, test, vi } from "vitest";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
 import { lifeboat } from "./lifeboat.ts";
@@ -8,7 +9,7 @@ import { run } from "../../infra/cli/run.ts";
 const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
 const person = { kubeconfig: NOWHERE };
 
-const COMMANDS = "explain drain evacuate cancel retry doctor install rotate uninstall";
+const COMMANDS = "explain drain evacuate cancel retry doctor install rotate uninstall completion";
 
 test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
   const { host, out } = machineOf({});
@@ -52,6 +53,7 @@ test.each([
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
   ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, pressure"],
   ["install --timeout later",                 "option '--timeout <time>' argument 'later' is invalid. Expected a time"],
+  ["completion fish",                         "command-argument value 'fish' is invalid for argument 'shell'. Allowed choices are bash, zsh."],
 ])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
   const said = err.join(" ").replaceAll("\n", " ");
@@ -86,4 +88,24 @@ test("no kubeconfig: how to name one", async () => {
   expect(await run(["cancel", "web"], host)).toBe(1);
   expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
   vi.unstubAllEnvs();
+});
+
+const bash = spawnSync("bash", ["--version"]).status === 0;
+
+// prettier-ignore
+test.runIf(bash).each([
+  ["",                 "explain evacuate cancel retry"],
+  ["expl",             "explain"],
+  ["explain ",         "node pod"],
+  ["explain node --f", "--force"],
+  ["evacuate --wa", "--wait"],
+  ["explain node n --d", "--delete-emptydir-data"],
+  ["drain node-1 --wait", "--wait-for-blocked"],
+])("completion: lifeboat %s<tab>", async (typed, expected) => {
+  const { out } = await lifeboat("completion bash", person);
+  const words = ["lifeboat", ...typed.split(" ")];
+  const script = `${out.join("\n")}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _lifeboat; echo "\${COMPREPLY[*]}"`;
+  const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+  for (const word of expected.split(" ")) expect(stdout.trim().split(" ")).toContain(word);
 });
