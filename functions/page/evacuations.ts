@@ -1,7 +1,7 @@
 /** Evacuations for a person who looks at a cluster, a node or a VM: in what order, and as a table. */
 import { html } from "hono/html";
-import { isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
-import { type EvacuationFacts, keyOf } from "../../shared/policy/facts.ts";
+import { type EvacuationFacts, isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
+import { keyOf } from "../../shared/policy/facts.ts";
 import { secondsUntil } from "../../shared/policy/time.ts";
 import { ago, type Column, type Html, isolated, lasting, sentence, table } from "./components.ts";
 import { move, vmLink } from "./links.ts";

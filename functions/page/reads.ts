@@ -8,12 +8,11 @@ import { isObjectKey } from "../../shared/kube/resources.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/selections.ts";
 import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/policy/names.ts";
 import { observePodsOf, observePreflight } from "../../shared/pass/observe-preflight.ts";
-import type { Observer } from "../../shared/pass/world.ts";
+import type { Observer } from "../../shared/config/observer.ts";
 import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/policy/eviction/eviction.ts";
 import { isHeldFast, isToMove } from "../../shared/policy/eviction/eviction-table.ts";
 import {
-  type EvacuationFacts,
   isFinal,
   type MigrationFacts,
   type NamespacedName,
@@ -21,6 +20,7 @@ import {
   type PodFacts,
   type VmiFacts,
 } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
 import { preflight } from "../../shared/policy/preflight/verdict.ts";
 import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/policy/preflight/progress.ts";

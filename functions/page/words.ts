@@ -1,12 +1,12 @@
 /** What phases, causes, acts and conditions mean to a person, and who can change them. */
 import { html } from "hono/html";
 import type { Cause } from "../../shared/policy/cause.ts";
-import type { ConfigurationObserved } from "../../shared/policy/configuration-status.ts";
+import type { ConfigurationObserved } from "../../shared/policy/kube/configuration.ts";
 import { retryOf } from "../../shared/policy/evacuation/api.ts";
 import { isMarked } from "../../shared/policy/evacuation/mark.ts";
-import { isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
+import { type EvacuationFacts, isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
 import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
-import { type EvacuationFacts, isFinal, type VmiFacts } from "../../shared/policy/facts.ts";
+import { isFinal, type VmiFacts } from "../../shared/policy/facts.ts";
 import { ownValue } from "../../shared/policy/kube/own-value.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/policy/preflight/remedies.ts";
 import type { Settings } from "../../shared/policy/settings.ts";

@@ -9,8 +9,15 @@ import {
   evacuateVm,
   retryVm,
 } from "../../shared/pass/api.ts";
-import { isEnd, isToBeReleased, isActive, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
-import { type EvacuationFacts, type EvacuationStatus, type NamespacedName } from "../../shared/policy/facts.ts";
+import {
+  type EvacuationFacts,
+  type EvacuationStatus,
+  isActive,
+  isEnd,
+  isToBeReleased,
+  isUnfinished,
+} from "../../shared/policy/evacuation/phase.ts";
+import type { NamespacedName } from "../../shared/policy/facts.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, output, type ExitCode } from "./command.ts";

@@ -1,12 +1,6 @@
 /** Lists that more than one reader selects in the same way. */
-import { END_PHASES, isUnfinished } from "../policy/evacuation/phase.ts";
-import {
-  type EvacuationFacts,
-  keyOf,
-  type MigrationFacts,
-  type NamespacedName,
-  type VmiFacts,
-} from "../policy/facts.ts";
+import { END_PHASES, type EvacuationFacts, isUnfinished } from "../policy/evacuation/phase.ts";
+import { keyOf, type MigrationFacts, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import type { Client, Selection } from "./client.ts";
 import { isVmiKey } from "./resources.ts";

@@ -2,7 +2,7 @@
 import { CAUSES } from "../policy/cause.ts";
 import type { CredentialFacts } from "../policy/credential.ts";
 import type { Comparison } from "../policy/webhooks/compare.ts";
-import type { EvacuationFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { ACTIVE_PHASES, END_PHASES, isActive } from "../policy/evacuation/phase.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";

@@ -1,8 +1,8 @@
 /** Performs one action: the requests that it takes, and what each answer means. */
 import type { Action, ActionOf, NewEvacuation } from "../policy/action.ts";
 import { hasNoRequester } from "../policy/evacuation/identity.ts";
-import { isActive } from "../policy/evacuation/phase.ts";
-import { type EvacuationFacts, isCompleted, type MigrationFacts, type VmiFacts } from "../policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../policy/evacuation/phase.ts";
+import { isCompleted, type MigrationFacts, type VmiFacts } from "../policy/facts.ts";
 import * as names from "../policy/names.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
 import { requestEviction } from "../kube/evict.ts";

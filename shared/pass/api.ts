@@ -3,12 +3,12 @@ import { type Client, named } from "../kube/client.ts";
 import { retryOf } from "../policy/evacuation/api.ts";
 import { activeEvacuation, newEvacuation } from "../policy/evacuation/identity.ts";
 import { isMarked } from "../policy/evacuation/mark.ts";
-import { isActive } from "../policy/evacuation/phase.ts";
-import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../policy/evacuation/phase.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
 import { observeNamed } from "./observe-subject.ts";
-import type { Observer } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 export interface Asking {
   /** Whom it names. */

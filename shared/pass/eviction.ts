@@ -1,7 +1,8 @@
 /** Reviewing an eviction: observe and decide. */
 import type { Client } from "../kube/client.ts";
 import { migrationsOf } from "../kube/selections.ts";
-import type { EvacuationFacts, NamespacedName, PodFacts } from "../policy/facts.ts";
+import type { NamespacedName, PodFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import {
   decideEviction,
   doMigrationsDecide,

@@ -1,6 +1,6 @@
 /** The objects that Lifeboat creates. */
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../policy/action.ts";
-import type { EvacuationFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { hash8 } from "../policy/kube/object-name.ts";
 import * as names from "../policy/names.ts";
 import { withoutFractions } from "../policy/time.ts";

@@ -8,7 +8,8 @@ import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
 import type { BudgetFacts, NamespacedName } from "../policy/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
-import { NO_WORLD, type Observer, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 export interface Scanned {
   readonly world: World;

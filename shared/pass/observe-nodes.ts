@@ -2,8 +2,8 @@
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
-import { isActive } from "../policy/evacuation/phase.ts";
-import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../policy/evacuation/phase.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../policy/facts.ts";
 import { keyOf } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";
 import { isLauncher, vmiNameOf } from "../policy/kube/pod-kind.ts";
@@ -11,7 +11,8 @@ import { type FitNode, roomOn } from "../policy/preflight/fit.ts";
 import { canTake, type PressureWorld, type Resident, type Taker } from "../policy/pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { preflightPodSchema } from "./preflight-schemas.ts";
-import { NO_WORLD, type Observer, type ReconcileRequest, type World } from "./world.ts";
+import { NO_WORLD, type ReconcileRequest, type World } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 export interface Asked {
   readonly requests: readonly ReconcileRequest[];

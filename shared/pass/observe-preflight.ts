@@ -8,14 +8,15 @@
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/selections.ts";
-import type { EvacuationFacts, MigrationFacts, VmiFacts } from "../policy/facts.ts";
+import type { MigrationFacts, VmiFacts } from "../policy/facts.ts";
 import { isFinal, keyOf } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { isOfLiveVm, vmiNameOf } from "../policy/kube/pod-kind.ts";
 import { budgetOf } from "../policy/preflight/refusals.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "../policy/preflight/facts.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./preflight-schemas.ts";
-import type { Observer } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;

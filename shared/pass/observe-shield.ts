@@ -2,11 +2,13 @@
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
 import { migrationsOf } from "../kube/selections.ts";
-import type { EvacuationFacts, VmiFacts } from "../policy/facts.ts";
+import type { VmiFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../policy/names.ts";
 import { isDue, isShieldOn, type Refusal, type Shielded } from "../policy/shield/shield.ts";
 import { eachOf } from "./perform.ts";
-import { NO_WORLD, type Observer, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 /** `evacuations`: those that have not ended, at least. */
 export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {

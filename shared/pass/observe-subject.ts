@@ -1,7 +1,8 @@
 /** Observing what the end of a pod concerns: its VMI and the Evacuations that name it; of a hotplug pod those of its launcher. */
 import type { Client } from "../kube/client.ts";
 import { evacuationsOf } from "../kube/selections.ts";
-import type { EvacuationFacts, NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../policy/kube/pod-kind.ts";
 
 export interface Subject {

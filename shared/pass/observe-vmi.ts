@@ -12,18 +12,18 @@ import { isAnnotating } from "../policy/annotations/descheduler-annotations.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../policy/evacuation/world.ts";
 import {
   type BudgetFacts,
-  type EvacuationFacts,
   isFinal,
   type MigrationFacts,
   type NamespacedName,
   type PodFacts,
   type VmiFacts,
 } from "../policy/facts.ts";
-import { isActive, isToBeReleased } from "../policy/evacuation/phase.ts";
+import { type EvacuationFacts, isActive, isToBeReleased } from "../policy/evacuation/phase.ts";
 import { readNodes } from "./observe-nodes.ts";
 import { CREATED_BY_LABEL } from "../policy/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { NO_WORLD, type Observer, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../config/observer.ts";
 
 /** What the caller has read, or pods that it was asked about. */
 export interface Known {

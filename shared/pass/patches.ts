@@ -1,6 +1,7 @@
 /** What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not. */
 import type { ActionOf } from "../policy/action.ts";
-import type { EvacuationStatus, VmiFacts } from "../policy/facts.ts";
+import type { VmiFacts } from "../policy/facts.ts";
+import type { EvacuationStatus } from "../policy/evacuation/phase.ts";
 import * as names from "../policy/names.ts";
 import { secondsOf } from "./manifests.ts";
 

@@ -2,7 +2,7 @@
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
 import { type Action, isOptional } from "../policy/action.ts";
-import type { EvacuationFacts } from "../policy/facts.ts";
+import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
 import { act, type Acting, type ActResult, createEvacuation } from "./act.ts";
 
 export interface Performing extends Acting {

@@ -5,8 +5,8 @@
  */
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import { activeEvacuations, unfinishedEvacuations } from "../kube/selections.ts";
-import { isActive, isUnfinished } from "../policy/evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type NamespacedName } from "../policy/facts.ts";
+import { type EvacuationFacts, isActive, isUnfinished } from "../policy/evacuation/phase.ts";
+import { keyOf, type NamespacedName } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
 import { isShieldOn } from "../policy/shield/shield.ts";
 import { carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";

@@ -1,13 +1,10 @@
-/** What a reconcile is asked for, the facts that it decides on, and with what they are observed. */
-import type { Client } from "../kube/client.ts";
-import type { ClusterError } from "../kube/failures.ts";
+/** What a reconcile is asked for, and the facts that it decides on. */
 import type { AnnotationWorld } from "../policy/annotations/descheduler-annotations.ts";
 import type { BudgetWorld } from "../policy/budget/budget.ts";
 import type { EvacuationWorld } from "../policy/evacuation/world.ts";
 import type { DisruptionWorld } from "../policy/guard/disruption.ts";
 import type { PressureWorld } from "../policy/pressure/pressure.ts";
 import type { ShieldWorld } from "../policy/shield/shield.ts";
-import type { Settings } from "../policy/settings.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
 
@@ -27,14 +24,6 @@ export const NO_WORLD = {
   vmisAreNewer: false,
   complete: false,
 } as const satisfies Omit<World, "settings" | "now">;
-
-export interface Observer {
-  readonly cluster: Client;
-  readonly settings: Settings;
-  readonly now: Date;
-  /** Told of what could not be observed, and can wait. */
-  readonly onFailure?: (what: string, failure: ClusterError) => void;
-}
 
 /** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
 export type ReconcileRequest =

@@ -1,17 +1,8 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { Urgency } from "./cause.ts";
-import type { ConfigurationObserved } from "./configuration-status.ts";
-import type {
-  BudgetFacts,
-  EvacuationFacts,
-  EvacuationSpec,
-  EvacuationStatus,
-  MigrationFacts,
-  NamespacedName,
-  PodFacts,
-  VmiFacts,
-} from "./facts.ts";
-import type { AnnotatedPod } from "./annotations/descheduler-annotations.ts";
+import type { ConfigurationObserved } from "./kube/configuration.ts";
+import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "./evacuation/phase.ts";
 
 export type Action =
   /**

@@ -3,27 +3,7 @@ import type { Action } from "./action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { secondsSince } from "./time.ts";
 import type { Comparison } from "./webhooks/compare.ts";
-
-/** As Kubernetes' metav1.Condition has it. */
-export interface Condition {
-  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  readonly message: string;
-  readonly observedGeneration: number;
-  readonly lastTransitionTime: string;
-}
-
-/** Of the object, as it was read. */
-export interface ConfigurationObserved {
-  readonly resourceVersion: string;
-  readonly generation: number;
-  readonly conditions: readonly (Pick<Condition, "reason" | "message" | "lastTransitionTime"> & {
-    readonly type: string;
-    readonly status: string;
-    readonly observedGeneration: number;
-  })[];
-}
+import type { Condition, ConfigurationObserved } from "./kube/configuration.ts";
 
 /** An attempt at something that Lifeboat needs permission for. */
 export interface Trial {

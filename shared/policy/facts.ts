@@ -1,6 +1,4 @@
 /** The narrow views of Kubernetes and KubeVirt objects on which policy decides: only the fields that some rule reads. */
-import type { Cause } from "./cause.ts";
-import type { CONDITION_TYPES, Phase } from "./evacuation/phase.ts";
 
 export interface NamespacedName {
   readonly namespace: string;
@@ -148,63 +146,6 @@ export interface MigrationFacts extends NamespacedName {
   readonly blockedBy?: { readonly type: string; readonly reason?: string; readonly message?: string };
 }
 
-export interface EvacuationCondition {
-  readonly type: (typeof CONDITION_TYPES)[number];
-  readonly status: "True" | "False";
-  readonly reason: string;
-  readonly message: string;
-  readonly lastTransitionTime: string;
-}
-
-/** What `status` of an `Evacuation` says. Times are RFC 3339. */
-export interface EvacuationStatus {
-  readonly virtualMachineInstanceUID?: string | undefined;
-  readonly podName?: string | undefined;
-  readonly podUID?: string | undefined;
-  readonly sourceNode?: string | undefined;
-  /** Absent: no function has looked at it yet. */
-  readonly phase?: Phase | undefined;
-  readonly reason?: string | undefined;
-  readonly message?: string | undefined;
-  /** Migrations that have failed, those of the evacuation that it follows included. */
-  readonly attempts: number;
-  readonly migration?: { readonly name: string; readonly uid: string } | undefined;
-  /** The newest one that has failed and been counted in `attempts`. */
-  readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
-  readonly targetNode?: string | undefined;
-  readonly startTime?: string | undefined;
-  readonly completionTime?: string | undefined;
-  readonly nextAttemptTime?: string | undefined;
-  /** The `spec.retryAt` that an attempt has followed. */
-  readonly observedRetryAt?: string | undefined;
-  readonly conditions: readonly EvacuationCondition[];
-}
-
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, the retry, and who asked where only a mark did. */
-export interface EvacuationSpec {
-  readonly vmiName: string;
-  readonly cause: Cause;
-  readonly requestedBy: string;
-  readonly intent: "Evacuate" | "Withdrawn";
-  /** RFC 3339: when a person last asked to end its back-off. */
-  readonly retryAt?: string | undefined;
-  /** RFC 3339: until when deletions of the pod are refused. */
-  readonly deadline?: string | undefined;
-  /** Absent if a person created it: then the pod that the VM runs in. */
-  readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
-  /** From the evacuation of the same pod that it follows. */
-  readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
-}
-
-export interface EvacuationFacts extends NamespacedName {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
-  readonly createdAt: number;
-  readonly spec: EvacuationSpec;
-  readonly status: EvacuationStatus;
-}
-
 export interface LabelSelectorRequirement {
   readonly key: string;
   readonly operator: string;
@@ -244,4 +185,25 @@ export const isCompleted = isFinal;
 
 export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
+}
+
+/** A pod whose annotations can be changed on condition of what they were. */
+export interface AnnotatedPod extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Whether the map exists at all. */
+  readonly hasAnnotations: boolean;
+  /** As far as they are known here. */
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
+export interface LauncherFacts extends AnnotatedPod {
+  /** Of the VMI it runs, or is to run. */
+  readonly vmiUID: string;
+  readonly phase: string;
+  readonly nodeName?: string;
+  readonly deleting: boolean;
+  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  readonly createdAt: number;
 }

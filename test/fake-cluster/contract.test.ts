@@ -9,7 +9,8 @@ import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/deschedulin
 import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER, OURS } from "../../shared/kube/selections.ts";
 import type { Action } from "../../shared/policy/action.ts";
-import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../kube/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";

@@ -2,16 +2,16 @@
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/kube/schemas/lifeboat.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/policy/action.ts";
-import type { WebhookFacts } from "../../shared/policy/budget/budget-mode.ts";
+import type { WebhookFacts } from "../../shared/policy/kube/webhooks.ts";
 import type {
   BudgetFacts,
-  EvacuationFacts,
   MigrationFacts,
   NamespacedName,
   NodeFacts,
   PodFacts,
   VmiFacts,
 } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import type { Installation } from "../../shared/policy/webhooks/compare.ts";
 import type { Refusal } from "../../shared/policy/shield/shield.ts";
 import { NOW, without } from "../policy/fixtures.ts";

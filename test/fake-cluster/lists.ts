@@ -1,6 +1,7 @@
 /** What lists of a fake cluster select. */
 import type { Listing } from "../../shared/kube/client.ts";
-import type { EvacuationFacts, MigrationFacts, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { MigrationFacts, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import * as names from "../../shared/policy/names.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 

@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EvacuationFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import { isToBeReleased, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
 import { once } from "../fake-cluster/connect.ts";
 import type { FakeCluster } from "../fake-cluster/fake-cluster.ts";

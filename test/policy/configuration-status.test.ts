@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import {
   type ConfigurationFindings,
-  type ConfigurationObserved,
   isUndecided,
   reportConditions,
   reportUndecided,
 } from "../../shared/policy/configuration-status.ts";
+import type { ConfigurationObserved } from "../../shared/policy/kube/configuration.ts";
 import { at, NOW } from "./fixtures.ts";
 
 const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };

@@ -3,10 +3,6 @@ import type { Action } from "../../shared/policy/action.ts";
 import { budgetName } from "../../shared/policy/budget/identity.ts";
 import type {
   BudgetFacts,
-  EvacuationCondition,
-  EvacuationFacts,
-  EvacuationSpec,
-  EvacuationStatus,
   LiveMigratable,
   MigrationFacts,
   NodeFacts,
@@ -15,7 +11,13 @@ import type {
   VmiFacts,
 } from "../../shared/policy/facts.ts";
 import { hash8 } from "../../shared/policy/kube/object-name.ts";
-import type { EndPhase } from "../../shared/policy/evacuation/phase.ts";
+import type {
+  EndPhase,
+  EvacuationCondition,
+  EvacuationFacts,
+  EvacuationSpec,
+  EvacuationStatus,
+} from "../../shared/policy/evacuation/phase.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
 import type { Mobility } from "../../shared/policy/eviction/eviction-table.ts";
 

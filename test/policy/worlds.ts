@@ -2,9 +2,8 @@
 import type { Action } from "../../shared/policy/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
-import { isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
+import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
 import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts, EvacuationStatus } from "../../shared/policy/facts.ts";
 import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
 
 /** The VMI, marked, its budget grown, and nothing that says that it should move; VMIs are read after Evacuations. */

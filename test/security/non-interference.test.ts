@@ -8,7 +8,8 @@ import type { Action } from "../../shared/policy/action.ts";
 import { planBudgets } from "../../shared/policy/budget/budget.ts";
 import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
 import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
-import type { EvacuationFacts, VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
 import { planPressure } from "../../shared/policy/pressure/pressure.ts";
 import { disrupted, disruptionWorld, guarded, MAINTENANCE, target } from "../policy/guard/disruptions.ts";
 import {

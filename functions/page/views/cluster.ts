@@ -1,7 +1,7 @@
 /** A cluster: its nodes, those that are being emptied first; what leaves, and what has left. */
 import { html } from "hono/html";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, NodeFacts } from "../../../shared/policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
+import type { NodeFacts } from "../../../shared/policy/facts.ts";
 import { carriesDrainTaint } from "../../../shared/policy/kube/taints.ts";
 import {
   type Departures,

@@ -2,8 +2,8 @@
 import { html } from "hono/html";
 import { OUTCOMES, strategyInForce } from "../../../shared/pass/explanation.ts";
 import { cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import { type EvacuationFacts, isFinal, type NamespacedName, type VmiFacts } from "../../../shared/policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../../../shared/policy/facts.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
 import {
   ago,

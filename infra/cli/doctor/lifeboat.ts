@@ -1,6 +1,6 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
 import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { Condition } from "../../../shared/policy/configuration-status.ts";
+import type { Condition } from "../../../shared/policy/kube/configuration.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
 import type { Settings } from "../../../shared/policy/settings.ts";

@@ -1,6 +1,6 @@
 /** One descheduling cycle, from the world that was read to a report of the requests. */
 import { cooldownLeft } from "../../policy/evacuation/cooldown.ts";
-import type { EvacuationFacts } from "../../policy/facts.ts";
+import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
 import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
 import type { Settings } from "../../policy/settings.ts";

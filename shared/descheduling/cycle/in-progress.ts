@@ -1,6 +1,7 @@
 /** Which evacuations are in progress, by Evacuations and the pods themselves. Upstream: KEP-1397, the cache of eviction requests. */
 import { activeEvacuation } from "../../policy/evacuation/identity.ts";
-import { type EvacuationFacts, isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
+import { isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
+import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
 import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
 import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
 import {

@@ -1,5 +1,5 @@
 /** Which of its own Evacuations descheduling withdraws: not begun, and no longer wanted or older than the TTL. Upstream: KEP-1397. */
-import type { EvacuationFacts } from "../../policy/facts.ts";
+import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
 import { podUIDOf } from "../../policy/evacuation/identity.ts";
 import { isMigrationTarget } from "../../policy/kube/pod-kind.ts";
 import { DESCHEDULING } from "../../policy/names.ts";

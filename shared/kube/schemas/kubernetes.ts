@@ -1,8 +1,7 @@
 /** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
-import type { WebhookFacts } from "../../policy/budget/budget-mode.ts";
-import type { BudgetFacts, DisruptionTarget, NodeFacts, PodFacts } from "../../policy/facts.ts";
-import type { LauncherFacts } from "../../policy/annotations/descheduler-annotations.ts";
+import type { WebhookFacts } from "../../policy/kube/webhooks.ts";
+import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../../policy/facts.ts";
 import * as names from "../../policy/names.ts";
 import {
   Conditions,

@@ -1,9 +1,14 @@
 /** Lifeboat's own kinds, as facts. */
 import * as z from "zod/mini";
 import { CAUSES } from "../../policy/cause.ts";
-import type { ConfigurationObserved } from "../../policy/configuration-status.ts";
-import { ACTIVE_PHASES, CONDITION_TYPES, END_PHASES } from "../../policy/evacuation/phase.ts";
-import type { EvacuationCondition, EvacuationFacts } from "../../policy/facts.ts";
+import type { ConfigurationObserved } from "../../policy/kube/configuration.ts";
+import {
+  ACTIVE_PHASES,
+  CONDITION_TYPES,
+  END_PHASES,
+  type EvacuationCondition,
+  type EvacuationFacts,
+} from "../../policy/evacuation/phase.ts";
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");

@@ -6,7 +6,8 @@
 import type { Action, Plan } from "../action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { type EvacuationFacts, isCompleted, keyOf, type NamespacedName, type VmiFacts } from "../facts.ts";
+import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {
@@ -16,27 +17,6 @@ import {
 } from "../names.ts";
 import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
-
-/** A pod whose annotations can be changed on condition of what they were. */
-export interface AnnotatedPod extends NamespacedName {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /** Whether the map exists at all. */
-  readonly hasAnnotations: boolean;
-  /** As far as they are known here. */
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
-export interface LauncherFacts extends AnnotatedPod {
-  /** Of the VMI it runs, or is to run. */
-  readonly vmiUID: string;
-  readonly phase: string;
-  readonly nodeName?: string;
-  readonly deleting: boolean;
-  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
-  readonly createdAt: number;
-}
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;

@@ -7,16 +7,7 @@
  */
 import { isGateOn } from "../guard/guarded.ts";
 import type { Settings } from "../settings.ts";
-
-/** A webhook of a ValidatingWebhookConfiguration. */
-export interface WebhookFacts {
-  readonly failurePolicy: string;
-  readonly rules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[];
-  /** Texts of its match conditions. */
-  readonly matchConditions: readonly string[];
-  /** Whether a selector of namespaces or objects leaves any out. */
-  readonly isSelective: boolean;
-}
+import type { WebhookFacts } from "../kube/webhooks.ts";
 
 /** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
 const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-?"\)$/;

@@ -1,5 +1,6 @@
 /** What a person may ask for of a VM. */
-import type { EvacuationFacts, VmiFacts } from "../facts.ts";
+import type { VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "./phase.ts";
 import { activeEvacuation, byAge, isAbout } from "./identity.ts";
 
 export interface Retry {

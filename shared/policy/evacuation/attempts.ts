@@ -2,7 +2,8 @@
  * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them, Lifeboat's and KubeVirt's.
  * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
  */
-import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { isFinal, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "./phase.ts";
 import { isListedBy } from "../kube/pod-kind.ts";
 import { NAME_PREFIX, OVER_QUOTA } from "../names.ts";
 import type { Settings } from "../settings.ts";

@@ -5,10 +5,10 @@
  */
 import type { NewEvacuation } from "../action.ts";
 import type { Cause } from "../cause.ts";
-import type { EvacuationFacts, EvacuationSpec, VmiFacts } from "../facts.ts";
+import type { VmiFacts } from "../facts.ts";
 import { derivedName, hash8 } from "../kube/object-name.ts";
 import { FOUND_MARKED } from "../names.ts";
-import { isActive, isToBeReleased } from "./phase.ts";
+import { type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "./phase.ts";
 import { secondsUntil } from "../time.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */

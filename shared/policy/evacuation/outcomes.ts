@@ -1,7 +1,8 @@
 /** What rules say, where several say it: how an Evacuation waits, how an attempt fails, how it ends, and what its end takes back. */
 import { type Action, recordEvent } from "../action.ts";
 import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
-import { type EvacuationFacts, type EvacuationStatus, isFinal, type MigrationFacts } from "../facts.ts";
+import { isFinal, type MigrationFacts } from "../facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "./phase.ts";
 import { activeEvacuation, isAbout } from "./identity.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { isMarked } from "./mark.ts";

@@ -6,13 +6,13 @@
  */
 import { type Action, type Plan, recordEvent } from "../action.ts";
 import { strategyOf } from "../eviction/eviction-table.ts";
-import type { EvacuationFacts, VmiFacts } from "../facts.ts";
+import type { VmiFacts } from "../facts.ts";
 import * as identity from "./identity.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import { canMigrate, isLive, isMarked, isMarkedTooLate } from "./mark.ts";
 import { FOUND_MARKED } from "../names.ts";
 import { release } from "./outcomes.ts";
-import { isActive, isToBeReleased, isUnfinished } from "./phase.ts";
+import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "./phase.ts";
 import { nextOf } from "./rules.ts";
 import { actionsOf } from "./status.ts";
 import { type EvacuationWorld, factsOf, ofVmi } from "./world.ts";

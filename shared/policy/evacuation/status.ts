@@ -1,10 +1,10 @@
 /** What is written into the status of an `Evacuation`. */
 import type { Action } from "../action.ts";
-import type { EvacuationCondition, EvacuationFacts, EvacuationStatus, VmiFacts } from "../facts.ts";
+import type { VmiFacts } from "../facts.ts";
 import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
-import { isEnd } from "./phase.ts";
+import { type EvacuationCondition, type EvacuationFacts, type EvacuationStatus, isEnd } from "./phase.ts";
 import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
 
 interface Subject {

@@ -1,10 +1,10 @@
 /** What is known when an Evacuation is decided on, and the shape of what is decided. */
 import type { Action } from "../action.ts";
-import { type BudgetFacts, type EvacuationFacts, isFinal, type MigrationFacts } from "../facts.ts";
-import type { EvacuationStatus, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { type BudgetFacts, isFinal, type MigrationFacts } from "../facts.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
-import type { Phase } from "./phase.ts";
+import type { EvacuationFacts, EvacuationStatus, Phase } from "./phase.ts";
 import { type Moment, secondsSince } from "../time.ts";
 
 export interface EvacuationWorld extends Moment {

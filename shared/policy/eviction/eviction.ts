@@ -21,7 +21,8 @@ import {
   mobilityOf,
   resolveStrategy,
 } from "./eviction-table.ts";
-import { type EvacuationFacts, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { readyToMove } from "../evacuation/mark.ts";
 import { MESSAGE, ownersPart } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";

@@ -1,5 +1,6 @@
 /** What callers are told: the exact sentences of denials and warnings. */
-import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type { PodFacts, VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 
 /** How the warning begins that says in a dry run what Lifeboat answers. */

@@ -5,7 +5,7 @@
  * warnings of all webhooks. kubectl prints each text once, so that no text here counts seconds.
  */
 import { activeEvacuation, isAbout, byAge, backingOffEvacuation } from "../evacuation/identity.ts";
-import type { EvacuationFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { REMEDY, remedyOfBlocked } from "../preflight/remedies.ts";
 import { withoutFractions } from "../time.ts";
 import type { DenyReason, EvictionDecision, EvictionFacts } from "./eviction.ts";

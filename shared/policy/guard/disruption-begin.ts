@@ -2,7 +2,8 @@
 import type { Action } from "../action.ts";
 import type { Disruption } from "./disruption-cause.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
-import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import type { PodFacts, VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { markActions } from "../evacuation/mark.ts";
 import type { Moment } from "../time.ts";
 

@@ -3,8 +3,8 @@
  * `DisruptionTarget`, k8s.io/api/core/v1.
  */
 import { byAge, isAbout } from "../evacuation/identity.ts";
-import type { EvacuationFacts, NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
-import { isActive } from "../evacuation/phase.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
 import { type Moment, secondsUntil } from "../time.ts";
 import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "./guarded.ts";
 import { type DeletionTerms, terminationOf } from "./node-termination.ts";

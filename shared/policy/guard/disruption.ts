@@ -6,11 +6,11 @@ import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { isGateOn } from "./guarded.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { type EvacuationFacts, isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
+import { isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
-import { isActive } from "../evacuation/phase.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
 import { armFor } from "../shield/shield.ts";
 import type { Moment } from "../time.ts";
 

@@ -1,7 +1,7 @@
 /** Refuses a deletion for now: when its requester is to ask again, what it is told, and the Evacuation that the first refusal begins. */
 import { type Action, recordEvent } from "../action.ts";
-import { isActive } from "../evacuation/phase.ts";
-import type { EvacuationFacts, PodFacts, VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
+import type { PodFacts, VmiFacts } from "../facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import type { Moment } from "../time.ts";
 import { beginDisruption } from "./disruption-begin.ts";

@@ -4,7 +4,7 @@
  * A Worker holds fifty thousand of them, so there is nothing in here that no decision reads, and what many pods have in common
  * (tolerations, selectors, empty lists) is one object for all of them.
  */
-import type { AnnotatedPod } from "../annotations/descheduler-annotations.ts";
+import type { AnnotatedPod } from "../facts.ts";
 import type { NodeFacts, PodFacts } from "../facts.ts";
 import type { Labels, Placement, PodTerm, Resources } from "./placement.ts";
 

@@ -3,7 +3,6 @@
  * `ToleratesTaint`; kube-controller-manager's taint eviction controller; KubeVirt's evacuation controller.
  */
 import type { NodeFacts, PodFacts, Taint, Toleration } from "../facts.ts";
-import type { Settings } from "../settings.ts";
 
 export function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
   if (effect !== undefined && effect !== taint.effect) return false;
@@ -38,6 +37,9 @@ export function drivingTaint(node: NodeFacts | undefined, { tolerations = [] }: 
 }
 
 /** VMs that can migrate leave a node that carries KubeVirt's drain taint. Only the effect NoSchedule counts. */
-export function carriesDrainTaint({ taints }: Pick<NodeFacts, "taints">, { drainTaintKey }: Settings): boolean {
+export function carriesDrainTaint(
+  { taints }: Pick<NodeFacts, "taints">,
+  { drainTaintKey }: { readonly drainTaintKey: string },
+): boolean {
   return taints.some((taint) => taint.key === drainTaintKey && taint.effect === "NoSchedule");
 }

@@ -1,5 +1,6 @@
 /** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
-import type { BudgetFacts, EvacuationFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../facts.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../facts.ts";
+import type { EvacuationFacts } from "../evacuation/phase.ts";
 import type { NodeSelectorTerm, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
 import type { Moment } from "../time.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";

@@ -1,7 +1,7 @@
 /** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
 import type { Cause } from "../cause.ts";
-import { isActive } from "../evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type NodeFacts, type VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
+import { keyOf, type NodeFacts, type VmiFacts } from "../facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { Settings } from "../settings.ts";
 import type { PodVerdict, PreflightFacts } from "./facts.ts";

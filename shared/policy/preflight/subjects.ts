@@ -1,8 +1,8 @@
 /**
  * What has to leave a node, each with all that is known of it, and how far it is.
  */
-import { isActive } from "../evacuation/phase.ts";
-import { type EvacuationFacts, keyOf, type MigrationFacts, type VmiFacts } from "../facts.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
+import { keyOf, type MigrationFacts, type VmiFacts } from "../facts.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
 

@@ -9,10 +9,9 @@
 import type { Action, Plan } from "../action.ts";
 import { canMigrate } from "../evacuation/mark.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
-import { isActive } from "../evacuation/phase.ts";
+import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { type EvacuationFacts, isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../facts.ts";
-import type { PressureWorld } from "../pressure/pressure.ts";
+import { isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
 
@@ -44,8 +43,12 @@ export interface Shielded {
   readonly migrations: readonly MigrationFacts[];
 }
 
-export interface ShieldWorld extends PressureWorld {
+export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
+  /** Nodes under pressure, with their VMs. */
+  readonly pressured: readonly { readonly residents: readonly { readonly vmi: VmiFacts }[] }[];
+  /** Of these VMIs, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }
 

@@ -8,27 +8,7 @@ import { GUARD_CAUSES, isGateOn } from "../guard/guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../names.ts";
 import type { Settings } from "../settings.ts";
 import { compareUrl } from "./webhook-url.ts";
-
-export interface InstalledWebhook {
-  readonly name: string;
-  /** As the API server calls it, a Service too. Holds the webhook token: never to be logged. */
-  readonly url: string | undefined;
-  readonly isService: boolean;
-  readonly rules: readonly Readonly<Record<string, unknown>>[];
-  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
-  /** `namespaceSelector` and `objectSelector`, where they leave anything out. */
-  readonly selectors: readonly string[];
-  readonly failurePolicy: string;
-  readonly matchPolicy: string;
-  readonly timeoutSeconds: number;
-  readonly admissionReviewVersions: readonly string[];
-}
-
-export interface InstalledWebhooks {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly webhooks: readonly InstalledWebhook[];
-}
+import type { InstalledWebhook, InstalledWebhooks } from "../kube/webhooks.ts";
 
 /** `Unread`: it may not be read, or the API server did not say. */
 export type Installation = InstalledWebhooks | "Absent" | "Unread";

@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { reconciling } from "../../../functions/reconciling.ts";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../shared/pass/reconcile.ts";
 import type { Deps, Result } from "../../../shared/pass/carry-out.ts";
 import { type Before, interleaved } from "../../fake-cluster/connect.ts";

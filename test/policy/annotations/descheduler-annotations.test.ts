@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import {
   EVICTION_IN_PROGRESS,
   isAnnotating,
-  type LauncherFacts,
   MOST_PATCHES,
   POD_ROLES,
 } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import { FEATURE_GATES, type FeatureGate } from "../../../shared/policy/settings.ts";
 import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Cause } from "../../../shared/policy/cause.ts";
 import { urgencyOf } from "../../../shared/policy/evacuation/mark.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, migration, only, settings, vmi } from "../fixtures.ts";
 import { planned } from "../worlds.ts";
 

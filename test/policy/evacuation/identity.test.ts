@@ -8,7 +8,8 @@ import {
   backingOffEvacuation,
 } from "../../../shared/policy/evacuation/identity.ts";
 import { secondsUntil } from "../../../shared/policy/time.ts";
-import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import { hash8 } from "../../../shared/policy/kube/object-name.ts";
 import { at, endedEvacuation, evacuation, newborn, NOW, POD_NAME, POD_UID, time, vmi, without } from "../fixtures.ts";
 

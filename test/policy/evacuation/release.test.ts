@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
 import { planHistory } from "../../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import {
   endedEvacuation,
   evacuation,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
 import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
 import { disrupted } from "../guard/disruptions.ts";
 import {
   at,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
 import { warningsOf } from "../../../shared/policy/eviction/warnings.ts";
-import type { EvacuationStatus } from "../../../shared/policy/facts.ts";
+import type { EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
 import {
   at,
   endedEvacuation,

@@ -1,6 +1,6 @@
 /** What a pod is under, by its condition or by Evacuations, and until when its deletion is refused; also where nothing can be learnt. */
 import { describe, expect, test } from "vitest";
-import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
 import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
 import { decideUndecided, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
 import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";

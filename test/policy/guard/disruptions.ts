@@ -3,7 +3,8 @@ import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../..
 import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
 import type { NewEvacuation } from "../../../shared/policy/action.ts";
-import type { DisruptionTarget, EvacuationFacts, PodFacts, Taint } from "../../../shared/policy/facts.ts";
+import type { DisruptionTarget, PodFacts, Taint } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
 

@@ -1,5 +1,6 @@
 /** A node under pressure, who lives there, and a node with room. */
-import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
 import type { FitNode, FitPod } from "../../../shared/policy/preflight/fit.ts";
 import {
   planPressure,

@@ -1,8 +1,8 @@
 /** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/policy/action.ts";
-import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationFacts, VmiFacts } from "../../../shared/policy/facts.ts";
+import type { EvacuationFacts, Phase } from "../../../shared/policy/evacuation/phase.ts";
+import type { VmiFacts } from "../../../shared/policy/facts.ts";
 import {
   armFor,
   holdSeconds,
