@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import type { Cause } from "../../shared/policy/cause.ts";
 import type { ConfigurationObserved } from "../../shared/policy/kube/configuration.ts";
 import { retryOf } from "../../shared/policy/evacuation/api.ts";
-import { isMarked } from "../../shared/policy/evacuation/mark.ts";
+import { isMarked } from "../../shared/policy/strategy.ts";
 import { type EvacuationFacts, isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
 import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
 import { isFinal, type VmiFacts } from "../../shared/policy/facts.ts";

@@ -1,7 +1,6 @@
 /** The settings in force: KubeVirt's CR and the LifeboatConfiguration, merged. */
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
-import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../policy/settings.ts";
-import { isShieldOn } from "../policy/shield/shield.ts";
+import { DEFAULT_SETTINGS, FEATURE_GATES, isShieldOn, type Settings } from "../policy/settings.ts";
 import type { LifeboatConfiguration } from "./lifeboat-configuration.ts";
 
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };

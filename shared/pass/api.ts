@@ -2,7 +2,7 @@
 import { type Client, named } from "../kube/client.ts";
 import { retryOf } from "../policy/evacuation/api.ts";
 import { activeEvacuation, newEvacuation } from "../policy/evacuation/identity.ts";
-import { isMarked } from "../policy/evacuation/mark.ts";
+import { isMarked } from "../policy/strategy.ts";
 import { type EvacuationFacts, isActive } from "../policy/evacuation/phase.ts";
 import { isFinal, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
 import { carriesDrainTaint } from "../policy/kube/taints.ts";

@@ -1,6 +1,6 @@
 /** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
 import { cooldownReason } from "../policy/evacuation/cooldown.ts";
-import { resolveStrategy } from "../policy/eviction/eviction-table.ts";
+import { resolveStrategy } from "../policy/strategy.ts";
 import { warningsOf } from "../policy/eviction/warnings.ts";
 import { keyOf, type VmiFacts } from "../policy/facts.ts";
 import type { Settings } from "../policy/settings.ts";

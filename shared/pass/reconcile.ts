@@ -8,7 +8,7 @@ import { activeEvacuations, unfinishedEvacuations } from "../kube/selections.ts"
 import { type EvacuationFacts, isActive, isUnfinished } from "../policy/evacuation/phase.ts";
 import { keyOf, type NamespacedName } from "../policy/facts.ts";
 import { isGateOn } from "../policy/guard/guarded.ts";
-import { isShieldOn } from "../policy/shield/shield.ts";
+import { isShieldOn } from "../policy/settings.ts";
 import { carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";

@@ -28,3 +28,11 @@ export const DEFAULT_SETTINGS: Settings = {
   pluginServed: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
 };
+
+export function isShieldWanted({ shield, featureGates }: Settings): boolean {
+  return featureGates.includes("NodePressureEvictionLiveMigration") && shield.maxPodGracePeriodSeconds > 0;
+}
+
+export function isShieldOn(settings: Settings): boolean {
+  return isShieldWanted(settings) && settings.pluginServed;
+}

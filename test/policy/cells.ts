@@ -1,9 +1,6 @@
 /** Tables by strategy and mobility: a missing cell does not compile. */
-import {
-  EVICTION_STRATEGIES,
-  type EvictionStrategy,
-  type Mobility,
-} from "../../shared/policy/eviction/eviction-table.ts";
+import type { Mobility } from "../../shared/policy/eviction/eviction-table.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/policy/strategy.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 

@@ -1,6 +1,6 @@
 /** Which strategy is in force: the VM's own, else the KubeVirt CR's, else None. */
 import { expect, test } from "vitest";
-import { resolveStrategy } from "../../shared/policy/eviction/eviction-table.ts";
+import { resolveStrategy } from "../../shared/policy/strategy.ts";
 
 function resolved(evictionStrategy?: string, clusterStrategy?: string) {
   return resolveStrategy(

@@ -3,8 +3,7 @@ import { isAnnotating } from "../../../shared/policy/annotations/descheduler-ann
 import type { Condition } from "../../../shared/policy/kube/configuration.ts";
 import { durationText } from "../../../shared/policy/duration-text.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
-import { isShieldWanted } from "../../../shared/policy/shield/shield.ts";
+import { isShieldWanted, type Settings } from "../../../shared/policy/settings.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 

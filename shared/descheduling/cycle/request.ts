@@ -2,7 +2,7 @@
 import { type Action, type EventReason, recordPodEvent } from "../../policy/action.ts";
 import { saysBlind } from "../../policy/blind.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../policy/evacuation/identity.ts";
-import { isLive } from "../../policy/evacuation/mark.ts";
+import { isLive } from "../../policy/strategy.ts";
 import { isToMove } from "../../policy/eviction/eviction-table.ts";
 import type { VmiFacts } from "../../policy/facts.ts";
 import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";

@@ -8,7 +8,7 @@ import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../facts.ts";
 import type { EvacuationFacts } from "../evacuation/phase.ts";
-import { isMarked } from "../evacuation/mark.ts";
+import { isMarked } from "../strategy.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,

@@ -6,12 +6,11 @@ import type { Action, Plan } from "../action.ts";
 import { areBudgetsWanted } from "./budget-mode.ts";
 import { budgetName, isVmi, ownedBy } from "./identity.ts";
 import { type BudgetFacts, isFinal, keyOf, type MigrationFacts, type VmiFacts } from "../facts.ts";
-import { isToLeave } from "../evacuation/mark.ts";
 import { CREATED_BY_LABEL } from "../names.ts";
 import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
 import type { Settings } from "../settings.ts";
 import { type Moment, secondsSince } from "../time.ts";
-import { type EvictionStrategy, resolveStrategy } from "../eviction/eviction-table.ts";
+import { type EvictionStrategy, isToLeave, resolveStrategy } from "../strategy.ts";
 
 // prettier-ignore
 export const BUDGET = {

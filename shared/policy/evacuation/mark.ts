@@ -1,44 +1,13 @@
-/**
- * The mark: what `status.evacuationNodeName` means, which VMs leave their node because of it, and what marking one takes. Upstream: the
- * filters of KubeVirt's evacuation controller (`vmisToMigrate`, `filterRunningNonMigratingVMIs`).
- */
+/** The mark: what marking a VM takes, and whether it is there. */
 import type { Action } from "../action.ts";
 import { areBudgetsWanted } from "../budget/budget-mode.ts";
 import { budgetName } from "../budget/identity.ts";
 import { CAUSE, type Cause, type Urgency } from "../cause.ts";
-import { isFinal, type VmiFacts } from "../facts.ts";
-import { isBeingReceived } from "../kube/pod-kind.ts";
+import type { VmiFacts } from "../facts.ts";
 import type { Settings } from "../settings.ts";
-import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
+import { isMarked, isMarkedTooLate } from "../strategy.ts";
 import { secondsSince } from "../time.ts";
 import type { Facts } from "./world.ts";
-
-/** For the node it is on: a mark for a node that it has left means nothing. */
-export function isMarked(vmi: VmiFacts): boolean {
-  return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
-}
-
-/**
- * KubeVirt's webhook reads the VM and then marks it, whatever has become of it meanwhile: its mark may come when the VM has moved and
- * the migration has cleared the one before. While it is there KubeVirt marks the VM for no other node, and says that it is leaving.
- */
-export function isMarkedTooLate(vmi: VmiFacts): boolean {
-  return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
-}
-
-export function isLive(vmi: VmiFacts): boolean {
-  return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
-}
-
-/** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */
-export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
-  return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
-}
-
-/** Marked, and to leave by such a migration, or, with strategy External, by one that its external controller may create at any moment. */
-export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
-  return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
-}
 
 /**
  * The budget grows before the mark: KubeVirt, or the VM's external controller, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
@@ -110,3 +79,6 @@ export function isMarkOnItsWay(f: Facts): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }
+
+/** What an Evacuation says where the migration is not Lifeboat's to make. */
+export const WAITS_FOR_OWNER = "eviction strategy External: the VM's owner has to move it";

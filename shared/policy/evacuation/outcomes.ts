@@ -5,7 +5,7 @@ import { isFinal, type MigrationFacts } from "../facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "./phase.ts";
 import { activeEvacuation, isAbout } from "./identity.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
-import { isMarked } from "./mark.ts";
+import { isMarked } from "../strategy.ts";
 import { NAME_PREFIX } from "../names.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter, secondsSince, withoutFractions } from "../time.ts";

@@ -5,11 +5,10 @@
  * here counts migrations, and a VM that may migrate is never made to wait for another one.
  */
 import { type Action, type Plan, recordEvent } from "../action.ts";
-import { strategyOf } from "../eviction/eviction-table.ts";
+import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../strategy.ts";
 import type { VmiFacts } from "../facts.ts";
 import * as identity from "./identity.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
-import { canMigrate, isLive, isMarked, isMarkedTooLate } from "./mark.ts";
 import { FOUND_MARKED } from "../names.ts";
 import { release } from "./outcomes.ts";
 import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "./phase.ts";

@@ -2,8 +2,7 @@
 import { recordEvent } from "../action.ts";
 import * as attempts from "./attempts.ts";
 import { isReadyForMigration } from "../budget/budget.ts";
-import { resolveStrategy } from "../eviction/eviction-table.ts";
-import { MESSAGE } from "../eviction/messages.ts";
+import { isMarked, resolveStrategy } from "../strategy.ts";
 import { isFinal } from "../facts.ts";
 import type { EvacuationFacts } from "./phase.ts";
 import { activeEvacuation, podUIDOf } from "./identity.ts";
@@ -69,7 +68,7 @@ function withdrawn(f: Facts): Next | undefined {
 function drainTaintGone(f: Facts): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
-  const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
+  const isDriven = isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
   return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
 }
 
@@ -110,7 +109,7 @@ function cannotMigrate(f: Facts): Next | undefined {
   if (resolved.strategy === "None") {
     return giveUp(f, "StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
   }
-  const isByHand = e.spec.cause === "Operator" && !marks.isMarked(vmi) && migration === undefined;
+  const isByHand = e.spec.cause === "Operator" && !isMarked(vmi) && migration === undefined;
   const found = isByHand && !world.isExternal(f) ? pinned(f) : undefined;
   return found && giveUp(f, found.reason, found.message);
 }
@@ -136,8 +135,7 @@ function migrationFailed(f: Facts): Next | undefined {
   const message = attempts.whyFailed(last, vmi);
   const counted = { lastFailedMigration: { name: last.name, uid: last.uid } };
   const next = outcomes.attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
-  const isUrgent =
-    marks.isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
+  const isUrgent = isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
 }
 
@@ -199,7 +197,7 @@ function waitForController(f: Facts): Next | undefined {
   if (!marks.isMarkMissing(f)) {
     const failed = attempts.uncountedFailures(f.e, f.migrations).at(-1);
     const tried = failed && `; migration ${failed.name} has failed: ${attempts.whyFailed(failed, f.vmi)}`;
-    return { phase: "WaitingForOwner", reason: "External", message: `${MESSAGE.WaitsForOwner}${tried ?? ""}` };
+    return { phase: "WaitingForOwner", reason: "External", message: `${marks.WAITS_FOR_OWNER}${tried ?? ""}` };
   }
   if (!attempts.isLeftAlone(f)) return markMissing(f);
   const why = "KubeVirt's eviction webhook has not marked the VM, so that its owner does not learn that it has to move";

@@ -3,7 +3,7 @@ import type { Action } from "../action.ts";
 import type { VmiFacts } from "../facts.ts";
 import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
-import { isMarked } from "./mark.ts";
+import { isMarked } from "../strategy.ts";
 import { type EvacuationCondition, type EvacuationFacts, type EvacuationStatus, isEnd } from "./phase.ts";
 import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
 

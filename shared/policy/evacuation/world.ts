@@ -3,7 +3,7 @@ import type { Action } from "../action.ts";
 import { type BudgetFacts, isFinal, type MigrationFacts } from "../facts.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../facts.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
-import { MIGRATES, strategyOf } from "../eviction/eviction-table.ts";
+import { MIGRATES, strategyOf } from "../strategy.ts";
 import type { EvacuationFacts, EvacuationStatus, Phase } from "./phase.ts";
 import { type Moment, secondsSince } from "../time.ts";
 

@@ -12,15 +12,8 @@ import {
   withRequester,
 } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../time.ts";
-import {
-  type EvictionStrategy,
-  FIRST_REQUEST,
-  type FirstAnswer,
-  LATER_REQUEST,
-  MIGRATES,
-  mobilityOf,
-  resolveStrategy,
-} from "./eviction-table.ts";
+import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./eviction-table.ts";
+import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../strategy.ts";
 import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { readyToMove } from "../evacuation/mark.ts";

@@ -1,5 +1,6 @@
 /** What callers are told: the exact sentences of denials and warnings. */
 import type { PodFacts, VmiFacts } from "../facts.ts";
+import { WAITS_FOR_OWNER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../evacuation/phase.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
 
@@ -22,8 +23,6 @@ export const MESSAGE = {
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quoted(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
-  /** Follows on it where the migration is not Lifeboat's to make, as long as the Evacuation's status does not say more. */
-  WaitsForOwner: "eviction strategy External: the VM's owner has to move it",
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
     `${quoted(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
@@ -47,6 +46,6 @@ export const MESSAGE = {
 
 /** Of an External VM: how far its owner is, as the last look has found it. */
 export function ownersPart(joined: EvacuationFacts | undefined): string {
-  const { phase, message = MESSAGE.WaitsForOwner } = joined?.status ?? {};
-  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : MESSAGE.WaitsForOwner}`;
+  const { phase, message = WAITS_FOR_OWNER } = joined?.status ?? {};
+  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : WAITS_FOR_OWNER}`;
 }

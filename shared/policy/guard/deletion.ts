@@ -6,7 +6,8 @@
  * ends as one of the releases here.
  */
 import { type Action, recordEvent } from "../action.ts";
-import { isToMove, resolveStrategy } from "../eviction/eviction-table.ts";
+import { isToMove } from "../eviction/eviction-table.ts";
+import { resolveStrategy } from "../strategy.ts";
 import { type Disruption, disruptionOf } from "./disruption-cause.ts";
 import { endsNodes, isRequester, mayBeRefused } from "./guarded.ts";
 import { type DeletionTerms, isTooNear } from "./node-termination.ts";

@@ -7,7 +7,7 @@ import { isGateOn } from "./guarded.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../facts.ts";
-import { isMarked } from "../evacuation/mark.ts";
+import { isMarked } from "../strategy.ts";
 import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
 import { drivingTaint, isAlive } from "../kube/taints.ts";
 import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";

@@ -5,7 +5,8 @@
 import { durationText } from "../duration-text.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/eviction.ts";
-import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../eviction/eviction-table.ts";
+import { FIRST_REQUEST, mobilityOf } from "../eviction/eviction-table.ts";
+import { MIGRATES, strategyOf } from "../strategy.ts";
 import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
 import { isCompleted, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../facts.ts";
 import { isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";

@@ -7,12 +7,12 @@
  * refused for as long as it may be is let go for good: `over` stays until it has left the danger.
  */
 import type { Action, Plan } from "../action.ts";
-import { canMigrate } from "../evacuation/mark.ts";
+import { canMigrate } from "../strategy.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { type EvacuationFacts, isActive } from "../evacuation/phase.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../facts.ts";
-import type { Settings } from "../settings.ts";
+import { isShieldOn, type Settings } from "../settings.ts";
 import type { Moment } from "../time.ts";
 
 /** The Plugin's condition asks for it, too: what a move takes, and the shutdown if it fails. */
@@ -50,14 +50,6 @@ export interface ShieldWorld extends Moment {
   /** Of these VMIs, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
-}
-
-export function isShieldWanted({ shield, featureGates }: Settings): boolean {
-  return featureGates.includes("NodePressureEvictionLiveMigration") && shield.maxPodGracePeriodSeconds > 0;
-}
-
-export function isShieldOn(settings: Settings): boolean {
-  return isShieldWanted(settings) && settings.pluginServed;
 }
 
 /** How long a shutdown may be refused, so that the guest can still shut down in order. */

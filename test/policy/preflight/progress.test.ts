@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
-import { EVICTION_STRATEGIES } from "../../../shared/policy/eviction/eviction-table.ts";
+import { EVICTION_STRATEGIES } from "../../../shared/policy/strategy.ts";
 import { preflight } from "../../../shared/policy/preflight/verdict.ts";
 import { blockersOf, nodeProgress } from "../../../shared/policy/preflight/progress.ts";
 import { subjectsOf } from "../../../shared/policy/preflight/subjects.ts";

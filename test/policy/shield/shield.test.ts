@@ -7,13 +7,12 @@ import {
   armFor,
   holdSeconds,
   isShieldable,
-  isShieldOn,
   OVER,
   planShield,
   type Shielded,
   type ShieldWorld,
 } from "../../../shared/policy/shield/shield.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
+import { isShieldOn, type Settings } from "../../../shared/policy/settings.ts";
 import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../pressure/pressed.ts";
 

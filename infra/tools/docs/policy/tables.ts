@@ -4,8 +4,6 @@ import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
 import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
 import {
-  EVICTION_STRATEGIES,
-  type EvictionStrategy,
   FIRST_REQUEST,
   type FirstAnswer,
   isToMove,
@@ -13,10 +11,12 @@ import {
   type LaterAnswer,
   type Mobility,
 } from "../../../../shared/policy/eviction/eviction-table.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../../../shared/policy/strategy.ts";
 import type { VmiFacts } from "../../../../shared/policy/facts.ts";
 import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
 import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
+import { WAITS_FOR_OWNER } from "../../../../shared/policy/evacuation/mark.ts";
 
 type Table = readonly (readonly string[])[];
 
@@ -125,7 +125,7 @@ export function answerTable(): string {
 
 /** Strategy External. */
 export function ownerTable(): string {
-  const { WaitsForOwner: waits } = MESSAGE;
+  const waits = WAITS_FOR_OWNER;
   return renderTable([
     ["its external controller", "phase", "the answer adds"],
     ["has done nothing yet", "WaitingForOwner", code(`; ${waits}`)],
