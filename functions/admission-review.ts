@@ -3,10 +3,10 @@ import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Held } from "../shared/kube/budget.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
-import { parseConfig, type Parsed } from "../shared/config/problem.ts";
-import type { Review } from "../shared/pass/eviction.ts";
-import { DRY_RUN_WORDS } from "../shared/policy/eviction/messages.ts";
-import { warningsOf } from "../shared/policy/eviction/warnings.ts";
+import { parseConfig, type Parsed } from "../shared/settings/problem.ts";
+import type { Review } from "../shared/eviction/review.ts";
+import { DRY_RUN_WORDS } from "../shared/eviction/messages.ts";
+import { warningsOf } from "../shared/eviction/warnings.ts";
 import { parseJson, rejectProblems } from "./rejection.ts";
 
 /** It is sent back. An API server's has 36 characters. */

@@ -6,9 +6,9 @@ import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.t
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
 import { deschedule, isDue } from "../shared/descheduling/deschedule.ts";
 import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
-import { reconcileActive } from "../shared/pass/reconcile.ts";
-import { keyOf } from "../shared/policy/facts.ts";
-import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
+import { reconcileActive } from "../shared/reconcile/reconcile.ts";
+import { keyOf } from "../shared/kube/facts.ts";
+import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
 import { reconciling, recordEvents, SETTINGS_SECONDS } from "./reconciling.ts";
 import { RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";

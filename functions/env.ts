@@ -1,5 +1,5 @@
 /** What the platform gives the Worker: its environment, and what is not pure. */
-import type { ConfigProblem } from "../shared/config/problem.ts";
+import type { ConfigProblem } from "../shared/settings/problem.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
@@ -18,7 +18,7 @@ export interface TickQueue {
 export interface Env {
   readonly CLUSTERS?: string;
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
-  /** The keys of the registry: see shared/config/sealed-entry.ts. */
+  /** The keys of the registry: see shared/settings/sealed-entry.ts. */
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
   /** Where API servers reach this Worker: webhooks are expected to lead here. Absent: only their paths are compared. */

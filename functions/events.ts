@@ -1,11 +1,11 @@
 /** The relay's door: an event says that something has happened in a cluster, and Lifeboat looks there. */
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
-import type { ClusterEntry } from "../shared/config/clusters.ts";
-import { WHEN_BLIND } from "../shared/policy/blind.ts";
-import { parseConfig } from "../shared/config/problem.ts";
-import type { ReconcileRequest } from "../shared/pass/world.ts";
-import { reconcileRequested } from "../shared/pass/reconcile.ts";
+import type { ClusterEntry } from "../shared/settings/clusters.ts";
+import { WHEN_BLIND } from "../shared/settings/failure-posture.ts";
+import { parseConfig } from "../shared/settings/problem.ts";
+import type { ReconcileRequest } from "../shared/reconcile/world.ts";
+import { reconcileRequested } from "../shared/reconcile/reconcile.ts";
 import { reconciling } from "./reconciling.ts";
 import { parseJson, RejectionError, rejectProblems } from "./rejection.ts";
 import type { Target } from "./target.ts";

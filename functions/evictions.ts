@@ -1,13 +1,13 @@
 /** The eviction door: reviews of evictions, from API servers. */
 import type { Context } from "hono";
-import type { NamespacedName, PodFacts, VmiFacts } from "../shared/policy/facts.ts";
-import { parseConfig } from "../shared/config/problem.ts";
-import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/policy/blind.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
+import { parseConfig } from "../shared/settings/problem.ts";
+import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
-import { causeOfEviction } from "../shared/policy/cause.ts";
-import { isActive } from "../shared/policy/evacuation/phase.ts";
-import { reviewAndPerform } from "../shared/pass/perform.ts";
-import { type Review, reviewEviction } from "../shared/pass/eviction.ts";
+import { causeOfEviction } from "../shared/kube/cause.ts";
+import { isActive } from "../shared/kube/evacuation.ts";
+import { reviewAndPerform } from "../shared/evacuation/perform.ts";
+import { type Review, reviewEviction } from "../shared/eviction/review.ts";
 import * as review from "./admission-review.ts";
 import { carryOn, recordEvents } from "./reconciling.ts";
 import { keepUndecided } from "./conditions.ts";

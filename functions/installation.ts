@@ -1,18 +1,18 @@
 /** How Lifeboat itself is installed in a cluster: its token, and the webhook objects that make the API server ask it. */
 import type { Context } from "hono";
-import { expiryOf } from "../shared/config/token-expiry.ts";
+import { expiryOf } from "../shared/settings/token-expiry.ts";
 import { type Client, named } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { isTokenAccepted } from "../shared/kube/reviews.ts";
-import { type CredentialFacts, judgeCredential } from "../shared/policy/credential.ts";
-import type { Settings } from "../shared/policy/settings.ts";
+import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
+import type { Settings } from "../shared/settings/settings.ts";
 import {
   compareWebhook,
   type Comparison,
   type Installation,
   WEBHOOK_ENDPOINTS,
   WEBHOOK_OBJECTS,
-} from "../shared/policy/webhooks/compare.ts";
+} from "../shared/settings/webhooks.ts";
 import type { Target } from "./target.ts";
 
 const READ_SECONDS = 10;

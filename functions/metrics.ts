@@ -6,12 +6,12 @@
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
-import { expiryOf } from "../shared/config/token-expiry.ts";
+import { expiryOf } from "../shared/settings/token-expiry.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import { CONFIGURATION } from "../shared/policy/names.ts";
+import { CONFIGURATION } from "../shared/kube/names.ts";
 import { isAccepted, lookAtWebhooks } from "./installation.ts";
-import { isUndecided } from "../shared/policy/configuration-status.ts";
+import { isUndecided } from "../shared/settings/conditions.ts";
 import type { Target } from "./target.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */

@@ -6,12 +6,12 @@ import { mayI, type Right } from "../shared/kube/reviews.ts";
 import { kubeVirt, LAUNCHER } from "../shared/kube/selections.ts";
 import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
 import type { Resource } from "../shared/kube/resources.ts";
-import { isAnnotating } from "../shared/policy/annotations/descheduler-annotations.ts";
-import { areBudgetsWanted } from "../shared/policy/budget/budget-mode.ts";
-import type { Trial } from "../shared/policy/configuration-status.ts";
-import { DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/policy/names.ts";
-import { annotate } from "../shared/pass/patches.ts";
-import type { Settings } from "../shared/policy/settings.ts";
+import { isAnnotating } from "../shared/annotations/descheduler-annotations.ts";
+import { areBudgetsWanted } from "../shared/settings/covered.ts";
+import type { Trial } from "../shared/settings/conditions.ts";
+import { DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
+import { annotate } from "../shared/evacuation/patches.ts";
+import type { Settings } from "../shared/settings/settings.ts";
 
 export async function tryPermissions(cluster: Client, settings: Settings): Promise<readonly Trial[]> {
   const isListed = (resource: Resource) => () => cluster.list(resource, { limit: 1, as: z.unknown() });

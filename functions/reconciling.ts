@@ -1,12 +1,12 @@
 /** A reconcile within a time limit, with its failures in one line of the log; and what follows an answer. */
 import type { Held } from "../shared/kube/budget.ts";
 import type { ClusterError, Failure } from "../shared/kube/failures.ts";
-import type { Action } from "../shared/policy/action.ts";
-import type { NamespacedName } from "../shared/policy/facts.ts";
-import type { Deps, Result } from "../shared/pass/carry-out.ts";
-import type { Known } from "../shared/pass/observe-vmi.ts";
-import { perform } from "../shared/pass/perform.ts";
-import { reconcileVmi } from "../shared/pass/reconcile.ts";
+import type { Action } from "../shared/kube/action.ts";
+import type { NamespacedName } from "../shared/kube/facts.ts";
+import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
+import type { Known } from "../shared/reconcile/observe-vmi.ts";
+import { perform } from "../shared/evacuation/perform.ts";
+import { reconcileVmi } from "../shared/reconcile/reconcile.ts";
 import type { Target } from "./target.ts";
 
 /** A few objects: what takes longer does not answer. */

@@ -1,7 +1,7 @@
 /** The clusters of the KV namespace `CLUSTER_REGISTRY`. */
-import { type ClusterEntry, parseRegistryEntry } from "../shared/config/clusters.ts";
-import type { Parsed } from "../shared/config/problem.ts";
-import { parseKeys, unseal } from "../shared/config/sealed-entry.ts";
+import { type ClusterEntry, parseRegistryEntry } from "../shared/settings/clusters.ts";
+import type { Parsed } from "../shared/settings/problem.ts";
+import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
 /** KV itself shows a change only within a minute. */

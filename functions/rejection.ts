@@ -1,6 +1,6 @@
 /** Every answer that is not the one asked for: one table, one renderer. */
 import { ClusterError } from "../shared/kube/failures.ts";
-import type { ConfigProblem } from "../shared/config/problem.ts";
+import type { ConfigProblem } from "../shared/settings/problem.ts";
 
 export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 

@@ -1,6 +1,6 @@
 /** What pages are put together from: words of other parties, times, badges, notices, commands to copy, key facts, tables. */
 import { html } from "hono/html";
-import { durationText } from "../../shared/policy/duration-text.ts";
+import { durationText } from "../../shared/settings/duration-text.ts";
 
 /** Escaped: what comes from a cluster or a visitor is put into it by the `html` template only. */
 export type Html = ReturnType<typeof html>;

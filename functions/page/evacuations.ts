@@ -1,8 +1,8 @@
 /** Evacuations for a person who looks at a cluster, a node or a VM: in what order, and as a table. */
 import { html } from "hono/html";
-import { type EvacuationFacts, isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
-import { keyOf } from "../../shared/policy/facts.ts";
-import { secondsUntil } from "../../shared/policy/time.ts";
+import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
+import { keyOf } from "../../shared/kube/facts.ts";
+import { secondsUntil } from "../../shared/settings/time.ts";
 import { ago, type Column, type Html, isolated, lasting, sentence, table } from "./components.ts";
 import { move, vmLink } from "./links.ts";
 import { CAUSES, phaseBadge, whoCanChange } from "./words.ts";

@@ -1,7 +1,7 @@
 /** What the fleet's page reads of each cluster, so that none of them holds up the others. */
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { activeEvacuations } from "../../shared/kube/selections.ts";
-import type { Phase } from "../../shared/policy/evacuation/phase.ts";
+import type { Phase } from "../../shared/kube/evacuation.ts";
 import type { Target } from "../target.ts";
 import { problemsIn, unlessUnreadable } from "./reads.ts";
 import type { Problem } from "./words.ts";

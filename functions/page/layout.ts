@@ -1,6 +1,6 @@
 /** The frame of every page, and the files that it loads. */
 import { html, raw } from "hono/html";
-import { durationText } from "../../shared/policy/duration-text.ts";
+import { durationText } from "../../shared/settings/duration-text.ts";
 import { type Html, visible } from "./components.ts";
 import { FLEET_PATH } from "./links.ts";
 import { SCRIPT } from "./script.ts";

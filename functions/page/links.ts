@@ -1,6 +1,6 @@
 /** Where each page is. Names are encoded: a cluster's name may hold what a URL gives a meaning to. */
 import { html } from "hono/html";
-import type { NamespacedName } from "../../shared/policy/facts.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { type Html, visible } from "./components.ts";
 
 const join = (...parts: readonly string[]) => `/${parts.map(encodeURIComponent).join("/")}`;

@@ -6,12 +6,12 @@ import { type Client, named } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { isObjectKey } from "../../shared/kube/resources.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/selections.ts";
-import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/policy/names.ts";
-import { observePodsOf, observePreflight } from "../../shared/pass/observe-preflight.ts";
-import type { Observer } from "../../shared/config/observer.ts";
-import { guestPodUID } from "../../shared/policy/evacuation/identity.ts";
-import { decideEviction, type EvictionDecision } from "../../shared/policy/eviction/eviction.ts";
-import { isHeldFast, isToMove } from "../../shared/policy/eviction/eviction-table.ts";
+import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/kube/names.ts";
+import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
+import type { Observer } from "../../shared/settings/observer.ts";
+import { guestPodUID } from "../../shared/evacuation/identity.ts";
+import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
+import { isHeldFast, isToMove } from "../../shared/eviction/table.ts";
 import {
   isFinal,
   type MigrationFacts,
@@ -19,13 +19,13 @@ import {
   type NodeFacts,
   type PodFacts,
   type VmiFacts,
-} from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../shared/policy/preflight/verdict.ts";
-import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/policy/preflight/progress.ts";
-import { subjectsOf } from "../../shared/policy/preflight/subjects.ts";
-import type { Settings } from "../../shared/policy/settings.ts";
+} from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
+import { preflight } from "../../shared/preflight/verdict.ts";
+import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/preflight/progress.ts";
+import { subjectsOf } from "../../shared/preflight/subjects.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
 import { RejectionError } from "../rejection.ts";
 import type { Target } from "../target.ts";
 import type { Recent } from "./recent.ts";

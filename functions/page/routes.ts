@@ -4,7 +4,7 @@ import { getCookie } from "hono/cookie";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { secureHeaders } from "hono/secure-headers";
-import type { NamespacedName } from "../../shared/policy/facts.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";
 import type { IsolateState, Surroundings } from "../target.ts";

@@ -6,8 +6,8 @@
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import * as z from "zod/mini";
-import type { ClusterEntry } from "../../shared/config/clusters.ts";
-import { parseKeys } from "../../shared/config/sealed-entry.ts";
+import type { ClusterEntry } from "../../shared/settings/clusters.ts";
+import { parseKeys } from "../../shared/settings/sealed-entry.ts";
 import type { Env } from "../env.ts";
 
 /** `__Host-`: over TLS only, for this host only, for every path. */

@@ -8,7 +8,7 @@ import type { Client } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { isAllowed, userOf } from "../../shared/kube/reviews.ts";
 import type { ReviewedUser, Right } from "../../shared/kube/schemas/reviews.ts";
-import { expiryOf, isOnlyFor } from "../../shared/config/token-expiry.ts";
+import { expiryOf, isOnlyFor } from "../../shared/settings/token-expiry.ts";
 import { RejectionError } from "../rejection.ts";
 import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clusterPath, FLEET_PATH } from "./links.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
-import type { ClusterEntry } from "../../shared/config/clusters.ts";
+import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { accessProblems } from "../env.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../rejection.ts";

@@ -1,15 +1,15 @@
 /** What phases, causes, acts and conditions mean to a person, and who can change them. */
 import { html } from "hono/html";
-import type { Cause } from "../../shared/policy/cause.ts";
-import type { ConfigurationObserved } from "../../shared/policy/kube/configuration.ts";
-import { retryOf } from "../../shared/policy/evacuation/api.ts";
-import { isMarked } from "../../shared/policy/strategy.ts";
-import { type EvacuationFacts, isActive, type Phase } from "../../shared/policy/evacuation/phase.ts";
-import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
-import { isFinal, type VmiFacts } from "../../shared/policy/facts.ts";
-import { ownValue } from "../../shared/policy/kube/own-value.ts";
-import { REMEDY, remedyOfBlocked } from "../../shared/policy/preflight/remedies.ts";
-import type { Settings } from "../../shared/policy/settings.ts";
+import type { Cause } from "../../shared/kube/cause.ts";
+import type { ConfigurationObserved } from "../../shared/kube/configuration.ts";
+import { retryOf } from "../../shared/evacuation/retry.ts";
+import { isMarked } from "../../shared/settings/strategy.ts";
+import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
+import { isToMove } from "../../shared/eviction/table.ts";
+import { isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
+import { ownValue } from "../../shared/kube/own-value.ts";
+import { REMEDY, remedyOfBlocked } from "../../shared/eviction/remedies.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
 import { badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
 import type { Act } from "./links.ts";
 

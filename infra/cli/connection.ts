@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { createClient } from "../../shared/kube/client.ts";
 import { sender, type Endpoint, type Fetch } from "../../shared/kube/transport.ts";
-import { SettingsCache } from "../../shared/config/load-settings.ts";
+import { SettingsCache } from "../../shared/settings/load-settings.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { kubeFetch } from "./kube-fetch.ts";

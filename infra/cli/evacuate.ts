@@ -8,7 +8,7 @@ import {
   type Evacuating,
   evacuateVm,
   retryVm,
-} from "../../shared/pass/api.ts";
+} from "../../shared/evacuation/api.ts";
 import {
   type EvacuationFacts,
   type EvacuationStatus,
@@ -16,8 +16,8 @@ import {
   isEnd,
   isToBeReleased,
   isUnfinished,
-} from "../../shared/policy/evacuation/phase.ts";
-import type { NamespacedName } from "../../shared/policy/facts.ts";
+} from "../../shared/kube/evacuation.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, output, type ExitCode } from "./command.ts";

@@ -1,18 +1,12 @@
 /** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
-import { reviewEviction } from "../../shared/pass/eviction.ts";
-import { explanationOf, OUTCOMES } from "../../shared/pass/explanation.ts";
-import { observePreflight } from "../../shared/pass/observe-preflight.ts";
-import { timeText } from "../../shared/policy/preflight/duration.ts";
-import { keyOf } from "../../shared/policy/facts.ts";
-import type {
-  DrainFlags,
-  NodeVerdict,
-  PodVerdict,
-  Preflight,
-  PreflightFacts,
-} from "../../shared/policy/preflight/facts.ts";
-import { isInTheWay, preflight } from "../../shared/policy/preflight/verdict.ts";
-import { subjectOf } from "../../shared/policy/preflight/subjects.ts";
+import { reviewEviction } from "../../shared/eviction/review.ts";
+import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
+import { observePreflight } from "../../shared/preflight/observe.ts";
+import { timeText } from "../../shared/preflight/duration.ts";
+import { keyOf } from "../../shared/kube/facts.ts";
+import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
+import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
+import { subjectOf } from "../../shared/preflight/subjects.ts";
 import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import { type Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";

@@ -1,7 +1,7 @@
 /** The relay's configuration: environment variables, parsed once at start. */
 import * as z from "zod/mini";
-import { isBaseUrl, RelaySecret } from "../../shared/config/clusters.ts";
-import { type Parsed, parseConfig } from "../../shared/config/problem.ts";
+import { isBaseUrl, RelaySecret } from "../../shared/settings/clusters.ts";
+import { type Parsed, parseConfig } from "../../shared/settings/problem.ts";
 
 export const Port = z.pipe(
   z.string().check(z.regex(/^\d{1,5}$/, "expected a port")),

@@ -2,8 +2,8 @@
 import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
 import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
-import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
-import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../shared/policy/names.ts";
+import { END_PHASES } from "../../shared/kube/evacuation.ts";
+import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../shared/kube/names.ts";
 
 export interface Identity {
   /** Absent on what is not namespaced. */

@@ -1,6 +1,6 @@
 /** The server's configuration: environment variables, parsed once at start. None is a secret. */
 import * as z from "zod/mini";
-import type { Parsed } from "../../shared/config/problem.ts";
+import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
 
 const Variables = z.pipe(

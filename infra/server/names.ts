@@ -1,5 +1,5 @@
 /** What the server's own objects are called, as infra/server/kubernetes has them. */
-import { LIFEBOAT_NAMESPACE } from "../../shared/policy/names.ts";
+import { LIFEBOAT_NAMESPACE } from "../../shared/kube/names.ts";
 
 export const NAMESPACE = LIFEBOAT_NAMESPACE;
 /** Of the Deployment, the Service, the Secret and the Lease. */

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import * as z from "zod";
-import { parseRegistryEntry } from "../../shared/config/clusters.ts";
-import type { Parsed } from "../../shared/config/problem.ts";
-import { parseKeys, seal, unseal } from "../../shared/config/sealed-entry.ts";
+import { parseRegistryEntry } from "../../shared/settings/clusters.ts";
+import type { Parsed } from "../../shared/settings/problem.ts";
+import { parseKeys, seal, unseal } from "../../shared/settings/sealed-entry.ts";
 import { type Command, parseArguments, USAGE } from "./cluster-arguments.ts";
 import { UsageError } from "./console/arguments.ts";
 

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
 import type { Authority } from "../sandbox/certificates.ts";
-import { seal } from "../../shared/config/sealed-entry.ts";
+import { seal } from "../../shared/settings/sealed-entry.ts";
 import { modulesOf } from "./build-worker.ts";
 
 export interface ClusterEntry {

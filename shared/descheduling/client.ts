@@ -6,8 +6,8 @@ import { TextsOrNone } from "../kube/schemas/fields.ts";
 import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import { giveLeaseBack, readLease, takeLease } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
-import type { Labels } from "../policy/kube/placement.ts";
-import * as names from "../policy/names.ts";
+import type { Labels } from "../kube/placement.ts";
+import * as names from "../kube/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
 
 const Namespace = z.lazy(() => z.object({ metadata: z.object({ name: z.string(), labels: TextsOrNone }) }));

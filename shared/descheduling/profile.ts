@@ -1,5 +1,5 @@
 /** A profile of the policy file: the plugins that are enabled, with their arguments. */
-import { collect, type ConfigProblem, type Parsed, parseConfig } from "../config/problem.ts";
+import { collect, type ConfigProblem, type Parsed, parseConfig } from "../settings/problem.ts";
 import type { EnabledPlugin, Profile } from "./cycle/policy.ts";
 import { defaultEvictor } from "./plugins/default-evictor.ts";
 import { EvictorArguments } from "./plugins/default-evictor-arguments.ts";

@@ -3,7 +3,7 @@
  * server's answers to them, and what a review's VM is looked after with.
  *
  * A tenant needs no more than a right to evict, as a dry run too, and pods as large as etcd takes them. Beyond the budget a review is
- * answered "try again" (shared/policy/blind.ts).
+ * answered "try again" (shared/settings/failure-posture.ts).
  */
 
 /**

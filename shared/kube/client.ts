@@ -1,6 +1,6 @@
 /** A client of one cluster: six verbs over the table of resources and a count, by requests to its API server. */
 import * as z from "zod/mini";
-import type { NamespacedName } from "../policy/facts.ts";
+import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
 import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
 import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";

@@ -1,5 +1,5 @@
 /** Asking the eviction API to let a pod go. */
-import type { NamespacedName } from "../policy/facts.ts";
+import type { NamespacedName } from "./facts.ts";
 import type { Answer, Client } from "./client.ts";
 
 /** Refused by a webhook or a policy, by a budget or a webhook, and where a webhook cannot be asked or two budgets select the pod. */

@@ -1,6 +1,6 @@
 /** A Lease, which one holder has at a time: reading it, taking or renewing it, giving it back. */
-import type { NamespacedName } from "../policy/facts.ts";
-import { MANAGED_BY, MANAGED_BY_LABEL } from "../policy/names.ts";
+import type { NamespacedName } from "./facts.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/kubernetes.ts";
 

@@ -1,6 +1,6 @@
 /** Reading: single objects (404 is undefined) and whole lists, page by page. */
 import * as z from "zod/mini";
-import type { NamespacedName } from "../policy/facts.ts";
+import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
 import { API_GROUP, collection, isObjectKey, object, type Resource } from "./resources.ts";
 import { Page } from "./schemas/fields.ts";

@@ -5,7 +5,7 @@
  * no URL at all. An object of such a name does not exist.
  */
 import * as z from "zod/mini";
-import type { NamespacedName } from "../policy/facts.ts";
+import type { NamespacedName } from "./facts.ts";
 import { isObjectName } from "./schemas/fields.ts";
 import { Budget, ConfigMap, Lease, Node, Pod, RepeatedEvent, Version } from "./schemas/kubernetes.ts";
 import { KubeVirt, Migration, Vmi } from "./schemas/kubevirt.ts";

@@ -1,7 +1,7 @@
 /** Lists that more than one reader selects in the same way. */
-import { END_PHASES, type EvacuationFacts, isUnfinished } from "../policy/evacuation/phase.ts";
-import { keyOf, type MigrationFacts, type NamespacedName, type VmiFacts } from "../policy/facts.ts";
-import * as names from "../policy/names.ts";
+import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
+import { keyOf, type MigrationFacts, type NamespacedName, type VmiFacts } from "./facts.ts";
+import * as names from "./names.ts";
 import type { Client, Selection } from "./client.ts";
 import { isVmiKey } from "./resources.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";

@@ -1,9 +1,9 @@
 /** The metrics of a cluster, from plain values. */
-import { CAUSES } from "../policy/cause.ts";
-import type { CredentialFacts } from "../policy/credential.ts";
-import type { Comparison } from "../policy/webhooks/compare.ts";
-import type { EvacuationFacts } from "../policy/evacuation/phase.ts";
-import { ACTIVE_PHASES, END_PHASES, isActive } from "../policy/evacuation/phase.ts";
+import { CAUSES } from "../kube/cause.ts";
+import type { CredentialFacts } from "../settings/credential.ts";
+import type { Comparison } from "../settings/webhooks.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { ACTIVE_PHASES, END_PHASES, isActive } from "../kube/evacuation.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { events } from "../../infra/sandbox/actors/resources.ts";
 import { isFinal } from "../../infra/sandbox/kubevirt/resources.ts";
-import { END_PHASES } from "../../shared/policy/evacuation/phase.ts";
+import { END_PHASES } from "../../shared/kube/evacuation.ts";
 import { createFastClock } from "./fast-clock.ts";
 import { NAMESPACE } from "./stage.ts";
 import {

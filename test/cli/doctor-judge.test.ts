@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { examine, worstOf } from "../../infra/cli/doctor/doctor.ts";
 import { filesNeeded } from "../../infra/cli/doctor/lifeboat.ts";
 import { GRANTED } from "../../infra/cli/doctor/reads.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
 import { configuration, kubevirt, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
 
 const NO_TOKEN =

@@ -1,7 +1,7 @@
 /** What `lifeboat drain` says of a refusal that the preflight had not foreseen. */
 import { expect, test } from "vitest";
 import { createEvictions } from "../../infra/cli/drain/empty-node.ts";
-import { subjectsOf } from "../../shared/policy/preflight/subjects.ts";
+import { subjectsOf } from "../../shared/preflight/subjects.ts";
 import { connectionOver } from "./canned-connection.ts";
 import { facts, plainPod } from "../policy/preflight/fixtures.ts";
 

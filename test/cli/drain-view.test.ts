@@ -1,7 +1,7 @@
 /** How a drain tells of a change, and how long one is said to take. */
 import { expect, test } from "vitest";
-import { timeLeft } from "../../shared/policy/preflight/duration.ts";
-import type { Row } from "../../shared/policy/preflight/subjects.ts";
+import { timeLeft } from "../../shared/preflight/duration.ts";
+import type { Row } from "../../shared/preflight/subjects.ts";
 import { changeLine } from "../../infra/cli/drain/progress.ts";
 
 const row = (key: string, more: Partial<Row>): Row => {

@@ -1,6 +1,6 @@
 /** `CLUSTERS` and the registry's entries: which field is wrong, what was expected, and that the others are unhurt. */
 import { describe, expect, test } from "vitest";
-import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/config/clusters.ts";
+import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/settings/clusters.ts";
 
 const VALID = { server: "https://api.example.com:6443", token: "secret-1", webhookToken: "secret-2-of-16-c" };
 const NON_TOKEN = "expected a token, without spaces or line breaks";

@@ -1,8 +1,8 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { SettingsCache } from "../../shared/config/load-settings.ts";
-import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { SettingsCache } from "../../shared/settings/load-settings.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/kube/names.ts";
+import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
 import { canned } from "../kube/connected.ts";
 import { connectTo, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";

@@ -1,7 +1,7 @@
 /** What is said where a schema has no message of its own: what was expected, and never what was there. */
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
-import { parseConfig } from "../../shared/config/problem.ts";
+import { parseConfig } from "../../shared/settings/problem.ts";
 
 const Variants = z.discriminatedUnion("type", [
   z.object({ type: z.literal("a"), x: z.string() }),

@@ -1,6 +1,6 @@
 /** Encrypted entries of the registry: who can open them, and what is said to who cannot. */
 import { describe, expect, test } from "vitest";
-import { parseKeys, seal, unseal } from "../../shared/config/sealed-entry.ts";
+import { parseKeys, seal, unseal } from "../../shared/settings/sealed-entry.ts";
 
 type Key = Uint8Array<ArrayBuffer>;
 

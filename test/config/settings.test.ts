@@ -1,9 +1,9 @@
 /** The KubeVirt CR and the LifeboatConfiguration, merged. */
 import { describe, expect, test } from "vitest";
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
-import { defaultConfiguration, type LifeboatConfiguration } from "../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings, notesOn } from "../../shared/config/settings.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
+import { defaultConfiguration, type LifeboatConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
+import { mergeSettings, notesOn } from "../../shared/settings/merge-settings.ts";
+import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
 

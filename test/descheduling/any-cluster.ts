@@ -1,7 +1,7 @@
 /** Any small cluster that a plugin may find, and whatever it may be told. */
 import * as fc from "fast-check";
-import type { Placement } from "../../shared/policy/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { Placement } from "../../shared/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
 import type { Nominations, PluginWorld, Verdict } from "../../shared/descheduling/plugins/plugin.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 import { ANYWHERE, node, type Outcome, pod, requirement, taint, term, UNEVICTABLE, world } from "./fixtures.ts";

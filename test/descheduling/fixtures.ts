@@ -9,9 +9,9 @@ import type {
   PluginWorld,
   Verdict,
 } from "../../shared/descheduling/plugins/plugin.ts";
-import type { LabelSelector, Taint, Toleration } from "../../shared/policy/facts.ts";
-import type { NodeRequirement, NodeSelectorTerm, Placement } from "../../shared/policy/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { LabelSelector, Taint, Toleration } from "../../shared/kube/facts.ts";
+import type { NodeRequirement, NodeSelectorTerm, Placement } from "../../shared/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 
 export const ANYWHERE: Placement = { nodeSelector: {}, preferred: [] };

@@ -1,6 +1,6 @@
 /** The arguments of plugins in a policy file: their defaults, and what each becomes. */
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../../shared/config/problem.ts";
+import { parseConfig } from "../../shared/settings/problem.ts";
 import { FULL, LEAST, type PluginName, SCHEMA } from "./policy-files.ts";
 
 const parsed = (name: PluginName, tweak: object) => parseConfig(SCHEMA[name], { ...LEAST[name], ...tweak }, "args");

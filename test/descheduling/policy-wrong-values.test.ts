@@ -1,6 +1,6 @@
 /** A wrong value in a policy file: which key is named, and what is expected there. */
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../../shared/config/problem.ts";
+import { parseConfig } from "../../shared/settings/problem.ts";
 import { type DocumentName, FULL, PREFERRED, REQUIRED, SCHEMA } from "./policy-files.ts";
 
 const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>

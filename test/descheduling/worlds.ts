@@ -1,8 +1,8 @@
 /** Minimal pods and policies for descheduling cycles, plus one tweak each. */
 import type { DeschedulerPolicy, EnabledPlugin } from "../../shared/descheduling/cycle/policy.ts";
-import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
 import type { Verdict } from "../../shared/descheduling/plugins/plugin.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
 import { vmi } from "../policy/fixtures.ts";
 import { pod } from "./fixtures.ts";
 

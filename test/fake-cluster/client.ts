@@ -2,7 +2,7 @@
 import type { Answer, Client, Listing, Manifest, WriteOptions } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Facts, Resource } from "../../shared/kube/resources.ts";
-import { type NamespacedName, keyOf } from "../../shared/policy/facts.ts";
+import { type NamespacedName, keyOf } from "../../shared/kube/facts.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 import { answer } from "./answer.ts";
 import { labelOfCount, labelOfGet, labelOfList, labelOfWrite } from "./labels.ts";

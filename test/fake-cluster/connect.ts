@@ -5,9 +5,9 @@
 import type { Scheduler } from "fast-check";
 import type { Client } from "../../shared/kube/client.ts";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
-import type { ScheduledPod } from "../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
 import type { DeschedulingClient } from "../../shared/descheduling/client.ts";
-import type { PodFacts } from "../../shared/policy/facts.ts";
+import type { PodFacts } from "../../shared/kube/facts.ts";
 import { type Before, clientOf } from "./client.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 

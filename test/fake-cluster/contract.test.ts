@@ -1,16 +1,16 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
 import { activeEvacuations, evacuationsOf } from "../../shared/kube/selections.ts";
-import { act as performAction, retry, withdraw } from "../../shared/pass/act.ts";
-import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import { act as performAction, retry, withdraw } from "../../shared/evacuation/act.ts";
+import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { expect, test } from "vitest";
 import type { Client } from "../../shared/kube/client.ts";
 import { isHeld } from "../../shared/kube/lease.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "../../shared/descheduling/client.ts";
 import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER, OURS } from "../../shared/kube/selections.ts";
-import type { Action } from "../../shared/policy/action.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { connectTo as connectOverHttp, deschedulingAt as deschedulingOverHttp, present } from "../kube/connected.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, without } from "../policy/fixtures.ts";

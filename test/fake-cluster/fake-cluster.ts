@@ -1,8 +1,8 @@
 /** A cluster in memory, of facts. */
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/kube/schemas/lifeboat.ts";
-import type { KubernetesEvent, NewEvacuation } from "../../shared/policy/action.ts";
-import type { WebhookFacts } from "../../shared/policy/kube/webhooks.ts";
+import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
+import type { WebhookFacts } from "../../shared/kube/webhooks.ts";
 import type {
   BudgetFacts,
   MigrationFacts,
@@ -10,10 +10,10 @@ import type {
   NodeFacts,
   PodFacts,
   VmiFacts,
-} from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import type { Installation } from "../../shared/policy/webhooks/compare.ts";
-import type { Refusal } from "../../shared/policy/shield/shield.ts";
+} from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import type { Installation } from "../../shared/settings/webhooks.ts";
+import type { Refusal } from "../../shared/shield/shield.ts";
 import { NOW, without } from "../policy/fixtures.ts";
 import { FakeDescheduling } from "./fake-descheduling.ts";
 import { always, Shelf } from "./shelf.ts";

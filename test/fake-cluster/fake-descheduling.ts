@@ -2,9 +2,9 @@
 import type { EvictionAnswer } from "../../shared/kube/evict.ts";
 import type { LeaseFacts } from "../../shared/kube/schemas/kubernetes.ts";
 import { LEASE_SECONDS } from "../../shared/descheduling/client.ts";
-import type { NamespacedName, PodFacts } from "../../shared/policy/facts.ts";
-import { isLauncher } from "../../shared/policy/kube/pod-kind.ts";
-import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/policy/names.ts";
+import type { NamespacedName, PodFacts } from "../../shared/kube/facts.ts";
+import { isLauncher } from "../../shared/kube/pod-kind.ts";
+import { REQUEST_EVICT_ONLY_ANNOTATION } from "../../shared/kube/names.ts";
 import { without } from "../policy/fixtures.ts";
 import type { Shelf } from "./shelf.ts";
 

@@ -1,10 +1,10 @@
 /** KubeVirt's virt-api over a fake cluster: it marks VMs, and takes marks back. */
 import * as z from "zod/mini";
-import type { ActResult } from "../../shared/pass/act.ts";
-import { causeOfEviction } from "../../shared/policy/cause.ts";
-import { isToMove } from "../../shared/policy/eviction/eviction-table.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/policy/facts.ts";
-import { vmiNameOf } from "../../shared/policy/kube/pod-kind.ts";
+import type { ActResult } from "../../shared/evacuation/act.ts";
+import { causeOfEviction } from "../../shared/kube/cause.ts";
+import { isToMove } from "../../shared/eviction/table.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
+import { vmiNameOf } from "../../shared/kube/pod-kind.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
 const Annotations = z._default(z.record(z.string(), z.string()), {});

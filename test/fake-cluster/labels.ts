@@ -1,6 +1,6 @@
 /** What the requests to a fake cluster are called in tests. */
 import type { Listing, WriteOptions } from "../../shared/kube/client.ts";
-import { EVACUATION_LABEL, SHIELD_LABEL, SKIP_BACKOFF_ANNOTATION } from "../../shared/policy/names.ts";
+import { EVACUATION_LABEL, SHIELD_LABEL, SKIP_BACKOFF_ANNOTATION } from "../../shared/kube/names.ts";
 
 const ONE: Partial<Record<string, string>> = {
   pods: "Pod",

@@ -1,8 +1,8 @@
 /** What lists of a fake cluster select. */
 import type { Listing } from "../../shared/kube/client.ts";
-import type { MigrationFacts, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import * as names from "../../shared/policy/names.ts";
+import type { MigrationFacts, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import * as names from "../../shared/kube/names.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 
 interface Selectable {

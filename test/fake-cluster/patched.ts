@@ -4,9 +4,9 @@ import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/pat
 import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";
 import type { Answer, WriteOptions } from "../../shared/kube/client.ts";
 import { Evacuation, LifeboatConfiguration } from "../../shared/kube/schemas/lifeboat.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import * as names from "../../shared/policy/names.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import * as names from "../../shared/kube/names.ts";
 import { without } from "../policy/fixtures.ts";
 import { answer } from "./answer.ts";
 import type { FakeCluster } from "./fake-cluster.ts";

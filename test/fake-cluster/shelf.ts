@@ -1,6 +1,6 @@
 /** The objects of one kind in a fake cluster, by namespace and name. */
-import type { ActResult } from "../../shared/pass/act.ts";
-import { keyOf } from "../../shared/policy/facts.ts";
+import type { ActResult } from "../../shared/evacuation/act.ts";
+import { keyOf } from "../../shared/kube/facts.ts";
 
 /** Nodes have no namespace. */
 export interface Key {

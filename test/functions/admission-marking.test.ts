@@ -1,7 +1,7 @@
 /** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
 import { once } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi, without } from "../policy/fixtures.ts";

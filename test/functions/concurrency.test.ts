@@ -4,8 +4,8 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import { isToBeReleased, isUnfinished } from "../../shared/policy/evacuation/phase.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import { isToBeReleased, isUnfinished } from "../../shared/kube/evacuation.ts";
 import { once } from "../fake-cluster/connect.ts";
 import type { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { endedEvacuation, evacuation, migration, newborn, NODE, node, NOW, time } from "../policy/fixtures.ts";

@@ -5,7 +5,7 @@ import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets, serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import type { ClusterRegistry } from "../../functions/env.ts";
-import { seal } from "../../shared/config/sealed-entry.ts";
+import { seal } from "../../shared/settings/sealed-entry.ts";
 import { startForTest } from "./support/canned-doors.ts";
 import { asOperator, asWebhook, type Doors, openDoors, TOKENS } from "./support/doors.ts";
 import { evictionOf, review } from "./support/reviews.ts";

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { failing, UNREACHABLE } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
-import { hash8 } from "../../shared/policy/kube/object-name.ts";
+import { hash8 } from "../../shared/kube/object-name.ts";
 import { migration, newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../policy/fixtures.ts";
 import { asWebhook, entry, NOW, openDoors, type TestEnv } from "./support/doors.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "./support/fake-doors.ts";

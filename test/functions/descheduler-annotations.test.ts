@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { tryAnnotating } from "../../functions/permissions.ts";
 import { reconciling } from "../../functions/reconciling.ts";
-import { reconcileActive } from "../../shared/pass/reconcile.ts";
+import { reconcileActive } from "../../shared/reconcile/reconcile.ts";
 import type { Before } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { pod, vmi } from "../policy/fixtures.ts";

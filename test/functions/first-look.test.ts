@@ -1,6 +1,6 @@
 /** Budgets at the eviction door: of a VM that no pass has looked at before, of a refused one, and of one that may go. */
 import { describe, expect, test } from "vitest";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { evacuation, marked, MOBILITY, pod, vmi, without } from "../policy/fixtures.ts";

@@ -1,7 +1,7 @@
 /** The metrics of a cluster: for its operators, from what is in the cluster and nowhere else. */
 import parse from "parse-prometheus-text-format";
 import { beforeEach, expect, test } from "vitest";
-import type { EvacuationFacts, Phase } from "../../shared/policy/evacuation/phase.ts";
+import type { EvacuationFacts, Phase } from "../../shared/kube/evacuation.ts";
 import { type Before, failing, FORBIDDEN } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { newborn, NOW, time, vmi } from "../policy/fixtures.ts";

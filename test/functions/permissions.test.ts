@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { tryPermissions } from "../../functions/permissions.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings/settings.ts";
 import { type entry, newPlatform } from "./support/doors.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 

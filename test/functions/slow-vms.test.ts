@@ -1,10 +1,10 @@
 /** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
 import { describe, expect, test } from "vitest";
 import { reconciling } from "../../functions/reconciling.ts";
-import { reconcileActive, reconcileRequested } from "../../shared/pass/reconcile.ts";
+import { reconcileActive, reconcileRequested } from "../../shared/reconcile/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Client } from "../../shared/kube/client.ts";
-import type { Deps, Result } from "../../shared/pass/carry-out.ts";
+import type { Deps, Result } from "../../shared/reconcile/carry-out.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";

@@ -5,7 +5,7 @@
 import { Webhook } from "standardwebhooks";
 import { isSigned } from "../../functions/webhook-signature.ts";
 import { sender } from "../../shared/kube/transport.ts";
-import type { ClusterEntry } from "../../shared/config/clusters.ts";
+import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { LONGEST_SECONDS } from "../generators/settings.ts";
 import { NOW } from "../policy/fixtures.ts";
 import { expect } from "./expectations.ts";

@@ -1,6 +1,6 @@
 /** What is expected of every decision: that it is made of the facts alone, and acts on nothing but the objects among them. */
 import { deepStrictEqual } from "node:assert/strict";
-import { type Action, type Plan, EVENT_TYPES } from "../../shared/policy/action.ts";
+import { type Action, type Plan, EVENT_TYPES } from "../../shared/kube/action.ts";
 import { frozen } from "./property.ts";
 
 export function expect(holds: boolean, what: string): void {

@@ -13,7 +13,7 @@ import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.t
 import { type Answer, answerOf } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
-import { parseRegistryEntry } from "../../shared/config/clusters.ts";
+import { parseRegistryEntry } from "../../shared/settings/clusters.ts";
 
 // The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
 await Promise.all([import("../../functions/page/routes.ts"), import("js-yaml")]);

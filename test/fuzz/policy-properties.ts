@@ -2,20 +2,20 @@
  * What every decision keeps to, whatever the cluster: it is made, the same facts give the same one, and it acts on nothing but the objects
  * among them.
  */
-import type { Action } from "../../shared/policy/action.ts";
-import { planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
-import { planBudgets } from "../../shared/policy/budget/budget.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
-import { planHistory } from "../../shared/policy/evacuation/reconcile.ts";
-import { newEvacuation } from "../../shared/policy/evacuation/identity.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../shared/policy/evacuation/phase.ts";
-import { type AllowReason, decideEviction, type DenyReason } from "../../shared/policy/eviction/eviction.ts";
-import { decideDeletion, decideUndecided, RELEASE_REASONS } from "../../shared/policy/guard/deletion.ts";
-import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
-import type { Refusal } from "../../shared/policy/guard/refuse.ts";
-import { matches } from "../../shared/policy/kube/selector.ts";
-import type { Plan } from "../../shared/policy/action.ts";
-import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import { planAnnotations } from "../../shared/annotations/descheduler-annotations.ts";
+import { planBudgets } from "../../shared/budget/budget.ts";
+import { planBeginnings, planEvacuations } from "../../shared/evacuation/plan.ts";
+import { planHistory } from "../../shared/evacuation/plan.ts";
+import { newEvacuation } from "../../shared/evacuation/identity.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../shared/kube/evacuation.ts";
+import { type AllowReason, decideEviction, type DenyReason } from "../../shared/eviction/decide.ts";
+import { decideDeletion, decideUndecided, RELEASE_REASONS } from "../../shared/guard/decide.ts";
+import { planDisruptions } from "../../shared/guard/disruption.ts";
+import type { Refusal } from "../../shared/guard/refuse.ts";
+import { matches } from "../../shared/kube/selector.ts";
+import type { Plan } from "../../shared/kube/action.ts";
+import { planPressure } from "../../shared/pressure/pressure.ts";
 import { deletionFacts, evictionFacts, pressureWorld, type World, world } from "../generators/worlds.ts";
 import { decidedTwice, expect, expectActions, expectPlan } from "./expectations.ts";
 import { type Property, property } from "./property.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { load } from "js-yaml";
 import * as z from "zod/mini";
-import * as names from "../../shared/policy/names.ts";
+import * as names from "../../shared/kube/names.ts";
 import { asJson, bending, isObject, type Json, type JsonObject, mutated, mutatedText } from "./json.ts";
 import * as raw from "./objects.ts";
 import * as vms from "./vms.ts";

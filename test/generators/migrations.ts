@@ -1,6 +1,6 @@
 /** Migrations: any one, and that of a VM on its way to another namespace or cluster. */
 import * as fc from "fast-check";
-import * as names from "../../shared/policy/names.ts";
+import * as names from "../../shared/kube/names.ts";
 import { time } from "../policy/fixtures.ts";
 import { moment } from "./objects.ts";
 import { often } from "./often.ts";

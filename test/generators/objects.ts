@@ -1,6 +1,6 @@
 /** Raw objects of Kubernetes as an API server has them: pods and nodes. */
 import * as fc from "fast-check";
-import * as names from "../../shared/policy/names.ts";
+import * as names from "../../shared/kube/names.ts";
 import { NODE, time } from "../policy/fixtures.ts";
 import { asJson, isObject, type JsonObject } from "./json.ts";
 import { often } from "./often.ts";

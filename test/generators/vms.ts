@@ -1,10 +1,10 @@
 /** A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget. */
 import * as fc from "fast-check";
-import { budgetName } from "../../shared/policy/budget/identity.ts";
-import { CAUSES } from "../../shared/policy/cause.ts";
-import { ACTIVE_PHASES, END_PHASES, isEnd } from "../../shared/policy/evacuation/phase.ts";
-import { hash8 } from "../../shared/policy/kube/object-name.ts";
-import * as names from "../../shared/policy/names.ts";
+import { budgetName } from "../../shared/budget/identity.ts";
+import { CAUSES } from "../../shared/kube/cause.ts";
+import { ACTIVE_PHASES, END_PHASES, isEnd } from "../../shared/kube/evacuation.ts";
+import { hash8 } from "../../shared/kube/object-name.ts";
+import * as names from "../../shared/kube/names.ts";
 import { NODE, time } from "../policy/fixtures.ts";
 import type { JsonObject } from "./json.ts";
 import { anyPod, deleted, launcherOf, maybeMoment, moment, NAMESPACE, object, podOf, uidOf } from "./objects.ts";

@@ -1,11 +1,11 @@
 /** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
 import { migrationsOf } from "../../shared/kube/selections.ts";
-import { act as performAction } from "../../shared/pass/act.ts";
+import { act as performAction } from "../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import type { Action } from "../../shared/policy/action.ts";
-import type { MigrationFacts } from "../../shared/policy/facts.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import type { MigrationFacts } from "../../shared/kube/facts.ts";
 import { status } from "../functions/support/stub-server.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../policy/fixtures.ts";

@@ -1,12 +1,12 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
-import { act as performAction } from "../../shared/pass/act.ts";
+import { act as performAction } from "../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { Launcher } from "../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER } from "../../shared/kube/selections.ts";
-import type { Action } from "../../shared/policy/action.ts";
-import type { LauncherFacts, VmiFacts } from "../../shared/policy/facts.ts";
-import { CREATED_BY_LABEL } from "../../shared/policy/names.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import type { LauncherFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../policy/launchers.ts";
 import { connectTo, present } from "./connected.ts";

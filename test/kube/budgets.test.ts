@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { Budget } from "../../shared/kube/schemas/kubernetes.ts";
-import { budget } from "../../shared/pass/manifests.ts";
-import { budgetName } from "../../shared/policy/budget/identity.ts";
+import { budget } from "../../shared/evacuation/manifests.ts";
+import { budgetName } from "../../shared/budget/identity.ts";
 import { vmi } from "../policy/fixtures.ts";
 
 const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };

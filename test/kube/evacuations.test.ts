@@ -5,11 +5,11 @@ import {
   evacuationsOf,
   unfinishedEvacuations,
 } from "../../shared/kube/selections.ts";
-import { act, createEvacuation, withdraw } from "../../shared/pass/act.ts";
+import { act, createEvacuation, withdraw } from "../../shared/evacuation/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import type { NewEvacuation } from "../../shared/policy/action.ts";
-import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../shared/policy/evacuation/phase.ts";
+import type { NewEvacuation } from "../../shared/kube/action.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../shared/kube/evacuation.ts";
 import { NAMESPACE, startTestCluster } from "../functions/support/test-cluster.ts";
 import { MARK_SEEN, newborn, NOW, time } from "../policy/fixtures.ts";
 import { connectTo, present } from "./connected.ts";

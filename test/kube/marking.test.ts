@@ -1,8 +1,8 @@
 /** Marks, which KubeVirt sets and takes back: what is asked, and what each answer means. */
-import { act as performAction } from "../../shared/pass/act.ts";
-import type { Action } from "../../shared/policy/action.ts";
+import { act as performAction } from "../../shared/evacuation/act.ts";
+import type { Action } from "../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
 import {
   CANNED_MARKED,
   CANNED_POD,

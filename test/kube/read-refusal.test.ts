@@ -1,6 +1,6 @@
 /** The Events of refused shutdowns: which count, and what cannot be told from them. */
 import { expect, test } from "vitest";
-import { readRefusal } from "../../shared/pass/observe-shield.ts";
+import { readRefusal } from "../../shared/reconcile/observe-shield.ts";
 import { json, status } from "../functions/support/stub-server.ts";
 import { at, time, vmi } from "../policy/fixtures.ts";
 import { canned } from "./connected.ts";

@@ -1,5 +1,5 @@
 /** What every request to an API server says. */
-import { act } from "../../shared/pass/act.ts";
+import { act } from "../../shared/evacuation/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient, named } from "../../shared/kube/client.ts";
 import {

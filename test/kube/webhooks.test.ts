@@ -4,8 +4,8 @@ import { webhookConfigurations } from "../../infra/sandbox/kubevirt/webhooks/con
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { named } from "../../shared/kube/client.ts";
 import { WebhookConfiguration } from "../../shared/kube/schemas/kubernetes.ts";
-import { areEvictionsCovered } from "../../shared/policy/budget/budget-mode.ts";
-import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/policy/names.ts";
+import { areEvictionsCovered } from "../../shared/settings/covered.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/kube/names.ts";
 import { startTestCluster } from "../functions/support/test-cluster.ts";
 import { settings } from "../policy/fixtures.ts";
 import { connectTo } from "./connected.ts";

@@ -2,8 +2,8 @@
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import * as names from "../../shared/policy/names.ts";
-import { OVER } from "../../shared/policy/shield/shield.ts";
+import * as names from "../../shared/kube/names.ts";
+import { OVER } from "../../shared/shield/shield.ts";
 import type { Answer } from "../functions/support/doors.ts";
 import { NAMESPACE, type Vmi } from "../functions/support/test-cluster.ts";
 import { type Evacuation, evacuations, PENDING, POD, SECOND_POD, type Trial, VMI } from "./trial.ts";

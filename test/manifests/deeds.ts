@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { tickTime } from "../../infra/tools/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import { SHIELD_LABEL } from "../../shared/policy/names.ts";
+import { SHIELD_LABEL } from "../../shared/kube/names.ts";
 import { type Answer, NOW } from "../functions/support/doors.ts";
 import { evictionOf, review } from "../functions/support/reviews.ts";
 import { deschedule } from "./descheduling-deed.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Urgency } from "../../shared/policy/cause.ts";
-import { EVACUATION_LABEL } from "../../shared/policy/names.ts";
+import type { Urgency } from "../../shared/kube/cause.ts";
+import { EVACUATION_LABEL } from "../../shared/kube/names.ts";
 import { applied, permissions, readManifests, readYaml, shipped, TOKEN, yamlFiles, type Manifest } from "./shipped.ts";
 
 const isKustomization = (file: string) => file.endsWith("kustomization.yaml");

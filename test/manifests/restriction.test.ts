@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from "zod/mini";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
-import * as names from "../../shared/policy/names.ts";
+import * as names from "../../shared/kube/names.ts";
 import { openDoors } from "../functions/support/doors.ts";
 import { configureLifeboat } from "../../infra/tools/apply.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { evaluateCondition } from "../../infra/sandbox/kubevirt/virt-handler/node-hooks.ts";
-import { SHIELD_LABEL } from "../../shared/policy/names.ts";
-import { MIN_GRACE_SECONDS, OVER } from "../../shared/policy/shield/shield.ts";
+import { SHIELD_LABEL } from "../../shared/kube/names.ts";
+import { MIN_GRACE_SECONDS, OVER } from "../../shared/shield/shield.ts";
 import { readManifests } from "./shipped.ts";
 
 const Hook = z.object({

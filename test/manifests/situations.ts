@@ -3,7 +3,7 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import { createBareNode } from "../functions/support/bare-node.ts";
 import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { CONFIGURATION } from "../../shared/policy/names.ts";
+import { CONFIGURATION } from "../../shared/kube/names.ts";
 import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
 import { evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";

@@ -6,8 +6,8 @@ import { type Act, ACTS } from "../../functions/page/links.ts";
 import type { Visitor } from "../../functions/page/session.ts";
 import { act as perform, askBefore, resultNotice } from "../../functions/page/views/confirm.ts";
 import { RejectionError } from "../../functions/rejection.ts";
-import type { NamespacedName, VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
+import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import {
   at,

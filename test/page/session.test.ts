@@ -1,7 +1,7 @@
 /** What a cookie opens: grants of a cluster, signed with its tokens, and nothing else. */
 import { describe, expect, test } from "vitest";
 import { clustersIn, findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../functions/page/session.ts";
-import type { ClusterEntry } from "../../shared/config/clusters.ts";
+import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { NOW } from "../functions/support/doors.ts";
 
 const SECONDS = NOW.getTime() / 1000;

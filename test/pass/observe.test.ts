@@ -2,9 +2,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { observeNodes } from "../../shared/pass/observe-nodes.ts";
-import { observeVmi } from "../../shared/pass/observe-vmi.ts";
-import type { Phase } from "../../shared/policy/evacuation/phase.ts";
+import { observeNodes } from "../../shared/reconcile/observe-nodes.ts";
+import { observeVmi } from "../../shared/reconcile/observe-vmi.ts";
+import type { Phase } from "../../shared/kube/evacuation.ts";
 import { connectTo } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { at, evacuation, migration, NODE, node, NOW, pod, settings, vmi } from "../policy/fixtures.ts";

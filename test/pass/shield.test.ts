@@ -1,8 +1,8 @@
 /** The shield through whole looks: on with the pressure, off after it, over when a shutdown was refused long enough. */
 import { describe, expect, test } from "vitest";
-import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/pass/reconcile.ts";
-import type { Deps } from "../../shared/pass/carry-out.ts";
-import { OVER } from "../../shared/policy/shield/shield.ts";
+import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/reconcile/reconcile.ts";
+import type { Deps } from "../../shared/reconcile/carry-out.ts";
+import { OVER } from "../../shared/shield/shield.ts";
 import { connectTo, failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { at, migration, NODE, node, NOW, pod, settings, vmi, VMI_UID } from "../policy/fixtures.ts";

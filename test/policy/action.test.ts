@@ -1,6 +1,6 @@
 /** Which actions a chain goes on without. */
 import { expect, test } from "vitest";
-import { type Action, isOptional, recordEvent } from "../../shared/policy/action.ts";
+import { type Action, isOptional, recordEvent } from "../../shared/kube/action.ts";
 import { vmi } from "./fixtures.ts";
 
 const grow = { verb: "GrowBudget", vmi: vmi(), name: "budget" } as const;

@@ -5,8 +5,8 @@ import {
   isUndecided,
   reportConditions,
   reportUndecided,
-} from "../../shared/policy/configuration-status.ts";
-import type { ConfigurationObserved } from "../../shared/policy/kube/configuration.ts";
+} from "../../shared/settings/conditions.ts";
+import type { ConfigurationObserved } from "../../shared/kube/configuration.ts";
 import { at, NOW } from "./fixtures.ts";
 
 const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };

@@ -1,6 +1,6 @@
 /** What is said about Lifeboat's own token, and how long before its end. */
 import { expect, test } from "vitest";
-import { judgeCredential } from "../../shared/policy/credential.ts";
+import { judgeCredential } from "../../shared/settings/credential.ts";
 import { at, NOW } from "./fixtures.ts";
 
 const DAY = 24 * 3600;

@@ -1,6 +1,6 @@
 /** Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`. */
-import type { Action } from "../../shared/policy/action.ts";
-import { budgetName } from "../../shared/policy/budget/identity.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import { budgetName } from "../../shared/budget/identity.ts";
 import type {
   BudgetFacts,
   LiveMigratable,
@@ -9,17 +9,17 @@ import type {
   OwnerReference,
   PodFacts,
   VmiFacts,
-} from "../../shared/policy/facts.ts";
-import { hash8 } from "../../shared/policy/kube/object-name.ts";
+} from "../../shared/kube/facts.ts";
+import { hash8 } from "../../shared/kube/object-name.ts";
 import type {
   EndPhase,
   EvacuationCondition,
   EvacuationFacts,
   EvacuationSpec,
   EvacuationStatus,
-} from "../../shared/policy/evacuation/phase.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../shared/policy/settings.ts";
-import type { Mobility } from "../../shared/policy/eviction/eviction-table.ts";
+} from "../../shared/kube/evacuation.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings/settings.ts";
+import type { Mobility } from "../../shared/eviction/table.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00.000Z");
 

@@ -1,8 +1,8 @@
 /** Launcher pods as the annotations' policy sees them, and what an API server makes of its patches. */
-import type { Action } from "../../shared/policy/action.ts";
-import { type AnnotationWorld, planAnnotations } from "../../shared/policy/annotations/descheduler-annotations.ts";
-import type { LauncherFacts } from "../../shared/policy/facts.ts";
-import type { Settings } from "../../shared/policy/settings.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import { type AnnotationWorld, planAnnotations } from "../../shared/annotations/descheduler-annotations.ts";
+import type { LauncherFacts } from "../../shared/kube/facts.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
 import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
 
 /** In the descheduler's words. */

@@ -1,6 +1,6 @@
 /** Which strategy is in force: the VM's own, else the KubeVirt CR's, else None. */
 import { expect, test } from "vitest";
-import { resolveStrategy } from "../../shared/policy/strategy.ts";
+import { resolveStrategy } from "../../shared/settings/strategy.ts";
 
 function resolved(evictionStrategy?: string, clusterStrategy?: string) {
   return resolveStrategy(

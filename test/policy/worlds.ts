@@ -1,9 +1,9 @@
 /** Worlds for the planners: everything that a pass has observed, minimal plus one tweak. */
-import type { Action } from "../../shared/policy/action.ts";
-import { type BudgetWorld, planBudgets } from "../../shared/policy/budget/budget.ts";
-import { planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
-import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/policy/evacuation/phase.ts";
-import type { EvacuationWorld } from "../../shared/policy/evacuation/world.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import { type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
+import { planEvacuations } from "../../shared/evacuation/plan.ts";
+import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
+import type { EvacuationWorld } from "../../shared/evacuation/world.ts";
 import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
 
 /** The VMI, marked, its budget grown, and nothing that says that it should move; VMIs are read after Evacuations. */

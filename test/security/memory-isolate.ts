@@ -5,9 +5,9 @@
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { createClient } from "../../shared/kube/client.ts";
-import { DEFAULT_SETTINGS } from "../../shared/policy/settings.ts";
-import { observeAll } from "../../shared/pass/observe-all.ts";
-import { observeNodes } from "../../shared/pass/observe-nodes.ts";
+import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
+import { observeAll } from "../../shared/reconcile/observe-all.ts";
+import { observeNodes } from "../../shared/reconcile/observe-nodes.ts";
 
 const Order = z.object({ server: z.string(), how: z.enum(["at once", "as Lifeboat", "budgets", "rooms"]) });
 const { server, how } = Order.parse(workerData);

@@ -4,13 +4,13 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../shared/policy/action.ts";
-import { planBudgets } from "../../shared/policy/budget/budget.ts";
-import { planDisruptions } from "../../shared/policy/guard/disruption.ts";
-import { planBeginnings, planEvacuations } from "../../shared/policy/evacuation/reconcile.ts";
-import type { VmiFacts } from "../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../shared/policy/evacuation/phase.ts";
-import { planPressure } from "../../shared/policy/pressure/pressure.ts";
+import type { Action } from "../../shared/kube/action.ts";
+import { planBudgets } from "../../shared/budget/budget.ts";
+import { planDisruptions } from "../../shared/guard/disruption.ts";
+import { planBeginnings, planEvacuations } from "../../shared/evacuation/plan.ts";
+import type { VmiFacts } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import { planPressure } from "../../shared/pressure/pressure.ts";
 import { disrupted, disruptionWorld, guarded, MAINTENANCE, target } from "../policy/guard/disruptions.ts";
 import {
   budget,

@@ -1,14 +1,9 @@
 /** A cluster: its nodes, those that are being emptied first; what leaves, and what has left. */
 import { html } from "hono/html";
-import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { NodeFacts } from "../../../shared/policy/facts.ts";
-import { carriesDrainTaint } from "../../../shared/policy/kube/taints.ts";
-import {
-  type Departures,
-  departuresFrom,
-  type NodeState,
-  nodeState,
-} from "../../../shared/policy/preflight/progress.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
+import type { NodeFacts } from "../../../shared/kube/facts.ts";
+import { carriesDrainTaint } from "../../../shared/kube/taints.ts";
+import { type Departures, departuresFrom, type NodeState, nodeState } from "../../../shared/preflight/progress.ts";
 import {
   ago,
   badge,

@@ -1,9 +1,9 @@
 /** What a visitor does: before it, what it does for this VM now; then what has come of it. */
 import { html } from "hono/html";
-import { cancelEvacuations, evacuateVm, retryVm } from "../../../shared/pass/api.ts";
-import { reconcileVmi } from "../../../shared/pass/reconcile.ts";
-import { retryOf } from "../../../shared/policy/evacuation/api.ts";
-import type { NamespacedName } from "../../../shared/policy/facts.ts";
+import { cancelEvacuations, evacuateVm, retryVm } from "../../../shared/evacuation/api.ts";
+import { reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
+import { retryOf } from "../../../shared/evacuation/retry.ts";
+import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { reconciling } from "../../reconciling.ts";
 import { RejectionError } from "../../rejection.ts";
 import { commandLine, type Html, isolated, type Mood, notice, shellLine, visible } from "../components.ts";

@@ -1,18 +1,12 @@
 /** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
 import { html } from "hono/html";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { NamespacedName } from "../../../shared/policy/facts.ts";
-import type { NodeVerdict } from "../../../shared/policy/preflight/facts.ts";
-import type {
-  Blocker,
-  BlockerKind,
-  NodeProgress,
-  NodeState,
-  VmProgress,
-} from "../../../shared/policy/preflight/progress.ts";
-import { isQueued, type Subject, targetOf } from "../../../shared/policy/preflight/subjects.ts";
-import { timeLeft, timeText } from "../../../shared/policy/preflight/duration.ts";
-import { secondsSince, secondsUntil } from "../../../shared/policy/time.ts";
+import { isActive } from "../../../shared/kube/evacuation.ts";
+import type { NamespacedName } from "../../../shared/kube/facts.ts";
+import type { NodeVerdict } from "../../../shared/preflight/facts.ts";
+import type { Blocker, BlockerKind, NodeProgress, NodeState, VmProgress } from "../../../shared/preflight/progress.ts";
+import { isQueued, type Subject, targetOf } from "../../../shared/preflight/subjects.ts";
+import { timeLeft, timeText } from "../../../shared/preflight/duration.ts";
+import { secondsSince, secondsUntil } from "../../../shared/settings/time.ts";
 import {
   ago,
   badge,

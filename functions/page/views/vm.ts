@@ -1,10 +1,10 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
-import { OUTCOMES, strategyInForce } from "../../../shared/pass/explanation.ts";
-import { cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
-import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { secondsUntil } from "../../../shared/policy/time.ts";
+import { OUTCOMES, strategyInForce } from "../../../shared/eviction/explanation.ts";
+import { cooldownReason } from "../../../shared/evacuation/cooldown.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../../../shared/kube/facts.ts";
+import { secondsUntil } from "../../../shared/settings/time.ts";
 import {
   ago,
   badge,

@@ -1,6 +1,6 @@
 /** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat. */
-import { saysBlind } from "../../../shared/policy/blind.ts";
-import { DRY_RUN_WORDS } from "../../../shared/policy/eviction/messages.ts";
+import { saysBlind } from "../../../shared/settings/failure-posture.ts";
+import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { type EvictionTrial, GONE, isInCluster, type Reads } from "./reads.ts";
 

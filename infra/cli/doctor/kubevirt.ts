@@ -1,8 +1,8 @@
 /** The checks of the API server and of KubeVirt: there, new enough, and set so that VMs can leave a node. */
-import { failsClosed } from "../../../shared/policy/budget/budget-mode.ts";
-import { KUBEVIRT_WEBHOOKS } from "../../../shared/policy/names.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
-import { isOld, OLDEST } from "../../../shared/policy/versions.ts";
+import { failsClosed } from "../../../shared/settings/covered.ts";
+import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
+import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
+import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
 import { failed, type Finding, ok, Unread, warning } from "./check.ts";
 import { KUBEVIRT_WEBHOOK, type Reads } from "./reads.ts";
 

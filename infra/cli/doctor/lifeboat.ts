@@ -1,9 +1,9 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
-import { isAnnotating } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { Condition } from "../../../shared/policy/kube/configuration.ts";
-import { durationText } from "../../../shared/policy/duration-text.ts";
-import { GUARD_CAUSES, isGateOn } from "../../../shared/policy/guard/guarded.ts";
-import { isShieldWanted, type Settings } from "../../../shared/policy/settings.ts";
+import { isAnnotating } from "../../../shared/annotations/descheduler-annotations.ts";
+import type { Condition } from "../../../shared/kube/configuration.ts";
+import { durationText } from "../../../shared/settings/duration-text.ts";
+import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
+import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 

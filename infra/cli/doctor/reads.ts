@@ -9,12 +9,12 @@ import { parseAnswer } from "../../../shared/kube/read.ts";
 import { isAllowed } from "../../../shared/kube/reviews.ts";
 import { LAUNCHER } from "../../../shared/kube/selections.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
-import { defaultConfiguration, parseConfiguration } from "../../../shared/config/lifeboat-configuration.ts";
-import { mergeSettings } from "../../../shared/config/settings.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import * as names from "../../../shared/policy/names.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
-import { partsOf } from "../../../shared/policy/webhooks/webhook-url.ts";
+import { defaultConfiguration, parseConfiguration } from "../../../shared/settings/lifeboat-configuration.ts";
+import { mergeSettings } from "../../../shared/settings/merge-settings.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import * as names from "../../../shared/kube/names.ts";
+import type { Settings } from "../../../shared/settings/settings.ts";
+import { partsOf } from "../../../shared/settings/webhook-url.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
@@ -81,7 +81,7 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Those in force, as far as they could be read: shared/config decides, as in the Worker. */
+/** Those in force, as far as they could be read: shared/settings decides, as in the Worker. */
 export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Settings> {
   const parsed = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, parsed.ok ? parsed.value : defaultConfiguration());

@@ -1,8 +1,8 @@
 /** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
 import { meaningOf, named } from "../../../shared/kube/client.ts";
-import type { Preflight, PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
+import type { Preflight, PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { Option } from "@commander-js/extra-typings";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";

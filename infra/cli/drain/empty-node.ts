@@ -1,10 +1,10 @@
 /** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
 import { ClusterError, isSilence } from "../../../shared/kube/failures.ts";
 import { requestEviction } from "../../../shared/kube/evict.ts";
-import { observePodsOf } from "../../../shared/pass/observe-preflight.ts";
-import { keyOf } from "../../../shared/policy/facts.ts";
-import { isInTheWay } from "../../../shared/policy/preflight/verdict.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
+import { observePodsOf } from "../../../shared/preflight/observe.ts";
+import { keyOf } from "../../../shared/kube/facts.ts";
+import { isInTheWay } from "../../../shared/preflight/verdict.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";

@@ -1,12 +1,12 @@
 /** How a drain ended, and what there is to do now. */
 import { EXIT, type ExitCode } from "../command.ts";
-import { isInTheWay } from "../../../shared/policy/preflight/verdict.ts";
+import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import { troubleOf } from "../explain.ts";
-import { durationText } from "../../../shared/policy/duration-text.ts";
+import { durationText } from "../../../shared/settings/duration-text.ts";
 import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";
 import type { Fate } from "./progress.ts";
-import { isMinor, type Subject } from "../../../shared/policy/preflight/subjects.ts";
+import { isMinor, type Subject } from "../../../shared/preflight/subjects.ts";
 
 /** `Blocked`: all that could leave has left. */
 export type Ending = "Drained" | "Blocked" | "TimedOut" | "Interrupted";

@@ -1,7 +1,7 @@
 /** What has become of each VM and pod since the drain began: a line for each change. */
-import { durationText } from "../../../shared/policy/duration-text.ts";
-import { isFinal, type NamespacedName } from "../../../shared/policy/facts.ts";
-import { isMinor, type Row, rowOf, type Subject } from "../../../shared/policy/preflight/subjects.ts";
+import { durationText } from "../../../shared/settings/duration-text.ts";
+import { isFinal, type NamespacedName } from "../../../shared/kube/facts.ts";
+import { isMinor, type Row, rowOf, type Subject } from "../../../shared/preflight/subjects.ts";
 import { plain } from "../print.ts";
 import type { Drain } from "./drain.ts";
 

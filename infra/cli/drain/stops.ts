@@ -5,8 +5,8 @@
 import * as z from "zod/mini";
 import { object } from "../../../shared/kube/resources.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
-import { keyOf, type NamespacedName } from "../../../shared/policy/facts.ts";
-import { isBlocked, type Subject } from "../../../shared/policy/preflight/subjects.ts";
+import { keyOf, type NamespacedName } from "../../../shared/kube/facts.ts";
+import { isBlocked, type Subject } from "../../../shared/preflight/subjects.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";

@@ -1,5 +1,5 @@
 /** The manifests that Lifeboat ships, as objects, and the optional parts of Lifeboat that they are of. */
-import { type FeatureGate } from "../../../shared/policy/settings.ts";
+import { type FeatureGate } from "../../../shared/settings/settings.ts";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { loadAll } from "js-yaml";
 import { readFileSync } from "node:fs";

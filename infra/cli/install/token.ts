@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
-import { LIFEBOAT_NAMESPACE } from "../../../shared/policy/names.ts";
+import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Host } from "../host.ts";
 import { documentsIn } from "./manifests.ts";
 import { until } from "./apply.ts";

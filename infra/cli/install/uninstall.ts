@@ -2,9 +2,9 @@
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import { type Resource } from "../../../shared/kube/resources.ts";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/selections.ts";
-import { withdraw } from "../../../shared/pass/act.ts";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
-import * as names from "../../../shared/policy/names.ts";
+import { withdraw } from "../../../shared/evacuation/act.ts";
+import { isActive } from "../../../shared/kube/evacuation.ts";
+import * as names from "../../../shared/kube/names.ts";
 import { type Add, EXIT } from "../command.ts";
 import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";

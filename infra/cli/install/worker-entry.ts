@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import * as z from "zod";
-import { parseRegistryEntry } from "../../../shared/config/clusters.ts";
+import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { Failed } from "../failed.ts";
 

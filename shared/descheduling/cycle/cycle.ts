@@ -1,9 +1,9 @@
 /** One descheduling cycle, from the world that was read to a report of the requests. */
-import { cooldownLeft } from "../../policy/evacuation/cooldown.ts";
-import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
-import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
-import type { Settings } from "../../policy/settings.ts";
+import { cooldownLeft } from "../../evacuation/cooldown.ts";
+import type { EvacuationFacts } from "../../kube/evacuation.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
+import type { Settings } from "../../settings/settings.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
 import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";

@@ -1,14 +1,14 @@
 /** Which evacuations are in progress, by Evacuations and the pods themselves. Upstream: KEP-1397, the cache of eviction requests. */
-import { activeEvacuation } from "../../policy/evacuation/identity.ts";
-import { isCompleted, keyOf, type VmiFacts } from "../../policy/facts.ts";
-import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
-import { isLauncher, vmiNameOf } from "../../policy/kube/pod-kind.ts";
-import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { activeEvacuation } from "../../evacuation/identity.ts";
+import { isCompleted, keyOf, type VmiFacts } from "../../kube/facts.ts";
+import type { EvacuationFacts } from "../../kube/evacuation.ts";
+import { isLauncher, vmiNameOf } from "../../kube/pod-kind.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
-} from "../../policy/names.ts";
+} from "../../kube/names.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 
 /** How far the clocks of two functions may differ; Lifeboat has not written a later request time. */

@@ -1,5 +1,5 @@
 /** How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle. */
-import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isEvacuated } from "./in-progress.ts";
 import type { DeschedulingLimits } from "./policy.ts";

@@ -1,11 +1,11 @@
 /** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
-import { isCompleted, keyOf } from "../../policy/facts.ts";
-import { isLauncher, isMigrationTarget } from "../../policy/kube/pod-kind.ts";
-import { matches } from "../../policy/kube/selector.ts";
-import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../policy/names.ts";
+import { isCompleted, keyOf } from "../../kube/facts.ts";
+import { isLauncher, isMigrationTarget } from "../../kube/pod-kind.ts";
+import { matches } from "../../kube/selector.ts";
+import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
 
 export interface Nominated extends Nomination {

@@ -1,5 +1,5 @@
 /** A descheduler policy as a cycle carries it out: profiles of configured plugins, and limits over all profiles. */
-import type { LabelSelector } from "../../policy/facts.ts";
+import type { LabelSelector } from "../../kube/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
 /** Absent: no limit; 0: no pod. */

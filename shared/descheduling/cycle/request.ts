@@ -1,15 +1,15 @@
 /** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
-import { type Action, type EventReason, recordPodEvent } from "../../policy/action.ts";
-import { saysBlind } from "../../policy/blind.ts";
-import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../policy/evacuation/identity.ts";
-import { isLive } from "../../policy/strategy.ts";
-import { isToMove } from "../../policy/eviction/eviction-table.ts";
-import type { VmiFacts } from "../../policy/facts.ts";
-import type { EvacuationFacts } from "../../policy/evacuation/phase.ts";
-import { isListedBy } from "../../policy/kube/pod-kind.ts";
-import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../../policy/names.ts";
-import type { Settings } from "../../policy/settings.ts";
+import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
+import { saysBlind } from "../../settings/failure-posture.ts";
+import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
+import { isLive } from "../../settings/strategy.ts";
+import { isToMove } from "../../eviction/table.ts";
+import type { VmiFacts } from "../../kube/facts.ts";
+import type { EvacuationFacts } from "../../kube/evacuation.ts";
+import { isListedBy } from "../../kube/pod-kind.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
+import type { Settings } from "../../settings/settings.ts";
 import { isEvacuated, vmiOf, type Vmis } from "./in-progress.ts";
 import type { Counters } from "./limits.ts";
 import type { Nominated } from "./nominations.ts";

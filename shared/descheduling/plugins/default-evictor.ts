@@ -1,13 +1,13 @@
 /** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
-import { matches } from "../../policy/kube/selector.ts";
+import { matches } from "../../kube/selector.ts";
 import {
   CONFIG_SOURCE_ANNOTATION,
   CONFIG_SOURCE_API,
   EVICT_ANNOTATION,
   MIRROR_POD_ANNOTATION,
   PREFER_NO_EVICTION_ANNOTATION,
-} from "../../policy/names.ts";
-import type { ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+} from "../../kube/names.ts";
+import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { type EvictorArguments, type PodProtection, SYSTEM_CRITICAL_PRIORITY } from "./default-evictor-arguments.ts";
 import { nodeFit } from "./node-fit.ts";
 import type { Evictor, EvictorWorld } from "./plugin.ts";

@@ -1,6 +1,6 @@
 /** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
 import * as z from "zod/mini";
-import type { LabelSelector, LabelSelectorRequirement } from "../../policy/facts.ts";
+import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
 
 /** A mapping of exactly these keys. */
 export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {

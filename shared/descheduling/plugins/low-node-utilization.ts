@@ -1,9 +1,9 @@
 /** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
 import * as z from "zod/mini";
-import { isCompleted, type Taint } from "../../policy/facts.ts";
-import { ownValue } from "../../policy/kube/own-value.ts";
-import type { QosClass, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import { untolerated } from "../../policy/kube/taints.ts";
+import { isCompleted, type Taint } from "../../kube/facts.ts";
+import { ownValue } from "../../kube/own-value.ts";
+import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { untolerated } from "../../kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
 import { Count, flag, listOf, mapping, text } from "./fields.ts";
 import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";

@@ -1,9 +1,9 @@
 /** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer. */
 import * as z from "zod/mini";
-import { isCompleted } from "../../policy/facts.ts";
-import { isWanted, weightOf } from "../../policy/kube/node-selector.ts";
-import type { Placement } from "../../policy/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { isCompleted } from "../../kube/facts.ts";
+import { isWanted, weightOf } from "../../kube/node-selector.ts";
+import type { Placement } from "../../kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, oncePer, selection } from "./nominate.ts";

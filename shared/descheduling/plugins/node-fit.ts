@@ -3,9 +3,9 @@
  *
  * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */
-import { isCompleted } from "../../policy/facts.ts";
-import { nearOf, obstacleTo, roomOn, type Spot } from "../../policy/preflight/fit.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { isCompleted } from "../../kube/facts.ts";
+import { nearOf, obstacleTo, roomOn, type Spot } from "../../preflight/fit.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { oncePer } from "./nominate.ts";
 import type { PluginWorld } from "./plugin.ts";
 

@@ -1,8 +1,8 @@
 /** RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came. */
 import * as z from "zod/mini";
-import { isCompleted, type Taint } from "../../policy/facts.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import { untolerated } from "../../policy/kube/taints.ts";
+import { isCompleted, type Taint } from "../../kube/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
+import { untolerated } from "../../kube/taints.ts";
 import { flag, listOf, mapping, text } from "./fields.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";

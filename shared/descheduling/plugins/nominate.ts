@@ -1,8 +1,8 @@
 /** How plugins choose among pods: which arguments select, in which order, and where a limit ends it. */
 import * as z from "zod/mini";
-import type { LabelSelector } from "../../policy/facts.ts";
-import { matches } from "../../policy/kube/selector.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { LabelSelector } from "../../kube/facts.ts";
+import { matches } from "../../kube/selector.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { oneOfLists, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
 

@@ -5,9 +5,9 @@
  * plugins do, and stays pure: the cycle decides and acts.
  */
 import type * as z from "zod/mini";
-import type { BudgetFacts } from "../../policy/facts.ts";
-import type { Labels } from "../../policy/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { BudgetFacts } from "../../kube/facts.ts";
+import type { Labels } from "../../kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
   readonly pod: ScheduledPod;

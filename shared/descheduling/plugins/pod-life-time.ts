@@ -1,6 +1,6 @@
 /** PodLifeTime: pods that are too old, or are in a state that the policy names. */
 import * as z from "zod/mini";
-import type { PodState, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import type { PodState, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { Count, flag, listOf, mapping, oneOfLists } from "./fields.ts";
 import { by, nominationsAmong, type Order, selection } from "./nominate.ts";
 import type { ArgumentsOf, Plugin } from "./plugin.ts";

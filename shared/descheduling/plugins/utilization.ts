@@ -1,7 +1,7 @@
 /** Which nodes are under- or over-utilised, by what their pods ask for. Floating point, in the order of upstream's nodeutilization. */
-import { isCompleted } from "../../policy/facts.ts";
-import { ownValue } from "../../policy/kube/own-value.ts";
-import type { ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
+import { isCompleted } from "../../kube/facts.ts";
+import { ownValue } from "../../kube/own-value.ts";
+import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 /** Percent by resource name, 0 to 100. */
 type ResourceThresholds = Readonly<Record<string, number>>;

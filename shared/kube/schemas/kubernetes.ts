@@ -1,8 +1,8 @@
 /** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
-import type { WebhookFacts } from "../../policy/kube/webhooks.ts";
-import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../../policy/facts.ts";
-import * as names from "../../policy/names.ts";
+import type { WebhookFacts } from "../webhooks.ts";
+import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
+import * as names from "../names.ts";
 import {
   Conditions,
   Count,

@@ -1,7 +1,7 @@
 /** KubeVirt's kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
-import type { MigrationFacts, VmiFacts } from "../../policy/facts.ts";
-import * as names from "../../policy/names.ts";
+import type { MigrationFacts, VmiFacts } from "../facts.ts";
+import * as names from "../names.ts";
 import {
   Conditions,
   createdAt,

@@ -1,14 +1,14 @@
 /** Lifeboat's own kinds, as facts. */
 import * as z from "zod/mini";
-import { CAUSES } from "../../policy/cause.ts";
-import type { ConfigurationObserved } from "../../policy/kube/configuration.ts";
+import { CAUSES } from "../cause.ts";
+import type { ConfigurationObserved } from "../configuration.ts";
 import {
   ACTIVE_PHASES,
   CONDITION_TYPES,
   END_PHASES,
   type EvacuationCondition,
   type EvacuationFacts,
-} from "../../policy/evacuation/phase.ts";
+} from "../evacuation.ts";
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");
@@ -67,7 +67,7 @@ function isOurs(condition: Record<keyof EvacuationCondition, string>): condition
 }
 
 export interface ConfigurationFacts extends ConfigurationObserved {
-  /** As written; shared/config parses it and reports what is wrong. */
+  /** As written; shared/settings parses it and reports what is wrong. */
   readonly spec: unknown;
 }
 

@@ -1,6 +1,6 @@
 /** What a pod asks of its node and of the pods there. */
 import * as z from "zod/mini";
-import type { PodTerm } from "../../policy/kube/placement.ts";
+import type { PodTerm } from "../placement.ts";
 import { listOf, NodeTerm, present, Selector, TextsOrNone, Toleration } from "./fields.ts";
 
 const Affinity = z.lazy(() =>

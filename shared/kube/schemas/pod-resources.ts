@@ -3,8 +3,8 @@
  * `ComputePodQOS`. In thousandths until the end, as there each container's own request is not rounded.
  */
 import * as z from "zod/mini";
-import type { Resources } from "../../policy/kube/placement.ts";
-import type { QosClass } from "../../policy/kube/scheduled-pod.ts";
+import type { Resources } from "../placement.ts";
+import type { QosClass } from "../scheduled-pod.ts";
 import { listOf, milliQuantity, Quantities, Text } from "./fields.ts";
 
 type Texts = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 /** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
 import * as z from "zod/mini";
-import type { Labels } from "../../policy/kube/placement.ts";
-import type { PodState, ScheduledNode, ScheduledPod } from "../../policy/kube/scheduled-pod.ts";
-import * as names from "../../policy/names.ts";
+import type { Labels } from "../placement.ts";
+import type { PodState, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
+import * as names from "../names.ts";
 import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";

@@ -1,6 +1,6 @@
 /** Lifeboat's own ValidatingWebhookConfigurations: the fields that decide whether the API server asks. */
 import * as z from "zod/mini";
-import type { InstalledWebhook, InstalledWebhooks } from "../../policy/kube/webhooks.ts";
+import type { InstalledWebhook, InstalledWebhooks } from "../webhooks.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
 
 const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(z.unknown()) })));

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { type Before, failing, UNREACHABLE } from "../../fake-cluster/connect.ts";
 import type { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
-import { isActive } from "../../../shared/policy/evacuation/phase.ts";
+import { isActive } from "../../../shared/kube/evacuation.ts";
 import { at, newborn, time, without } from "../../policy/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, leaving, nth, put, results, setStatus } from "./cycles.ts";
 import { askedPod, IN_PROGRESS, plainPod, REQUEST_ONLY, REQUESTED, vmPod } from "../worlds.ts";

@@ -2,11 +2,11 @@
 import type { CycleReport } from "../../../shared/descheduling/cycle/cycle.ts";
 import type { LeaseFacts } from "../../../shared/kube/schemas/kubernetes.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../shared/descheduling/deschedule.ts";
-import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
-import { isCompleted } from "../../../shared/policy/facts.ts";
-import { isLauncher } from "../../../shared/policy/kube/pod-kind.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
+import { isCompleted } from "../../../shared/kube/facts.ts";
+import { isLauncher } from "../../../shared/kube/pod-kind.ts";
 import { type Before, connectDescheduling, connectTo } from "../../fake-cluster/connect.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { node, settings } from "../../policy/fixtures.ts";

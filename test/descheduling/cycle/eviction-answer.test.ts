@@ -2,9 +2,9 @@
  * The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server.
  */
 import { expect, test } from "vitest";
-import { blindMessage } from "../../../shared/policy/blind.ts";
+import { blindMessage } from "../../../shared/settings/failure-posture.ts";
 import { interpretAnswer } from "../../../shared/descheduling/cycle/request.ts";
-import { MESSAGE } from "../../../shared/policy/eviction/messages.ts";
+import { MESSAGE } from "../../../shared/eviction/messages.ts";
 import { vmi } from "../../policy/fixtures.ts";
 
 const LIFEBOAT = 'admission webhook "evictions.lifeboat.dev" denied the request: ';

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../shared/descheduling/cycle/nominations.ts";
-import type { ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
-import { keyOf, type VmiFacts } from "../../../shared/policy/facts.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
+import { keyOf, type VmiFacts } from "../../../shared/kube/facts.ts";
 import { labelled, evictorWorld, node } from "../fixtures.ts";
 import { plainPod, policy, vmiOf, vmPod } from "../worlds.ts";
 

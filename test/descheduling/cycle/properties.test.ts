@@ -1,6 +1,6 @@
 /** The plugins on any cluster, whatever the verdicts: no pod twice, no protected pod, the same result every time. */
 import { describe, expect, test } from "vitest";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";

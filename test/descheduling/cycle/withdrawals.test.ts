@@ -1,7 +1,7 @@
 /** Which of its own requests descheduling takes back. */
 import { describe, expect, test } from "vitest";
 import type { EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
-import type { EvacuationSpec, EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { failing } from "../../fake-cluster/connect.ts";
 import { at, newborn } from "../../policy/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../shared/descheduling/plugins/default-evictor-arguments.ts";
 import { defaultEvictor } from "../../../shared/descheduling/plugins/default-evictor.ts";
 import type { EvictorWorld } from "../../../shared/descheduling/plugins/plugin.ts";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { budget, NOW, owner } from "../../policy/fixtures.ts";
 import { ANYWHERE, evictorArguments, evictorWorld, labelled, node, pod, requirement } from "../fixtures.ts";
 

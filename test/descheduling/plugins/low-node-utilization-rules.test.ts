@@ -1,6 +1,6 @@
 /** LowNodeUtilization, rule by rule: which nodes, which pods in which order, what a verdict means. */
 import { describe, expect, test } from "vitest";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import {
   evicted,

@@ -1,6 +1,6 @@
 /** LowNodeUtilization: upstream's numbers for usage by requests, with NodeFit as there. */
 import { describe, expect, test } from "vitest";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { lowNodeUtilization } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import { evicted, node, pod, UNEVICTABLE, utilizationArguments as args, world } from "../fixtures.ts";
 

@@ -1,7 +1,7 @@
 /** RemovePodsViolatingNodeAffinity: upstream's cases for both types. */
 import { describe, expect, test } from "vitest";
-import type { Placement } from "../../../shared/policy/kube/placement.ts";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { Placement } from "../../../shared/kube/placement.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import {
   ANYWHERE,

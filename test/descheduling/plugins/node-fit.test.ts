@@ -1,7 +1,7 @@
 /** NodeFit: upstream's cases, and the rules one by one. */
 import { describe, expect, test } from "vitest";
-import type { PodTerm } from "../../../shared/policy/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { PodTerm } from "../../../shared/kube/placement.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../shared/descheduling/plugins/node-fit.ts";
 import { ANYWHERE, evictorWorld, labelled, node, pod, requirement, taint, term, toleration } from "../fixtures.ts";
 

@@ -1,8 +1,8 @@
 /** RemovePodsViolatingNodeTaints: upstream's cases. */
 import { expect, test } from "vitest";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";
-import type { Taint } from "../../../shared/policy/facts.ts";
+import type { Taint } from "../../../shared/kube/facts.ts";
 import { drive, evicted, node, pod, taint, toleration, world } from "../fixtures.ts";
 
 function args(tweak: Partial<Arguments> = {}): Arguments {

@@ -1,7 +1,7 @@
 /** What plugins that look at all pods of a node have in common: selection, order, and the effect of verdicts. */
 import { describe, expect, test } from "vitest";
 import type { PodSelection } from "../../../shared/descheduling/plugins/nominate.ts";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import type { Nominations, PluginWorld } from "../../../shared/descheduling/plugins/plugin.ts";
 import { nodeAffinity } from "../../../shared/descheduling/plugins/node-affinity.ts";
 import { nodeTaints } from "../../../shared/descheduling/plugins/node-taints.ts";

@@ -1,6 +1,6 @@
 /** PodLifeTime: upstream's cases, filter by filter, and the order over the whole cluster. */
 import { describe, expect, test } from "vitest";
-import type { PodState, ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { PodState, ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, podLifeTime } from "../../../shared/descheduling/plugins/pod-life-time.ts";
 import { NOW, owner } from "../../policy/fixtures.ts";
 import { drive, evicted, labelled, node, nominated, pod, saying, world } from "../fixtures.ts";

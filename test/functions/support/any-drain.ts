@@ -1,8 +1,8 @@
 /** Nodes of every kind that are drained to the end: what a person, the API server and KubeVirt do beside Lifeboat's doors. */
 import * as fc from "fast-check";
-import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../shared/policy/facts.ts";
-import { isLauncher, vmiNameOf } from "../../../shared/policy/kube/pod-kind.ts";
-import { matches } from "../../../shared/policy/kube/selector.ts";
+import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../shared/kube/facts.ts";
+import { isLauncher, vmiNameOf } from "../../../shared/kube/pod-kind.ts";
+import { matches } from "../../../shared/kube/selector.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../policy/fixtures.ts";
 import { type FakeDoors, openFakeDoors } from "./fake-doors.ts";

@@ -1,8 +1,8 @@
 /** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
-import { budgetName } from "../../../shared/policy/budget/identity.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import { budgetName } from "../../../shared/budget/identity.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { budget, hotplug, migration, newborn, NODE, pod, POD_UID, time, vmi, without } from "../../policy/fixtures.ts";
 import { openFakeDoors } from "./fake-doors.ts";

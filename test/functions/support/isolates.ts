@@ -2,10 +2,10 @@
 import * as fc from "fast-check";
 import { expect } from "vitest";
 import { reconciling } from "../../../functions/reconciling.ts";
-import { type EvacuationFacts, isActive } from "../../../shared/policy/evacuation/phase.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import { reconcileActive, reconcileAll, reconcileVmi } from "../../../shared/pass/reconcile.ts";
-import type { Deps, Result } from "../../../shared/pass/carry-out.ts";
+import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { reconcileActive, reconcileAll, reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
+import type { Deps, Result } from "../../../shared/reconcile/carry-out.ts";
 import { type Before, interleaved } from "../../fake-cluster/connect.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { at, migration, NODE, pod, POD_UID, time, vmi } from "../../policy/fixtures.ts";

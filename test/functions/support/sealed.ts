@@ -1,5 +1,5 @@
 /** Entries of the registry as `npm run cluster` writes them. */
-import { seal } from "../../../shared/config/sealed-entry.ts";
+import { seal } from "../../../shared/settings/sealed-entry.ts";
 
 const key = new Uint8Array(32).fill(7);
 

@@ -1,7 +1,7 @@
 /** Pods as descheduling sees them: each field, and what pods have in common. */
 import { describe, expect, test } from "vitest";
 import { scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
-import type { ScheduledPod } from "../../../shared/policy/kube/scheduled-pod.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { apart, EXISTS, IN, preferred, raw, required, type Tweak } from "./raw-pods.ts";
 
 const FACTS: ScheduledPod = {

@@ -1,6 +1,6 @@
 /** A cluster in the middle of something, for pages to show. */
-import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { endedEvacuation, evacuation, migration, NODE } from "../../policy/fixtures.ts";
 import { launcher, node, type plainPod } from "../../policy/preflight/fixtures.ts";

@@ -5,10 +5,10 @@ import {
   isAnnotating,
   MOST_PATCHES,
   POD_ROLES,
-} from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
-import { FEATURE_GATES, type FeatureGate } from "../../../shared/policy/settings.ts";
+} from "../../../shared/annotations/descheduler-annotations.ts";
+import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { FEATURE_GATES, type FeatureGate } from "../../../shared/settings/settings.ts";
 import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";
 

@@ -3,9 +3,9 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AnnotationWorld, planAnnotations } from "../../../shared/policy/annotations/descheduler-annotations.ts";
-import type { LauncherFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import { type AnnotationWorld, planAnnotations } from "../../../shared/annotations/descheduler-annotations.ts";
+import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, newborn, only, vmi } from "../fixtures.ts";
 import { annotated, annotating, IN_PROGRESS, launcher, ONLY, REQUESTED } from "../launchers.ts";
 

@@ -1,7 +1,7 @@
 /** Whether Lifeboat makes budgets: not where KubeVirt's own webhook fails closed and the guard is in force. */
 import { describe, expect, test } from "vitest";
-import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/policy/budget/budget-mode.ts";
-import type { WebhookFacts } from "../../../shared/policy/kube/webhooks.ts";
+import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/covered.ts";
+import type { WebhookFacts } from "../../../shared/kube/webhooks.ts";
 import { settings } from "../fixtures.ts";
 
 const UPSTREAM: WebhookFacts = {

@@ -1,15 +1,10 @@
 /** Disruption budgets: which VM has one, of what size, and what is done to those that are there. */
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../../shared/policy/action.ts";
-import {
-  type BudgetWorld,
-  desiredBudget,
-  isReadyForMigration,
-  planBudgets,
-} from "../../../shared/policy/budget/budget.ts";
-import { budgetName } from "../../../shared/policy/budget/identity.ts";
-import type { BudgetFacts } from "../../../shared/policy/facts.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
+import type { Action } from "../../../shared/kube/action.ts";
+import { type BudgetWorld, desiredBudget, isReadyForMigration, planBudgets } from "../../../shared/budget/budget.ts";
+import { budgetName } from "../../../shared/budget/identity.ts";
+import type { BudgetFacts } from "../../../shared/kube/facts.ts";
+import type { Settings } from "../../../shared/settings/settings.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,

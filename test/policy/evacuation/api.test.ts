@@ -1,7 +1,7 @@
 /** Trying again: what can be, and how a retry ends a back-off. */
 import { describe, expect, test } from "vitest";
-import { retryOf } from "../../../shared/policy/evacuation/api.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import { retryOf } from "../../../shared/evacuation/retry.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, endedEvacuation, evacuation, marked, time } from "../fixtures.ts";
 import { inShort, planned } from "../worlds.ts";
 

@@ -6,10 +6,10 @@ import {
   isStalled,
   uncountedFailures,
   whyFailed,
-} from "../../../shared/policy/evacuation/attempts.ts";
-import type { Facts, MigrationQueue } from "../../../shared/policy/evacuation/world.ts";
-import type { MigrationFacts, PodFacts } from "../../../shared/policy/facts.ts";
-import { OVER_QUOTA } from "../../../shared/policy/names.ts";
+} from "../../../shared/evacuation/attempts.ts";
+import type { Facts, MigrationQueue } from "../../../shared/evacuation/world.ts";
+import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
+import { OVER_QUOTA } from "../../../shared/kube/names.ts";
 import { at, evacuation, marked, migration, NODE, NOW, pod, POD_UID, settings, time, without } from "../fixtures.ts";
 import { world } from "../worlds.ts";
 

@@ -1,7 +1,7 @@
 /** KubeVirt's own back-off: until when, what is said of it, and how a person ends it. */
 import { describe, expect, test } from "vitest";
-import { kubevirtBackoff } from "../../../shared/policy/evacuation/attempts.ts";
-import type { MigrationFacts } from "../../../shared/policy/facts.ts";
+import { kubevirtBackoff } from "../../../shared/evacuation/attempts.ts";
+import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { at, evacuation, migration, NODE, NOW, time, without } from "../fixtures.ts";
 import { inShort, planned, statusAfter } from "../worlds.ts";
 

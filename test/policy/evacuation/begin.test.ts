@@ -1,9 +1,9 @@
 /** Evacuations that begin without a request: KubeVirt's mark and the drain taint. How long an ended one stays. */
 import { describe, expect, test } from "vitest";
-import { planBeginnings } from "../../../shared/policy/evacuation/reconcile.ts";
-import { planHistory } from "../../../shared/policy/evacuation/reconcile.ts";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import { planBeginnings } from "../../../shared/evacuation/plan.ts";
+import { planHistory } from "../../../shared/evacuation/plan.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   endedEvacuation,
   evacuation,

@@ -1,9 +1,9 @@
 /** Which label the next attempt finds on the VMI: the last one is urgent. */
 import { describe, expect, test } from "vitest";
-import type { Cause } from "../../../shared/policy/cause.ts";
-import { urgencyOf } from "../../../shared/policy/evacuation/mark.ts";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { Cause } from "../../../shared/kube/cause.ts";
+import { urgencyOf } from "../../../shared/evacuation/mark.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, migration, only, settings, vmi } from "../fixtures.ts";
 import { planned } from "../worlds.ts";
 

@@ -1,6 +1,6 @@
 /** How long a VM is left alone that has just moved, and what is said of it. */
 import { expect, test } from "vitest";
-import { cooldownLeft, cooldownReason } from "../../../shared/policy/evacuation/cooldown.ts";
+import { cooldownLeft, cooldownReason } from "../../../shared/evacuation/cooldown.ts";
 import { at, NOW, settings, vmi } from "../fixtures.ts";
 
 // prettier-ignore

@@ -1,7 +1,7 @@
 /** Two Evacuations of one pod: the older goes on. */
 import { describe, expect, test } from "vitest";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, endedEvacuation, evacuation, newborn, NODE, NOW, POD_UID, vmi } from "../fixtures.ts";
 import { planned, statusAfter } from "../worlds.ts";
 

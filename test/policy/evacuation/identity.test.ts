@@ -6,11 +6,11 @@ import {
   isAbout,
   newEvacuation,
   backingOffEvacuation,
-} from "../../../shared/policy/evacuation/identity.ts";
-import { secondsUntil } from "../../../shared/policy/time.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
-import { hash8 } from "../../../shared/policy/kube/object-name.ts";
+} from "../../../shared/evacuation/identity.ts";
+import { secondsUntil } from "../../../shared/settings/time.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { hash8 } from "../../../shared/kube/object-name.ts";
 import { at, endedEvacuation, evacuation, newborn, NOW, POD_NAME, POD_UID, time, vmi, without } from "../fixtures.ts";
 
 const byHand = { ...newborn({ name: "by-hand", uid: "by-hand" }), spec: without(newborn().spec, "pod") };

@@ -1,7 +1,7 @@
 /** Marking: what comes before the mark, and who is asked to set it. */
 import { expect, test } from "vitest";
-import { CAUSES, type Cause } from "../../../shared/policy/cause.ts";
-import { markActions } from "../../../shared/policy/evacuation/mark.ts";
+import { CAUSES, type Cause } from "../../../shared/kube/cause.ts";
+import { markActions } from "../../../shared/evacuation/mark.ts";
 import { budget, marked, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
 
 const GENTLE = { isGentle: true };

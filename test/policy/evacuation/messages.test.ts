@@ -1,8 +1,8 @@
 /** What an Evacuation says of a migration that goes on after it, and of one that KubeVirt leaves alone. */
 import { describe, expect, test } from "vitest";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { MigrationFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { MigrationFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, evacuation, marked, migration, NODE, node, only, pod, POD_UID, time } from "../fixtures.ts";
 import { planned, statusAfter } from "../worlds.ts";
 

@@ -1,9 +1,9 @@
 /** What an Evacuation that has ended takes back, once its end is written: its mark, and its migrations that have not begun. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
-import { planHistory } from "../../../shared/policy/evacuation/reconcile.ts";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import { planEvacuations } from "../../../shared/evacuation/plan.ts";
+import { planHistory } from "../../../shared/evacuation/plan.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   endedEvacuation,
   evacuation,

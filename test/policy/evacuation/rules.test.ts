@@ -1,14 +1,14 @@
 /** What an Evacuation's facts mean, and what is done about them: every rule, and which one wins where two apply. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
+import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import {
   ACTIVE_PHASES,
   END_PHASES,
   type EvacuationFacts,
   type EvacuationStatus,
   isToBeReleased,
-} from "../../../shared/policy/evacuation/phase.ts";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
+} from "../../../shared/kube/evacuation.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import { disrupted, MAINTENANCE } from "../guard/disruptions.ts";
 import {
   at,

@@ -1,8 +1,8 @@
 /** What the status of an Evacuation says, how attempts are counted in it, and what Events tell. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/policy/evacuation/reconcile.ts";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
+import { planEvacuations } from "../../../shared/evacuation/plan.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { disrupted } from "../guard/disruptions.ts";
 import {
   at,

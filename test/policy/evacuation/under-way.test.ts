@@ -1,7 +1,7 @@
 /** Evacuations of VMs that a migration moves already: to or from another namespace or cluster, for a workload update, of volumes. */
 import { expect, test } from "vitest";
-import type { EvacuationWorld } from "../../../shared/policy/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, evacuation, marked, migration, vmi } from "../fixtures.ts";
 import { course } from "../worlds.ts";
 

@@ -1,7 +1,7 @@
 /** Which Evacuations need more than their VMI to be read: a taint's is about a node, a preemption may be over, and a target pod may find none. */
 import { expect, test } from "vitest";
-import type { Cause } from "../../../shared/policy/cause.ts";
-import { needsNode, needsPods } from "../../../shared/policy/evacuation/world.ts";
+import type { Cause } from "../../../shared/kube/cause.ts";
+import { needsNode, needsPods } from "../../../shared/evacuation/world.ts";
 import { evacuation, migration, NOW, time } from "../fixtures.ts";
 
 test.each<[Cause, left: number, phase: string, node: boolean, pods: boolean]>([

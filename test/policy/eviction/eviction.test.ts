@@ -1,6 +1,6 @@
 /** Requests to evict a VM's launcher pod: strategy × migratable, cell by cell; the Evacuation that one begins, joins or waits for. */
 import { describe, expect, test } from "vitest";
-import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, decided } from "./evictions.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {

@@ -1,5 +1,5 @@
 /** Requests to evict the VMI's launcher pod, minimal plus one tweak, and what is decided on them. */
-import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import { decideEviction, type EvictionDecision, type EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { NOW, pod, settings, vmi } from "../fixtures.ts";
 
 export const NAMED = 'VMI "apps/web"';

@@ -1,7 +1,7 @@
 /** What callers and Events say, in the callers' own words: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
-import { causeOfEviction } from "../../../shared/policy/cause.ts";
-import type { DenyReason, EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import { causeOfEviction } from "../../../shared/kube/cause.ts";
+import type { DenyReason, EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { decided, NAMED } from "./evictions.ts";
 import {
   endedEvacuation,

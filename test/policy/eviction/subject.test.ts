@@ -1,6 +1,6 @@
 /** Whose pod it is: those whose end ends no guest are let go, a target is never marked for, volumes stay. */
 import { describe, expect, test } from "vitest";
-import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
+import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, eviction, inShort } from "./evictions.ts";
 import { EXTERNAL, hotplug, marked, owner, PINNED, pod, vmi, without } from "../fixtures.ts";
 

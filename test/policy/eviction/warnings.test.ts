@@ -1,8 +1,8 @@
 /** What kubectl prints beside a refusal: warnings, which an API server passes on from every webhook. */
 import { describe, expect, test } from "vitest";
-import type { EvictionFacts } from "../../../shared/policy/eviction/eviction.ts";
-import { warningsOf } from "../../../shared/policy/eviction/warnings.ts";
-import type { EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
+import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
+import { warningsOf } from "../../../shared/eviction/warnings.ts";
+import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import {
   at,
   endedEvacuation,

@@ -5,8 +5,8 @@ import {
   type DeletionFacts,
   RELEASE_REASONS,
   type ReleaseReason,
-} from "../../../shared/policy/guard/deletion.ts";
-import { GUARD_CAUSES } from "../../../shared/policy/guard/guarded.ts";
+} from "../../../shared/guard/decide.ts";
+import { GUARD_CAUSES } from "../../../shared/settings/guarded.ts";
 import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
 import {
   answer,

@@ -1,9 +1,9 @@
 /** What a pod is under, by its condition or by Evacuations, and until when its deletion is refused; also where nothing can be learnt. */
 import { describe, expect, test } from "vitest";
-import type { EvacuationFacts, EvacuationStatus } from "../../../shared/policy/evacuation/phase.ts";
-import type { Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { decideUndecided, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import type { GuardCause } from "../../../shared/policy/guard/guarded.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
+import type { Phase } from "../../../shared/kube/evacuation.ts";
+import { decideUndecided, type DeletionFacts } from "../../../shared/guard/decide.ts";
+import type { GuardCause } from "../../../shared/settings/guarded.ts";
 import {
   answerTo,
   begunBy,

@@ -1,7 +1,7 @@
 /** Disruptions under way: what the guard did not see, and what the taint manager gave up on. */
 import { describe, expect, test } from "vitest";
-import type { Taint } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { Taint } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   condition,
   disrupted,

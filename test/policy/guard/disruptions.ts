@@ -1,11 +1,11 @@
 /** Disruptions that do not ask, minimal plus one tweak: a deletion by the scheduler, pods with the condition, nodes. */
-import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import { type GuardCause, GUARDED } from "../../../shared/policy/guard/guarded.ts";
-import { type DisruptionWorld, planDisruptions } from "../../../shared/policy/guard/disruption.ts";
-import type { NewEvacuation } from "../../../shared/policy/action.ts";
-import type { DisruptionTarget, PodFacts, Taint } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
-import type { FeatureGate, Settings } from "../../../shared/policy/settings.ts";
+import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/guard/decide.ts";
+import { type GuardCause, GUARDED } from "../../../shared/settings/guarded.ts";
+import { type DisruptionWorld, planDisruptions } from "../../../shared/guard/disruption.ts";
+import type { NewEvacuation } from "../../../shared/kube/action.ts";
+import type { DisruptionTarget, PodFacts, Taint } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import type { FeatureGate, Settings } from "../../../shared/settings/settings.ts";
 import { at, evacuation, newborn, node, NOW, only, pod, settings, time, vmi } from "../fixtures.ts";
 
 export const SCHEDULER = "system:kube-scheduler";

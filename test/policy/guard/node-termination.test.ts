@@ -1,9 +1,9 @@
 /** The end of a node: who ends one, until when deletions of its VMs' pods are refused, and when the time that is left is better used otherwise. */
 import { describe, expect, test } from "vitest";
-import { decideUndecided, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import { deleteByOf } from "../../../shared/policy/guard/node-termination.ts";
+import { decideUndecided, type DeletionFacts } from "../../../shared/guard/decide.ts";
+import { deleteByOf } from "../../../shared/guard/node-termination.ts";
 import { at, EXTERNAL, marked, node, NOW, only, PINNED, pod, POD_UID, time, vmi } from "../fixtures.ts";
-import { decideDeletion } from "../../../shared/policy/guard/deletion.ts";
+import { decideDeletion } from "../../../shared/guard/decide.ts";
 import {
   answerTo,
   begunBy,

@@ -1,13 +1,13 @@
 /** Disruptions under any facts: nothing twice, no refusal past the deadline, no other user's deletion refused. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../../shared/policy/action.ts";
-import { CAUSES } from "../../../shared/policy/cause.ts";
-import { decideDeletion, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
-import { planDisruptions } from "../../../shared/policy/guard/disruption.ts";
-import type { PodFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import { planPressure } from "../../../shared/policy/pressure/pressure.ts";
-import { END_PHASES, type EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
+import type { Action } from "../../../shared/kube/action.ts";
+import { CAUSES } from "../../../shared/kube/cause.ts";
+import { decideDeletion, type DeletionFacts } from "../../../shared/guard/decide.ts";
+import { planDisruptions } from "../../../shared/guard/disruption.ts";
+import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import { planPressure } from "../../../shared/pressure/pressure.ts";
+import { END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { created, deletion, disrupted, disruptionWorld, guarded, REASON, REQUESTER } from "./disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";

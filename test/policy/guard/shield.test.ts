@@ -1,6 +1,6 @@
 /** Where the guard lets a deletion go: which VMs the shield covers before the answer. */
 import { describe, expect, test } from "vitest";
-import { decideDeletion, type DeletionFacts } from "../../../shared/policy/guard/deletion.ts";
+import { decideDeletion, type DeletionFacts } from "../../../shared/guard/decide.ts";
 import { answer, condition, deletion, guarded, target, termination } from "./disruptions.ts";
 import { hotplug, NODE, node, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
 

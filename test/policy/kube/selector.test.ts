@@ -1,7 +1,7 @@
 /** Label selectors, as Kubernetes matches them. */
 import { expect, test } from "vitest";
-import type { LabelSelector } from "../../../shared/policy/facts.ts";
-import { matches } from "../../../shared/policy/kube/selector.ts";
+import type { LabelSelector } from "../../../shared/kube/facts.ts";
+import { matches } from "../../../shared/kube/selector.ts";
 
 const LABELS = { app: "web", tier: "front", empty: "" };
 

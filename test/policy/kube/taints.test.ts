@@ -1,6 +1,6 @@
 /** Taints: which ones a pod tolerates, which ones drive it away, and which nodes are gone. */
 import { describe, expect, test } from "vitest";
-import type { NodeFacts, Taint, Toleration } from "../../../shared/policy/facts.ts";
+import type { NodeFacts, Taint, Toleration } from "../../../shared/kube/facts.ts";
 import {
   carriesDrainTaint,
   DEAD_NODE_TAINTS,
@@ -8,7 +8,7 @@ import {
   isAlive,
   tolerates,
   untolerated,
-} from "../../../shared/policy/kube/taints.ts";
+} from "../../../shared/kube/taints.ts";
 import { node, pod, settings } from "../fixtures.ts";
 
 const TAINT: Taint = { key: "hardware", value: "gpu", effect: "NoSchedule" };

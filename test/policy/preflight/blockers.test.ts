@@ -1,7 +1,7 @@
 /** What is in the way of a node's emptying: what counts, in which group, in which order. */
 import { expect, test } from "vitest";
-import { blockersOf } from "../../../shared/policy/preflight/progress.ts";
-import { subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
+import { blockersOf } from "../../../shared/preflight/progress.ts";
+import { subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { evacuation, EXTERNAL, migration, PINNED, time } from "../fixtures.ts";
 import { facts, foreignBudget, launcher, plainPod, vmiOf } from "./fixtures.ts";
 

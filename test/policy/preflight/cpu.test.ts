@@ -1,7 +1,7 @@
 /** Whether a VM certainly finds its CPU on another node: only where KubeVirt's labels are the same. */
 import { expect, test } from "vitest";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { NODE } from "../fixtures.ts";
 import { facts, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 

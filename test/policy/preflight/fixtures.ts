@@ -1,7 +1,7 @@
 /** A node that is to be drained, minimal plus one tweak: `facts({ pods: [launcher("web")] })`. */
-import type { BudgetFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { NeighbourPod, PreflightFacts, PreflightPod } from "../../../shared/policy/preflight/facts.ts";
-import type { FitNode } from "../../../shared/policy/preflight/fit.ts";
+import type { BudgetFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { NeighbourPod, PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
+import type { FitNode } from "../../../shared/preflight/fit.ts";
 import { budget, node as plainNode, NODE, NOW, owner, pod, settings, vmi } from "../fixtures.ts";
 
 export const GIB = 1024 ** 3;

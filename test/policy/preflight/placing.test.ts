@@ -2,9 +2,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { PersistentVolume } from "../../../shared/pass/preflight-schemas.ts";
+import { PersistentVolume } from "../../../shared/preflight/schemas.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
-import { placeAll } from "../../../shared/policy/preflight/placing.ts";
+import { placeAll } from "../../../shared/preflight/placing.ts";
 import {
   apart,
   fitsByPreflight,

@@ -1,11 +1,11 @@
 /** How far the emptying of a node is: state, what has gone, what is left and in which order. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ACTIVE_PHASES, END_PHASES } from "../../../shared/policy/evacuation/phase.ts";
-import { EVICTION_STRATEGIES } from "../../../shared/policy/strategy.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
-import { blockersOf, nodeProgress } from "../../../shared/policy/preflight/progress.ts";
-import { subjectsOf } from "../../../shared/policy/preflight/subjects.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
+import { EVICTION_STRATEGIES } from "../../../shared/settings/strategy.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
+import { blockersOf, nodeProgress } from "../../../shared/preflight/progress.ts";
+import { subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time } from "../fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 /** ResourceQuotas of a VM's namespace: the target pod of its migration counts beside the source pod. */
 import { expect, test } from "vitest";
-import type { PreflightFacts, QuotaFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { PreflightFacts, QuotaFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { migration, NODE, owner } from "../fixtures.ts";
 import { facts, GIB, launcher, plainPod, vmiOf } from "./fixtures.ts";
 

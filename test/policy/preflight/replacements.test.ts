@@ -1,8 +1,8 @@
 /** Pods that a budget lets go one after the other, each when the replacement of one before it is ready. */
 import { expect, test } from "vitest";
-import type { BudgetFacts } from "../../../shared/policy/facts.ts";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { BudgetFacts } from "../../../shared/kube/facts.ts";
+import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const quorum = (...names: readonly string[]) => names.map((name) => plainPod(name, { labels: { app: "quorum" } }));

@@ -4,11 +4,11 @@
  */
 import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
 import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { PersistentVolume, preflightPodSchema } from "../../../shared/pass/preflight-schemas.ts";
+import { PersistentVolume, preflightPodSchema } from "../../../shared/preflight/schemas.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
-import type { PreflightPod } from "../../../shared/policy/preflight/facts.ts";
-import { nearOf, obstacleTo, roomOn, unevenOf } from "../../../shared/policy/preflight/fit.ts";
-import { isCompleted } from "../../../shared/policy/facts.ts";
+import type { PreflightPod } from "../../../shared/preflight/facts.ts";
+import { nearOf, obstacleTo, roomOn, unevenOf } from "../../../shared/preflight/fit.ts";
+import { isCompleted } from "../../../shared/kube/facts.ts";
 
 export type Spec = Partial<NonNullable<Pod["spec"]>>;
 export type Labels = Readonly<Record<string, string>>;

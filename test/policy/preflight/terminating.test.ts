@@ -1,7 +1,7 @@
 /** Pods that are deleted and do not go, and kubelets that end none. */
 import { describe, expect, test } from "vitest";
-import type { PreflightFacts, PreflightPod } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { NODE, NOW, owner } from "../fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 

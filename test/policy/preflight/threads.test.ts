@@ -1,7 +1,7 @@
 /** What administrators of KubeVirt fleets asked for, thread by thread: what a preflight tells them before the drain begins. */
 import { describe, expect, test } from "vitest";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { MOBILITY, PINNED } from "../fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 

@@ -1,7 +1,7 @@
 /** Will this drain succeed? The verdict of the node and what becomes of each pod, in administrators' own situations. */
 import { describe, expect, test } from "vitest";
-import type { PreflightFacts } from "../../../shared/policy/preflight/facts.ts";
-import { preflight } from "../../../shared/policy/preflight/verdict.ts";
+import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
 import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf } from "./fixtures.ts";
 

@@ -1,14 +1,9 @@
 /** A node under pressure, who lives there, and a node with room. */
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EvacuationFacts } from "../../../shared/policy/evacuation/phase.ts";
-import type { FitNode, FitPod } from "../../../shared/policy/preflight/fit.ts";
-import {
-  planPressure,
-  type PressureWorld,
-  type Resident,
-  type Taker,
-} from "../../../shared/policy/pressure/pressure.ts";
-import type { Settings } from "../../../shared/policy/settings.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import type { FitNode, FitPod } from "../../../shared/preflight/fit.ts";
+import { planPressure, type PressureWorld, type Resident, type Taker } from "../../../shared/pressure/pressure.ts";
+import type { Settings } from "../../../shared/settings/settings.ts";
 import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtures.ts";
 
 export const GIB = 2 ** 30;

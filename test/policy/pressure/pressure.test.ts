@@ -1,8 +1,8 @@
 /** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
 import { describe, expect, test } from "vitest";
-import type { NodeFacts, VmiFacts } from "../../../shared/policy/facts.ts";
-import type { EndPhase, Phase } from "../../../shared/policy/evacuation/phase.ts";
-import { canTake, planPressure, type PressureWorld } from "../../../shared/policy/pressure/pressure.ts";
+import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EndPhase, Phase } from "../../../shared/kube/evacuation.ts";
+import { canTake, planPressure, type PressureWorld } from "../../../shared/pressure/pressure.ts";
 import { at, EXTERNAL, marked, NODE, only, PINNED, pod, time } from "../fixtures.ts";
 import {
   asking,

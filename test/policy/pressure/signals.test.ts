@@ -1,6 +1,6 @@
 /** Guests that are being ended by a kubelet: who moves instead, and is marked at once. */
 import { describe, expect, test } from "vitest";
-import { planPressure, shouldEvacuate } from "../../../shared/policy/pressure/pressure.ts";
+import { planPressure, shouldEvacuate } from "../../../shared/pressure/pressure.ts";
 import { EXTERNAL, marked, MOBILITY, newborn, NODE, NOW, only, PINNED, pod, verbs, vmi, without } from "../fixtures.ts";
 import { leaving, pressureWorld, relieving, resident } from "./pressed.ts";
 

@@ -1,8 +1,8 @@
 /** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../../shared/policy/action.ts";
-import type { EvacuationFacts, Phase } from "../../../shared/policy/evacuation/phase.ts";
-import type { VmiFacts } from "../../../shared/policy/facts.ts";
+import type { Action } from "../../../shared/kube/action.ts";
+import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import {
   armFor,
   holdSeconds,
@@ -11,8 +11,8 @@ import {
   planShield,
   type Shielded,
   type ShieldWorld,
-} from "../../../shared/policy/shield/shield.ts";
-import { isShieldOn, type Settings } from "../../../shared/policy/settings.ts";
+} from "../../../shared/shield/shield.ts";
+import { isShieldOn, type Settings } from "../../../shared/settings/settings.ts";
 import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../pressure/pressed.ts";
 

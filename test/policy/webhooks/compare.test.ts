@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { OwnWebhooks } from "../../../shared/kube/schemas/webhooks.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/policy/settings.ts";
+import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import {
   compareWebhook,
   WEBHOOK_OBJECTS,
   type WebhookEndpoint,
   type WebhookExpectation,
-} from "../../../shared/policy/webhooks/compare.ts";
+} from "../../../shared/settings/webhooks.ts";
 import { readManifests } from "../../manifests/shipped.ts";
 import { settings } from "../fixtures.ts";
 

@@ -5,8 +5,8 @@ import {
   POD_ROLES,
   type PodRole,
   REQUEST_EVICT_ONLY,
-} from "../../../../shared/policy/annotations/descheduler-annotations.ts";
-import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "../../../../shared/policy/names.ts";
+} from "../../../../shared/annotations/descheduler-annotations.ts";
+import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "../../../../shared/kube/names.ts";
 import { code, renderTable } from "./tables.ts";
 
 const ROLE_WORDS = {

@@ -1,5 +1,5 @@
 /** The preflight as tables for administrators, rendered as Markdown. */
-import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/policy/preflight/facts.ts";
+import { NODE_VERDICTS, type NodeVerdict } from "../../../../shared/preflight/facts.ts";
 import { code, renderTable } from "./tables.ts";
 
 const VERDICT_WORDS = {

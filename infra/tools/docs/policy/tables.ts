@@ -1,8 +1,8 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
-import { EVENT_TYPES } from "../../../../shared/policy/action.ts";
-import { type Posture, WHEN_BLIND } from "../../../../shared/policy/blind.ts";
-import { desiredBudget } from "../../../../shared/policy/budget/budget.ts";
-import { CAUSE, type Cause, CAUSES } from "../../../../shared/policy/cause.ts";
+import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
+import { type Posture, WHEN_BLIND } from "../../../../shared/settings/failure-posture.ts";
+import { desiredBudget } from "../../../../shared/budget/budget.ts";
+import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/cause.ts";
 import {
   FIRST_REQUEST,
   type FirstAnswer,
@@ -10,13 +10,13 @@ import {
   LATER_REQUEST,
   type LaterAnswer,
   type Mobility,
-} from "../../../../shared/policy/eviction/eviction-table.ts";
-import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../../../shared/policy/strategy.ts";
-import type { VmiFacts } from "../../../../shared/policy/facts.ts";
-import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
-import { shouldEvacuate } from "../../../../shared/policy/pressure/pressure.ts";
-import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
-import { WAITS_FOR_OWNER } from "../../../../shared/policy/evacuation/mark.ts";
+} from "../../../../shared/eviction/table.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../../../shared/settings/strategy.ts";
+import type { VmiFacts } from "../../../../shared/kube/facts.ts";
+import { MESSAGE } from "../../../../shared/eviction/messages.ts";
+import { shouldEvacuate } from "../../../../shared/pressure/pressure.ts";
+import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
+import { WAITS_FOR_OWNER } from "../../../../shared/evacuation/mark.ts";
 
 type Table = readonly (readonly string[])[];
 

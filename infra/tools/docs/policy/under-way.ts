@@ -1,9 +1,9 @@
 /** The table of what an eviction gets while something else is under way with the VM: the answers are what the policy decides. */
-import { decideEviction, type EvictionFacts } from "../../../../shared/policy/eviction/eviction.ts";
-import type { MigrationFacts, PodFacts, VmiFacts } from "../../../../shared/policy/facts.ts";
-import { MESSAGE } from "../../../../shared/policy/eviction/messages.ts";
-import { DEFAULT_SETTINGS } from "../../../../shared/policy/settings.ts";
-import { CREATED_BY_LABEL, COMPONENT_LABEL, DOMAIN_ANNOTATION } from "../../../../shared/policy/names.ts";
+import { decideEviction, type EvictionFacts } from "../../../../shared/eviction/decide.ts";
+import type { MigrationFacts, PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
+import { MESSAGE } from "../../../../shared/eviction/messages.ts";
+import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
+import { CREATED_BY_LABEL, COMPONENT_LABEL, DOMAIN_ANNOTATION } from "../../../../shared/kube/names.ts";
 import { code, renderTable, sample } from "./tables.ts";
 
 const NOW = new Date(0);

@@ -1,0 +1,123 @@
+/**
+ * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move. Upstream:
+ * KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). Its earlier rule removed the second one after
+ * a failed migration: the descheduler then evicted more and more VMs while KubeVirt still retried the first.
+ */
+import type { Action, Plan } from "../kube/action.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { isMarked } from "../settings/strategy.ts";
+import { isMigrationTarget } from "../kube/pod-kind.ts";
+import {
+  EVACUATION_REQUESTED_ANNOTATION,
+  EVICTION_IN_PROGRESS_ANNOTATION,
+  REQUEST_EVICT_ONLY_ANNOTATION,
+} from "../kube/names.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Moment } from "../settings/time.ts";
+
+/** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
+export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
+export type PodRole = (typeof POD_ROLES)[number];
+/** Of the VMI: for the node it is on, for another one, or not at all. */
+export type MarkState = "Marked" | "Stale" | "Unmarked";
+
+export const REQUEST_EVICT_ONLY = {
+  Guest: "add",
+  Other: "add",
+  Completed: "leave",
+  Terminating: "leave",
+} as const satisfies Record<PodRole, "add" | "leave">;
+
+// prettier-ignore
+export const EVICTION_IN_PROGRESS = {
+  Guest:       { Marked: "add",    Stale: "leave",  Unmarked: "remove" },
+  Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
+  Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
+  Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
+  // Stale: KubeVirt keeps it on this pod while there is any mark.
+} as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "leave">>;
+
+export interface AnnotationWorld extends Moment {
+  readonly vmis: readonly VmiFacts[];
+  /** Of these VMIs, whatever their phase; none are read where none are to be annotated (`isAnnotating`). */
+  readonly launchers: readonly LauncherFacts[];
+  /** Every one that names one of these VMIs. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+/** Once the gate is on, every pod of a cluster is due: evacuations must not wait for all of them. */
+export const MOST_PATCHES = 1000;
+
+export function isAnnotating({ featureGates }: Settings): boolean {
+  return featureGates.includes("DeschedulerSupport");
+}
+
+export function planAnnotations(w: AnnotationWorld): Plan {
+  if (!isAnnotating(w.settings)) return { chains: [] };
+  // A VMI that is being deleted takes its pods with it.
+  const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
+  const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));
+  const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
+  return { chains: urgentFirst.slice(0, MOST_PATCHES).map((action) => [action]) };
+}
+
+type Annotate = Extract<Action, { verb: "AnnotatePod" }>;
+
+/** About an evacuation, which the descheduler waits for. */
+function isUrgent({ add, remove }: Annotate): boolean {
+  return EVICTION_IN_PROGRESS_ANNOTATION in add || remove.length > 0;
+}
+
+function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly Annotate[] {
+  const missing = wantedOn(pod, vmi, w).filter(({ key }) => pod.annotations[key] === undefined);
+  const due = missing.filter(({ since }) => !isLeftToKubeVirt(since, w));
+  const add = Object.fromEntries(due.map(({ key, value }) => [key, value]));
+  const remove = isSurplus(pod, vmi) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
+  return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
+}
+
+/** Removed together: the request of a descheduling cycle ends with the evacuation that it led to. */
+const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_ANNOTATION] as const;
+
+/** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent if unknown, which counts as long ago. */
+function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
+  const role = roleOf(pod, vmi);
+  const only = { key: REQUEST_EVICT_ONLY_ANNOTATION, value: "", since: pod.createdAt };
+  const wanted = REQUEST_EVICT_ONLY[role] === "add" ? [only] : [];
+  if (EVICTION_IN_PROGRESS[role][markStateOf(vmi)] !== "add") return wanted;
+  const since = activeEvacuation(vmi, ofVmi(evacuations, vmi))?.createdAt;
+  return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
+}
+
+/** KubeVirt has `adoptSeconds` first; a later look adds what is missing. A time far in the future does not count. */
+function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
+  if (since === undefined) return false;
+  return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;
+}
+
+function isSurplus(pod: LauncherFacts, vmi: VmiFacts): boolean {
+  const isThere = pod.annotations[EVICTION_IN_PROGRESS_ANNOTATION] !== undefined;
+  return isThere && EVICTION_IN_PROGRESS[roleOf(pod, vmi)][markStateOf(vmi)] === "remove";
+}
+
+function roleOf(pod: LauncherFacts, vmi: VmiFacts): PodRole {
+  if (pod.deleting) return "Terminating";
+  if (isCompleted(pod)) return "Completed";
+  return vmi.nodeName === undefined || isMigrationTarget(pod, vmi) ? "Other" : "Guest";
+}
+
+function markStateOf(vmi: VmiFacts): MarkState {
+  if (vmi.evacuationNodeName === undefined) return "Unmarked";
+  return isMarked(vmi) ? "Marked" : "Stale";
+}
+
+/** By UID and namespace: a tenant may label a pod as another's, but only in a namespace of their own. */
+function withLaunchers(vmis: readonly VmiFacts[], launchers: readonly LauncherFacts[]) {
+  const byVmi = Map.groupBy(launchers, ({ namespace, vmiUID }) => keyOf({ namespace, name: vmiUID }));
+  return vmis.flatMap((vmi) =>
+    (byVmi.get(keyOf({ namespace: vmi.namespace, name: vmi.uid })) ?? []).map((pod) => ({ vmi, pod })),
+  );
+}

@@ -1,0 +1,86 @@
+/** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
+import { type Client, named } from "../kube/client.ts";
+import { retryOf } from "./retry.ts";
+import { activeEvacuation, newEvacuation } from "./identity.ts";
+import { isMarked } from "../settings/strategy.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../kube/facts.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
+import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
+import { observeNamed } from "./observe-subject.ts";
+import type { Observer } from "../settings/observer.ts";
+
+export interface Asking {
+  /** Whom it names. */
+  readonly requestedBy: string;
+  readonly cluster: Client;
+  readonly now: Date;
+}
+
+export type Evacuating =
+  /** The one that goes on: begun now, or under way already. */
+  | { readonly result: "Begun" | "Joined"; readonly evacuation: EvacuationFacts }
+  | { readonly result: "NotRunning" }
+  /** Another one of the VM has ended meanwhile. */
+  | { readonly result: "TryAgain" };
+
+/** One that is under way already, which a drain or another person began, is joined. */
+export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<Evacuating> {
+  const { vmi, evacuations } = await observeNamed(key, asking.cluster);
+  if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
+  const active = activeEvacuation(vmi, evacuations);
+  // One that has been cancelled ends with the next reconcile, and would take the new one with it.
+  if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
+  if (active !== undefined) return { result: "Joined", evacuation: active };
+  return await begin(vmi, evacuations, asking);
+}
+
+/** `NothingFailed`: nothing of it backs off or was given up. */
+export async function retryVm(
+  key: NamespacedName,
+  asking: Asking,
+): Promise<Evacuating | { readonly result: "NothingFailed" }> {
+  const { vmi, evacuations } = await observeNamed(key, asking.cluster);
+  if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
+  if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
+  const found = retryOf(vmi, evacuations);
+  if (found === undefined) return { result: "NothingFailed" };
+  if (found.retry === "BeginAnew") return await begin(vmi, evacuations, asking);
+  const asked = await tryNow(found.evacuation, asking.now, asking.cluster);
+  return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
+}
+
+async function begin(
+  vmi: VmiFacts,
+  evacuations: readonly EvacuationFacts[],
+  { requestedBy, cluster, now }: Asking,
+): Promise<Evacuating> {
+  const beginning = { cause: "Operator", requestedBy } as const;
+  const created = await createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }), cluster);
+  return created === "Conflict" ? { result: "TryAgain" } : { result: "Begun", evacuation: created };
+}
+
+export type Cancelling =
+  | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
+  | { readonly result: "NotEvacuating" }
+  /** The drain taint of the VMI's node would begin it again at once. */
+  | { readonly result: "DrainTaint"; readonly node: string };
+
+/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
+export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
+  const { vmi, evacuations } = await observeNamed(key, observer.cluster);
+  const active = evacuations.filter(isActive);
+  if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
+  const node = await taintedNodeOf(vmi, observer);
+  if (node !== undefined) return { result: "DrainTaint", node };
+  // The person who cancels may be any user, and who has the VM evicted is not known.
+  const begun = active.length > 0 ? undefined : await begin(vmi, evacuations, { ...observer, requestedBy: "" });
+  const withdrawn = begun?.result === "Begun" ? [begun.evacuation] : active;
+  for (const evacuation of withdrawn) await withdraw(evacuation, observer.cluster);
+  return { result: "Withdrawn", evacuations: withdrawn };
+}
+
+async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Observer): Promise<string | undefined> {
+  const node = nodeName === undefined ? undefined : await cluster.get("nodes", named(nodeName));
+  return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
+}

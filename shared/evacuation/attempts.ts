@@ -1,0 +1,198 @@
+/**
+ * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them, Lifeboat's and KubeVirt's.
+ * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
+ */
+import { isFinal, type MigrationFacts, type VmiFacts } from "../kube/facts.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
+import { isListedBy } from "../kube/pod-kind.ts";
+import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
+import type { Settings } from "../settings/settings.ts";
+import { type Moment, secondsSince, secondsUntil } from "../settings/time.ts";
+import { type Facts, inheritedAttempts } from "./world.ts";
+
+/** Far beyond any maximum: 0 s times infinity is no time at all. */
+const MOST_DOUBLINGS = 32;
+
+/** Doubled for each failure after the first; never less than the first step. */
+function doubled(first: number, failures: number, most: number): number {
+  return Math.min(first * 2 ** Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS), most);
+}
+
+/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum. */
+export function backoffSeconds(failures: number, { evacuation }: Settings): number {
+  return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
+}
+
+/** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
+function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
+  return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
+}
+
+/**
+ * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
+ * counted when it was deleted, or a person who deletes it did not want it. Those of the same second are counted together, once
+ * none of them continues. One to another namespace or cluster is tried again by the person who began it, or not at all.
+ */
+export function uncountedFailures(
+  e: EvacuationFacts,
+  migrations: readonly MigrationFacts[],
+): readonly MigrationFacts[] {
+  const present = migrations.filter((m) => !m.deleting);
+  const unfinished = new Set(present.filter((m) => !isFinal(m)).map((m) => m.createdAt));
+  const isFailure = (m: MigrationFacts) => m.phase === "Failed" && m.decentralized === undefined && isOf(m, e);
+  const own = present.filter((m) => isFailure(m) && !unfinished.has(m.createdAt));
+  const rank = (m: MigrationFacts) => rankOf(m, e.status);
+  const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
+  return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
+}
+
+/** Within a second: those that were counted with the last one, that one, and one that has started since. */
+function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
+  if (uid === lastFailedMigration?.uid) return 1;
+  return uid === migration?.uid ? 2 : 0;
+}
+
+/** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */
+export function succeeded({ e, migrations }: Facts): MigrationFacts | undefined {
+  return migrations.find((m) => m.phase === "Succeeded" && m.decentralized !== "Receives" && isOf(m, e));
+}
+
+/** Neither KubeVirt's, for an evacuation or a workload update, nor ours. */
+export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
+  return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
+}
+
+/** KubeVirt writes the reason on the VMI, and copies it to the migration some moments after that has failed. */
+export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: VmiFacts): string {
+  return failureReason ?? (failure?.migrationUID === uid ? failure.reason : "KubeVirt gives no reason");
+}
+
+/** Phases in which a migration has no target pod that runs. */
+const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
+
+/**
+ * Why an unfinished migration cannot begin, in KubeVirt's or the scheduler's words; undefined if it can, or is merely queued.
+ * KubeVirt holds a migration without any condition until fewer than both limits run, and through its own back-off.
+ */
+export function blockedBecause(migration: MigrationFacts, f: Facts): string | undefined {
+  if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
+  if (migration.blockedBy !== undefined) return conditionBecause(migration, migration.blockedBy, f);
+  const { stuckSeconds } = f.w.settings.evacuation;
+  const isLong = (since: number | string | undefined) => secondsSince(since, f.w.now) >= stuckSeconds;
+  const unplaced = unplacedBecause(migration, f);
+  if (unplaced !== undefined) return isLong(unplaced.since) ? unplaced.why : undefined;
+  const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f));
+  return isStuck ? `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached` : undefined;
+}
+
+type Condition = NonNullable<MigrationFacts["blockedBy"]>;
+
+/** KubeVirt aborts a backup for migrations of its own, and gives utility volumes time to be detached. */
+function conditionBecause(m: MigrationFacts, { type, reason, message }: Condition, f: Facts): string | undefined {
+  if (type === OVER_QUOTA) return `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  return isOld(m, f) ? (message ?? reason ?? type) : undefined;
+}
+
+/**
+ * That the scheduler finds no node for the target pod, and since when. An autoscaler, or a VM that ends, may still make room. A pod
+ * that does not say since when has waited no longer than its migration.
+ */
+export function unplacedBecause(
+  { createdAt }: MigrationFacts,
+  { vmi, w }: Facts,
+): { readonly why: string; readonly since: number } | undefined {
+  for (const pod of w.pods) {
+    const isOther = pod.namespace !== vmi.namespace || pod.deleting || !isListedBy(vmi, pod);
+    if (pod.unschedulable === undefined || isOther) continue;
+    const { message, since } = pod.unschedulable;
+    return { why: `target pod ${pod.name} cannot be scheduled: ${message}`, since: Date.parse(since) || createdAt };
+  }
+  return undefined;
+}
+
+/**
+ * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
+ * seconds whenever another migration ends, so that one read proves nothing.
+ */
+export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefined {
+  if (!isOld(migration, f)) return false;
+  const queue = f.w.queues?.get(f.vmi.nodeName ?? "");
+  if (queue === undefined) return undefined;
+  const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = f.w.settings.limits;
+  return queue.running < parallelMigrationsPerCluster && queue.leaving < parallelOutboundMigrationsPerNode;
+}
+
+/** Since when every reconcile has found it stalled. */
+function stalledSince({ uid }: MigrationFacts, { e: { status } }: Facts): string | undefined {
+  const condition = status.conditions.find((one) => one.type === "Stalled" && one.status === "True");
+  return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
+}
+
+function isOld(migration: MigrationFacts, { e, w }: Facts): boolean {
+  return mayBeStuck(migration, inheritedAttempts(e), w);
+}
+
+const KUBEVIRT_SECONDS = 20;
+const MOST_KUBEVIRT_SECONDS = 320;
+
+/** Whether it is so old that the queue has to be read: KubeVirt itself backs off before. */
+export function mayBeStuck(m: MigrationFacts, attempts: number, { settings, now }: Moment): boolean {
+  if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
+  const backoff = attempts === 0 ? 0 : doubled(KUBEVIRT_SECONDS, attempts, MOST_KUBEVIRT_SECONDS);
+  return secondsSince(m.createdAt, now) >= settings.evacuation.stuckSeconds + backoff;
+}
+
+export interface KubeVirtBackoff {
+  /** The last one that has failed. */
+  readonly failed: MigrationFacts;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+}
+
+/**
+ * virt-controller replaces a failed migration of a marked VM at once, and begins the new one later: 20 s after the failure, doubled for
+ * each further one. Its status says nothing of that, and no setting changes it. Undefined: it is not, or not any more, delayed by that.
+ * Upstream: `handleMigrationBackoff`.
+ */
+export function kubevirtBackoff(
+  migration: MigrationFacts,
+  migrations: readonly MigrationFacts[],
+  now: Date,
+): KubeVirtBackoff | undefined {
+  if (!mayBeDelayed(migration)) return undefined;
+  const before = migrations
+    .filter((m) => m.automatic === true && m.uid !== migration.uid)
+    .toSorted((a, b) => b.createdAt - a.createdAt || (b.failedAt ?? 0) - (a.failedAt ?? 0));
+  const success = before.findIndex(({ phase }) => phase === "Succeeded");
+  const sinceSuccess = success < 0 ? before : before.slice(0, success);
+  const failures = sinceSuccess.filter(({ phase, deleting }) => phase === "Failed" && !deleting).length;
+  const [failed] = before;
+  if (failed?.failedAt === undefined || failures === 0) return undefined;
+  const until = failed.failedAt + KUBEVIRT_SECONDS * 1000 * 2 ** (failures - 1);
+  return until > now.getTime() ? { failed, until } : undefined;
+}
+
+function mayBeDelayed({ phase, targetPod, deleting, automatic, skipsBackoff }: MigrationFacts): boolean {
+  const waits = (phase === "" || phase === "Pending") && targetPod === undefined && !deleting;
+  return waits && automatic === true && skipsBackoff !== true;
+}
+
+export function backoffUntil({ spec, status }: EvacuationFacts): string | undefined {
+  return status.nextAttemptTime ?? spec.inherited?.notBefore;
+}
+
+export function isBackingOff(f: Facts): boolean {
+  return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
+}
+
+/** Whether a person has asked to end its back-off, and no attempt has followed. Times are not compared: clocks differ. */
+export function isRetried({ spec, status }: EvacuationFacts): boolean {
+  return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
+}
+
+/** KubeVirt has done nothing for it for `adoptSeconds`. */
+export function isLeftAlone({ e, w }: Facts): boolean {
+  const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
+  // The API server's clock may be ahead of ours.
+  return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
+}

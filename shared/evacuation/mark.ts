@@ -1,0 +1,84 @@
+/** The mark: what marking a VM takes, and whether it is there. */
+import type { Action } from "../kube/action.ts";
+import { areBudgetsWanted } from "../settings/covered.ts";
+import { budgetName } from "../budget/identity.ts";
+import { CAUSE, type Cause, type Urgency } from "../kube/cause.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import type { Settings } from "../settings/settings.ts";
+import { isMarked, isMarkedTooLate } from "../settings/strategy.ts";
+import { secondsSince } from "../settings/time.ts";
+import type { Facts } from "./world.ts";
+
+/**
+ * The budget grows before the mark: KubeVirt, or the VM's external controller, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
+ * target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one
+ * that cannot grow.
+ */
+export function readyToMove(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
+  if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [];
+  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: CAUSE[cause].asksToEvict }];
+}
+
+/**
+ * KubeVirt is asked to mark the VM. Not of an eviction: its own webhook reviews the same request. It marks none that still has the mark for a
+ * node that it has left, so that one goes first. It may look for a MigrationPolicy as soon as the VM is marked, so the label comes before.
+ */
+export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
+  const isLate = isMarkedTooLate(vmi);
+  const urgency = urgencyOf(vmi, cause);
+  const isLabelled = urgency === "normal" || (vmi.evacuationLabel === urgency && !isLate);
+  const label: readonly Action[] = isLabelled ? [] : [{ verb: "Label", vmi, urgency }];
+  if (isMarked(vmi)) return label;
+  const cleared: readonly Action[] = isLate ? [{ verb: "Unmark", vmi }] : [];
+  const mark: readonly Action[] =
+    CAUSE[cause].mark === "Asked"
+      ? [{ verb: "Mark", vmi, ...(cause === "Descheduler" && { forDescheduler: true }) }]
+      : [];
+  return [...readyToMove(vmi, cause, settings), ...cleared, ...label, ...mark];
+}
+
+/** The value of the label that the shipped MigrationPolicy selects. The owner of a VM decides whether its guest may be slowed down or paused. */
+export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
+  return isGentle === true ? "normal" : CAUSE[cause].urgency;
+}
+
+/**
+ * Whether the attempt after so many failed ones is the last, and the VM's label does not say so yet. KubeVirt looks for a policy when it
+ * hands a VM over to the target pod, and waits 20 s or longer after a failed migration: the label is there in time.
+ */
+export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
+  const isLast = attempts === settings.evacuation.maxAttempts - 1;
+  return isLast && isGentle !== true && evacuationLabel !== "urgent";
+}
+
+/** KubeVirt has not set it yet, or it was taken back. */
+export function isMarkMissing({ e, vmi }: Facts): boolean {
+  return !isMarked(vmi) && CAUSE[e.spec.cause].mark !== "NotNeeded";
+}
+
+export function missingMark(f: Facts): readonly Action[] {
+  return isMarkMissing(f) ? markActions(f.vmi, f.e.spec.cause, f.w.settings) : [];
+}
+
+export function wasMarkSeen({ e }: Facts): boolean {
+  return e.status.conditions.some((c) => c.type === "Marked" && c.status === "True");
+}
+
+export function isTakenBack(f: Facts): boolean {
+  return isMarkMissing(f) && f.w.vmisAreNewer && wasMarkSeen(f);
+}
+
+/** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
+const MARKING_SECONDS = 15;
+
+/**
+ * The review of the taint manager's deletion creates an Evacuation, and marks the VM next. Ended in between, it would leave a mark that
+ * looks like a new request of KubeVirt's, and for an External VM stays for ever. By a clock that is far off it ends at once.
+ */
+export function isMarkOnItsWay(f: Facts): boolean {
+  const age = secondsSince(f.e.createdAt, f.w.now);
+  return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
+}
+
+/** What an Evacuation says where the migration is not Lifeboat's to make. */
+export const WAITS_FOR_OWNER = "eviction strategy External: the VM's owner has to move it";

@@ -1,0 +1,104 @@
+/**
+ * What is done about Evacuations: those that go on, those that end, those that begin without a request to Lifeboat, and old ones.
+ *
+ * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits allow it. So nothing
+ * here counts migrations, and a VM that may migrate is never made to wait for another one.
+ */
+import { type Action, type Plan, recordEvent } from "../kube/action.ts";
+import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../settings/strategy.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import * as identity from "./identity.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
+import { FOUND_MARKED } from "../kube/names.ts";
+import { release } from "./outcomes.ts";
+import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
+import { nextOf } from "./rules.ts";
+import { actionsOf } from "./status.ts";
+import { type EvacuationWorld, factsOf, ofVmi } from "./world.ts";
+
+type Chain = readonly Action[];
+
+export function planEvacuations(w: EvacuationWorld): Plan {
+  const active = w.evacuations.filter(isActive).map((e) => reconcile(e, w));
+  // A VMI that is older than the Evacuations does not show what has started since one of them ended.
+  const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
+  const { chains: begun, again: hasBegun } = planBeginnings(w);
+  const chains = [...begun, ...active.map(({ chain }) => chain), ...ended.map((e) => release(e, w))];
+  return {
+    chains: chains.filter((chain) => chain.length > 0),
+    again: hasBegun === true || active.some(({ again }) => again),
+  };
+}
+
+/** A mark or a migration is KubeVirt's to act on; a failed attempt and an end are ours. */
+function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
+  const vmi = factsOf(e, w)?.vmi;
+  // It follows one of the same pod that is not released yet, and whose mark would be taken for its own.
+  const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
+  const next = waits === true ? "StaleRead" : nextOf(e, w);
+  if (next === "StaleRead") return { chain: [], again: waits === true };
+  const chain = actionsOf({ e, vmi, w }, next);
+  const isOurs = next.phase === "BackingOff" || next.released === false;
+  return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
+}
+
+/** Only what has not started yet: for a reconcile of many VMs, none of whose migrations are known. */
+export function planBeginnings(w: EvacuationWorld): Plan {
+  const begun = w.vmis.flatMap((vmi) => begin(vmi, w));
+  return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...begun], again: begun.length > 0 };
+}
+
+/** While an evacuation continues, its end does that. */
+function clear(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Chain[] {
+  const isFollowed = ofVmi(evacuations, vmi).some(isUnfinished);
+  return isMarkedTooLate(vmi) && isLive(vmi) && !isFollowed ? [[{ verb: "Unmark", vmi }]] : [];
+}
+
+/** KubeVirt has marked a VM, or its node carries the drain taint. */
+function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
+  // A VMI that is older than the Evacuations may show the mark of one that has ended since.
+  const isDriven = isMarked(vmi) ? w.vmisAreNewer : !isMarkedTooLate(vmi) && isTaintedAway(vmi, w);
+  const evacuations = ofVmi(w.evacuations, vmi);
+  const isKnown = identity.activeEvacuation(vmi, evacuations) !== undefined || identity.isMarkEnded(vmi, evacuations);
+  if (!isLive(vmi) || !isDriven || isKnown) return [];
+  const backingOff = identity.backingOffEvacuation(vmi, evacuations, w);
+  const found = isMarked(vmi) ? byMark(vmi, backingOff, w) : byTaint(vmi, backingOff, w);
+  if (found === undefined) return [];
+  const evacuation = identity.newEvacuation(vmi, found, { evacuations, now: w.now });
+  const event = recordEvent(vmi, "EvacuationAdopted", found.message, evacuation.name);
+  return [[{ verb: "CreateEvacuation", evacuation }, event]];
+}
+
+function isTaintedAway(vmi: VmiFacts, { nodes, settings }: EvacuationWorld): boolean {
+  const node = nodes.find(({ name }) => name === vmi.nodeName);
+  return node !== undefined && carriesDrainTaint(node, settings) && canMigrate(vmi, settings);
+}
+
+type Found = identity.Beginning & { readonly message: string };
+
+/** KubeVirt's webhook marks a VM again with the next request of a drain, and does not say who drains. */
+function byMark(vmi: VmiFacts, before: EvacuationFacts | undefined, { settings }: EvacuationWorld): Found | undefined {
+  if (strategyOf(vmi, settings) === "None") return undefined;
+  const cause = vmi.evictionSource === "descheduler" ? "Descheduler" : "ApiEviction";
+  const message = `found marked for evacuation from node ${vmi.nodeName} (cause ${cause})`;
+  return { cause, requestedBy: before?.spec.requestedBy || FOUND_MARKED, message };
+}
+
+function byTaint(vmi: VmiFacts, before: EvacuationFacts | undefined, { settings }: EvacuationWorld): Found | undefined {
+  if (before !== undefined) return undefined;
+  const message = `node ${vmi.nodeName} carries the drain taint ${settings.drainTaintKey}: evacuating the VM`;
+  return { cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}`, message };
+}
+
+/** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
+export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorld): Plan {
+  const old = now.getTime() - settings.evacuation.historySeconds * 1000;
+  const living = new Set(vmis.flatMap((vmi) => Object.keys(vmi.activePods)));
+  const ofPods = Map.groupBy(evacuations, (e) => identity.podUIDOf(e) ?? "");
+  const newest = new Set(
+    [...ofPods].flatMap(([uid, some]) => (living.has(uid) ? some.toSorted(identity.byAge).slice(-1) : [])),
+  );
+  const expired = evacuations.filter((e) => !isUnfinished(e) && Date.parse(e.status.completionTime ?? "") < old);
+  const removed = expired.filter((e) => !newest.has(e));
+  return { chains: removed.map((evacuation) => [{ verb: "DeleteEvacuation", evacuation } as const]) };
+}

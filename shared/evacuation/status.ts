@@ -1,0 +1,119 @@
+/** What is written into the status of an `Evacuation`. */
+import type { Action } from "../kube/action.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { isRetried } from "./attempts.ts";
+import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
+import { isMarked } from "../settings/strategy.ts";
+import { type EvacuationCondition, type EvacuationFacts, type EvacuationStatus, isEnd } from "../kube/evacuation.ts";
+import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
+
+interface Subject {
+  readonly e: EvacuationFacts;
+  readonly vmi?: VmiFacts | undefined;
+  readonly w: Pick<EvacuationWorld, "now">;
+}
+
+/** What is done about it: nothing is written, nor done after that, where there is nothing new to say. */
+export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
+  const { actions = [], after = [] } = next;
+  const status = statusAfter(e, vmi, next, w.now);
+  return isChanged(e.status, status) ? [...actions, { verb: "WriteStatus", evacuation: e, status }, ...after] : actions;
+}
+
+/** Identity is resolved once and then kept. */
+function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, now: Date): EvacuationStatus {
+  const { phase, reason, message, more } = next;
+  const time = now.toISOString();
+  const conditions = [...marked(vmi), ...stalled(next, e.status), ...ended(next)];
+  return {
+    ...e.status,
+    ...(vmi === undefined || e.status.sourceNode !== undefined ? {} : identityOf(e, vmi)),
+    startTime: e.status.startTime ?? time,
+    phase,
+    reason,
+    // Half a character would come back from the API server as another one, and be written again with every reconcile.
+    message: message.slice(0, MOST_CHARACTERS).toWellFormed(),
+    // A retry ends the back-off here, an inherited one too.
+    ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
+    // The back-off of an evacuation that has ended, if any, is another one's: it keeps the next evacuation waiting.
+    ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
+    attempts: inheritedAttempts(e),
+    ...more,
+    conditions: conditionsAfter(e.status.conditions, conditions, time),
+  };
+}
+
+/** As the CRD's schema allows. */
+const MOST_CHARACTERS = 1024;
+
+function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
+  return {
+    virtualMachineInstanceUID: vmi.uid,
+    podName: e.spec.pod?.name,
+    podUID: podUIDOf(e) ?? guestPodUID(vmi),
+    sourceNode: sourceNodeOf(e, vmi),
+  };
+}
+
+type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
+
+/** Once seen, a mark stays recorded: if it is missing later, it was removed. */
+function marked(vmi: VmiFacts | undefined): readonly Shown[] {
+  if (vmi === undefined || !isMarked(vmi)) return [];
+  const message = `status.evacuationNodeName is ${vmi.evacuationNodeName}`;
+  return [{ type: "Marked", status: "True", reason: "Marked", message }];
+}
+
+/** False is recorded only after True. */
+function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): readonly Shown[] {
+  const type = "Stalled";
+  if (is === true) {
+    const message = "KubeVirt has not begun the migration although its limits are not reached";
+    return [{ type, status: "True", reason: "LimitsNotReached", message }];
+  }
+  const isTold = is === false && conditions.some((condition) => condition.type === type);
+  return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
+}
+
+function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
+  if (!isEnd(phase)) return [];
+  const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
+  const shown = [evacuated, released ? RELEASED : TO_BE_RELEASED];
+  return phase === "Abandoned" ? [...shown, { type: "Failed", status: "True", reason, message }] : shown;
+}
+
+const RELEASED = { type: "Released", status: "True", reason: "Released", message: "" } as const;
+const TO_BE_RELEASED = {
+  type: "Released",
+  status: "False",
+  reason: "ToBeReleased",
+  message: "its mark, and migrations of it that have not begun, are still to be taken back",
+} as const;
+
+/** What remains to be said of one that has ended. `message`: why nothing was taken back, if so. */
+export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
+  const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
+  return { ...status, conditions };
+}
+
+function conditionsAfter(
+  before: readonly EvacuationCondition[],
+  shown: readonly Shown[],
+  time: string,
+): readonly EvacuationCondition[] {
+  const kept = before.filter(({ type }) => shown.every((one) => one.type !== type));
+  const changed = shown.map((one) => {
+    const same = before.find(({ type, status }) => type === one.type && status === one.status);
+    return same ?? { ...one, lastTransitionTime: time };
+  });
+  return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+function isChanged(before: EvacuationStatus, after: EvacuationStatus): boolean {
+  return textOf(before) !== textOf(after);
+}
+
+function textOf(status: EvacuationStatus): string {
+  const entries = Object.entries(status).filter(([, value]) => value !== undefined);
+  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,153 @@
+/** What is known when an Evacuation is decided on, and the shape of what is decided. */
+import type { Action } from "../kube/action.ts";
+import { type BudgetFacts, isFinal, type MigrationFacts } from "../kube/facts.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
+import { MIGRATES, strategyOf } from "../settings/strategy.ts";
+import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuation.ts";
+import { type Moment, secondsSince } from "../settings/time.ts";
+
+export interface EvacuationWorld extends Moment {
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Of the VMIs under evacuation. */
+  readonly migrations: readonly MigrationFacts[];
+  /** Of these VMIs. */
+  readonly budgets: readonly BudgetFacts[];
+  /** Launcher pods of the VMIs, where a rule needs them: see `needsPods`. */
+  readonly pods: readonly PodFacts[];
+  /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
+  readonly nodes: readonly NodeFacts[];
+  /** By node. Absent: not read. */
+  readonly queues?: ReadonlyMap<string, MigrationQueue>;
+  /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
+  readonly vmisAreNewer: boolean;
+}
+
+/** What runs, as KubeVirt counts: migrations with a target pod. */
+export interface MigrationQueue {
+  readonly running: number;
+  /** Of these, leaving the node in question. */
+  readonly leaving: number;
+}
+
+/** One Evacuation and its VMI. */
+export interface Facts {
+  readonly e: EvacuationFacts;
+  readonly vmi: VmiFacts;
+  /** Of this VMI. */
+  readonly migrations: readonly MigrationFacts[];
+  /** The one of these that has not ended. */
+  readonly migration: MigrationFacts | undefined;
+  readonly w: EvacuationWorld;
+}
+
+export interface Next {
+  readonly phase: Phase;
+  /** CamelCase, for programs. */
+  readonly reason: string;
+  /** For people: why it waits, what blocks it, who can change that. */
+  readonly message: string;
+  readonly more?: Partial<EvacuationStatus>;
+  /** Whether KubeVirt leaves its migration alone; undefined: as it was. */
+  readonly stalled?: boolean | undefined;
+  /** Of an end: False if something of it is still to be taken back. */
+  readonly released?: boolean;
+  /** Performed before the status is written. */
+  readonly actions?: readonly Action[];
+  /** Performed once the status has changed. */
+  readonly after?: readonly Action[];
+}
+
+/** `StaleRead`: the VMI was read too early to tell, and nothing is done until the next reconcile. */
+export type Rule = (f: Facts) => Next | "StaleRead" | undefined;
+
+/** Undefined: its VMI does not exist. */
+export function factsOf(e: EvacuationFacts, w: EvacuationWorld): Facts | undefined {
+  const isOfVmi = (name: string, { namespace }: { readonly namespace: string }) =>
+    namespace === e.namespace && name === e.spec.vmiName;
+  const vmi = w.vmis.find((one) => isOfVmi(one.name, one));
+  const migrations = w.migrations.filter((m) => isOfVmi(m.vmiName, m));
+  return vmi && { e, vmi, migrations, migration: migrations.find((m) => !isFinal(m)), w };
+}
+
+export function ofVmi(
+  evacuations: readonly EvacuationFacts[],
+  { namespace, name }: VmiFacts,
+): readonly EvacuationFacts[] {
+  return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
+}
+
+/** As far as counting can go on: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
+const MOST_ATTEMPTS = 2 ** 30;
+
+/** An inherited number of attempts is where counting begins. */
+export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
+  return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
+}
+
+/** Past its deadline a deletion that comes is allowed. It comes after the longest pause that a refusal names, or at the start of a round. */
+const LATEST_SECONDS = 30;
+
+/** Whether the scheduler has given the preemption up, unless it is deleting the pod by now. */
+export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
+  return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
+}
+
+/** Whether the node of its VMI shows whether it continues. */
+export function needsNode({ spec }: EvacuationFacts): boolean {
+  return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
+}
+
+/** Whether the pods of its VMI do: the tolerations of the one that has to leave, whether it ends, the fate of the one it may move to. */
+export function needsPods(e: EvacuationFacts, migrations: readonly MigrationFacts[], now: Date): boolean {
+  if (e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now)) return true;
+  return migrations.some((m) => m.phase === "Scheduling");
+}
+
+/**
+ * The VM's external controller may try again, or shut the VM down in order: Cluster API's provider drains the guest and deletes the VM
+ * then. So its migrations are never counted, deleted or doubled.
+ */
+export function isExternal({ vmi, w }: Facts): boolean {
+  return !MIGRATES[strategyOf(vmi, w.settings)];
+}
+
+/** One that counts if it fails: not the external controller's, nor one to another namespace or cluster. */
+export function attemptOf(f: Facts): MigrationFacts | undefined {
+  return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
+}
+
+/**
+ * The VMI will show the new pod in a moment, or end. What was asked for while the VM moved may be about the new pod: on the target node
+ * there is no other.
+ */
+export function isShownLater({ e, vmi }: Facts, { targetNode }: MigrationFacts): boolean {
+  const guest = guestPodUID(vmi);
+  return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
+}
+
+/** On another node, or on the same one again, in another pod. */
+export function isElsewhere({ e, vmi }: Facts): boolean {
+  const [pod, guest] = [podUIDOf(e), guestPodUID(vmi)];
+  if (pod !== undefined && guest !== undefined) return pod !== guest;
+  const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
+  return vmi.nodeName !== undefined && from !== vmi.nodeName;
+}
+
+/** By another cause, whose Evacuation has ended as this one's Duplicate. */
+export function isWantedBesides({ e, w }: Facts): boolean {
+  return w.evacuations.some((other) => {
+    const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
+    return isDuplicate && other.namespace === e.namespace && other.spec.cause !== e.spec.cause;
+  });
+}
+
+export function nodeOf({ vmi, w }: Facts) {
+  return w.nodes.find(({ name }) => name === vmi.nodeName);
+}
+
+export function podOf({ e, vmi, w }: Facts) {
+  return w.pods.find(({ namespace, uid }) => namespace === vmi.namespace && uid === podUIDOf(e));
+}

@@ -1,0 +1,230 @@
+/** Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine. */
+import { type Action, recordEvent } from "../kube/action.ts";
+import { desiredBudget, ensureBudget } from "../budget/budget.ts";
+import { areBudgetsWanted } from "../settings/covered.ts";
+import type { Cause } from "../kube/cause.ts";
+import {
+  activeEvacuation,
+  isMarkEnded,
+  hasNoRequester,
+  newEvacuation,
+  backingOffEvacuation,
+  withRequester,
+} from "../evacuation/identity.ts";
+import { type Moment, secondsUntil } from "../settings/time.ts";
+import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
+import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
+import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { readyToMove } from "../evacuation/mark.ts";
+import { MESSAGE, ownersPart } from "./messages.ts";
+import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
+
+export type AllowReason =
+  | "PodGone"
+  | "PodCompleted"
+  | "NotAVirtualMachine"
+  | "VmiGone"
+  | "VmiDeleting"
+  | "VmiFinal"
+  | "StrategyNone"
+  | "ShutdownByStrategy";
+
+export type DenyReason =
+  | "EvacuationTriggered"
+  | "EvacuationInProgress"
+  | "NotMigratable"
+  | "UnknownStrategy"
+  | "MigrationTarget"
+  | "Migrating"
+  | "NotScheduled"
+  | "HotplugOfLiveVmi"
+  | "BackingOff";
+
+/** `actions` must be done before the answer is given: without them it would not be true. `events` follow it. */
+export type EvictionDecision = Allowed | Denied;
+
+interface Answer {
+  readonly actions: readonly Action[];
+  readonly events: readonly Action[];
+}
+
+interface Allowed extends Answer {
+  readonly verdict: "Allow";
+  readonly reason: AllowReason;
+  readonly warnings: readonly string[];
+}
+
+interface Denied extends Answer {
+  readonly verdict: "Deny";
+  readonly reason: DenyReason;
+  readonly message: string;
+}
+
+export interface EvictionFacts extends Moment {
+  /** The pod named in the request; absent if there is none. */
+  readonly pod?: PodFacts;
+  /** The launcher pod that owns a hotplug pod. */
+  readonly launcher?: PodFacts;
+  readonly vmi?: VmiFacts;
+  /** Every Evacuation that names the VMI, read at the same time as it. */
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly request: { readonly username: string; readonly cause: Cause };
+  /** Of the VMI, where they decide anything: see `doMigrationsDecide`. */
+  readonly migrations: readonly MigrationFacts[];
+}
+
+/** The facts once it is known that the eviction concerns a live VMI; and once its strategy is. */
+interface OfVmi extends EvictionFacts {
+  readonly pod: PodFacts;
+  readonly vmi: VmiFacts;
+}
+
+interface LiveEviction extends OfVmi {
+  readonly strategy: EvictionStrategy;
+}
+
+/** Of a VMI that cannot migrate, and that is migrating or was to: the others' tell nothing that its own status does not. */
+export function doMigrationsDecide({
+  liveMigratable,
+  isMigrating,
+  decentralized,
+  evacuationNodeName,
+}: VmiFacts): boolean {
+  return !liveMigratable.migratable && (isMigrating || decentralized === "Sends" || evacuationNodeName !== undefined);
+}
+
+function hasMigration({ vmi, migrations }: OfVmi): boolean {
+  return doMigrationsDecide(vmi) && migrations.some((m) => !isFinal(m));
+}
+
+function allow(reason: AllowReason, more: Partial<Allowed> = {}): Allowed {
+  return { verdict: "Allow", reason, warnings: [], actions: [], events: [], ...more };
+}
+
+/**
+ * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
+ * budget refuses. Where it is to move, that grows before the mark.
+ */
+function deny(f: OfVmi, reason: DenyReason, message: string, events: readonly Action[] = []): Denied {
+  const isMoving = reason === "MigrationTarget" || f.vmi.isMigrating || hasMigration(f);
+  return { verdict: "Deny", reason, message, actions: budgetFor(f, isMoving), events };
+}
+
+function budgetFor({ vmi, settings }: OfVmi, isMoving: boolean): readonly Action[] {
+  const wanted = areBudgetsWanted(settings) ? desiredBudget(vmi, isMoving, settings) : undefined;
+  return wanted === undefined ? [] : [ensureBudget(vmi, wanted)];
+}
+
+/** An Event tells of it, once a pod. */
+function refuse(f: OfVmi, reason: DenyReason, message: string): Denied {
+  return deny(f, reason, message, [recordEvent(f.vmi, "EvictionRefused", message, f.pod.uid)]);
+}
+
+/** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
+export function decideEviction(f: EvictionFacts): EvictionDecision {
+  if (f.pod === undefined) return allow("PodGone");
+  const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);
+  if (unprotected !== undefined) return allow(unprotected);
+  const { pod, vmi } = f;
+  if (vmi === undefined) return allow("VmiGone");
+  if (vmi.deleting) return allow("VmiDeleting");
+  if (isFinal(vmi)) return allow("VmiFinal");
+  const ofVmi = { ...f, pod, vmi };
+  if (f.launcher !== undefined) return deny(ofVmi, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
+  const resolved = resolveStrategy(vmi, f.settings);
+  return resolved.known
+    ? decideLiveEviction({ ...ofVmi, strategy: resolved.strategy })
+    : refuse(ofVmi, "UnknownStrategy", MESSAGE.UnknownStrategy(vmi, resolved.field, resolved.value));
+}
+
+function decideLiveEviction(f: LiveEviction): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  // A VM that asks for no protection gets none for a migration target either.
+  const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
+  if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
+  const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
+  if (!isMarked || isMarkEnded(vmi, f.evacuations, pod.uid)) return firstRequest(f);
+  switch (LATER_REQUEST[strategy][mobilityOf(vmi)]) {
+    case "first":
+      return firstRequest(f);
+    case "inProgress":
+      return inProgress(f);
+    case "unlessMigrating":
+      // The VM cannot move any more and does not have to: its mark goes.
+      return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
+  }
+}
+
+function firstRequest(f: LiveEviction, before: readonly Action[] = []): EvictionDecision {
+  const { pod, vmi, strategy } = f;
+  const answer: FirstAnswer = FIRST_REQUEST[strategy][mobilityOf(vmi)];
+  switch (answer) {
+    case "allow":
+      return allow("StrategyNone", { actions: before });
+    case "shutdown": {
+      // On its way to another namespace or cluster, with disks that are not shared: a shutdown would end what saves it.
+      if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
+      const warning = MESSAGE.ShutdownByStrategy(vmi);
+      const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
+      return allow("ShutdownByStrategy", { warnings: [warning], actions: before, events });
+    }
+    case "refuse":
+      return refuse(f, "NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
+    case "evacuate":
+      return evacuate(f);
+  }
+}
+
+function evacuate(f: LiveEviction): EvictionDecision {
+  const { vmi, strategy, request, settings } = f;
+  if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
+  // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
+  const { joined, backingOff } = knownEvacuations(f);
+  if (joined === undefined && backingOff !== undefined) {
+    const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
+    return deny(f, "BackingOff", MESSAGE.BackingOff(vmi, phase, secondsUntil(nextAttemptTime, f.now)));
+  }
+  const next = MIGRATES[strategy]
+    ? `evacuating the VM from node ${vmi.nodeName}`
+    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
+  const { actions, events } = joinOrCreate(f, joined, next);
+  const grown = readyToMove(vmi, request.cause, settings);
+  const budget = grown.length > 0 ? grown : budgetFor(f, true);
+  const message = MESSAGE.EvacuationTriggered(vmi);
+  return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budget], events };
+}
+
+/**
+ * KubeVirt's webhook reviews the same request and may have marked the VM first, also after an evacuation was cancelled or
+ * abandoned: the VM moves, the answer says so, and an Evacuation records who asked.
+ */
+function inProgress(f: LiveEviction): EvictionDecision {
+  const { vmi } = f;
+  const { joined, backingOff } = knownEvacuations(f);
+  const isTold = joined !== undefined && !hasNoRequester(joined);
+  const ended = joined === undefined ? backingOff?.status.phase : undefined;
+  const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined));
+  const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
+  if (isTold) return { ...answer, actions: [], events: [] };
+  const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
+  return { ...answer, actions: [...actions, ...budgetFor(f, true)], events };
+}
+
+function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
+  const joined = activeEvacuation(vmi, evacuations, pod.uid);
+  return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
+}
+
+/** Creates an Evacuation that records who asked, unless there is one to join: that gets the user where it names none. */
+function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
+  const { vmi, pod, request } = f;
+  const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
+  const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
+  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
+  return {
+    actions:
+      joined === undefined || hasNoRequester(joined) ? [{ verb: "CreateEvacuation", evacuation, optional: true }] : [],
+    events: [recordEvent(vmi, "EvacuationTriggered", told, evacuation.name)],
+  };
+}

@@ -1,0 +1,45 @@
+/** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
+import { cooldownReason } from "../evacuation/cooldown.ts";
+import { resolveStrategy } from "../settings/strategy.ts";
+import { warningsOf } from "./warnings.ts";
+import { keyOf, type VmiFacts } from "../kube/facts.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Review } from "./review.ts";
+
+/** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
+export const OUTCOMES: Readonly<Record<string, string>> = {
+  StrategyNone: "the guest is shut down",
+  EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
+  EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
+};
+
+/** Undefined: there is no such pod. */
+export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decision">) {
+  const { pod, vmi } = facts;
+  if (pod === undefined) return undefined;
+  const cooldown = vmi === undefined ? undefined : cooldownReason(vmi, facts);
+  return {
+    pod: keyOf(pod),
+    decision: {
+      allowed: decision.verdict === "Allow",
+      reason: decision.reason,
+      ...(decision.verdict === "Deny" && { code: 429, message: decision.message }),
+      warnings: warningsOf(facts, decision),
+    },
+    ...(cooldown === undefined ? {} : { cooldown }),
+    actions: decision.actions.map((action) => action.verb),
+    facts: {
+      pod: { phase: pod.phase, nodeName: pod.nodeName, ready: pod.ready, labels: pod.labels },
+      ...(vmi === undefined ? {} : { vmi: { ...vmi, strategy: strategyInForce(vmi, facts.settings) } }),
+      evacuations: facts.evacuations,
+      ...(facts.migrations === undefined ? {} : { migrations: facts.migrations }),
+      settings: facts.settings,
+    },
+  };
+}
+
+/** As written, where it is none that we know: to call it None would explain the opposite of the decision. */
+export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
+  const resolved = resolveStrategy(vmi, settings);
+  return resolved.known ? resolved.strategy : resolved.value;
+}

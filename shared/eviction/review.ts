@@ -1,0 +1,41 @@
+/** Reviewing an eviction: observe and decide. */
+import type { Client } from "../kube/client.ts";
+import { migrationsOf } from "../kube/selections.ts";
+import type { NamespacedName, PodFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { decideEviction, doMigrationsDecide, type EvictionDecision, type EvictionFacts } from "./decide.ts";
+import type { Settings } from "../settings/settings.ts";
+import { observeSubject } from "../evacuation/observe-subject.ts";
+
+export interface Review {
+  readonly facts: EvictionFacts;
+  readonly decision: EvictionDecision;
+  /** The Evacuation that the decision has created or joined. */
+  readonly created?: EvacuationFacts | undefined;
+}
+
+export interface EvictionRequest {
+  readonly key: NamespacedName;
+  /** Being read. */
+  readonly pod: Promise<PodFacts | undefined>;
+  readonly request: EvictionFacts["request"];
+}
+
+export interface ReviewDeps {
+  readonly cluster: Client;
+  /** Read at the same time as pod and VMI. */
+  readonly settings: () => Promise<Settings>;
+  readonly now: Date;
+}
+
+/** Decides without changing anything. */
+export async function reviewEviction({ key, pod, request }: EvictionRequest, deps: ReviewDeps): Promise<Review> {
+  const observing = observeSubject(key, pod, deps.cluster).then(async (subject) => {
+    const { vmi } = subject;
+    const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
+    return { ...subject, migrations: isNeeded ? await migrationsOf([vmi], deps.cluster) : [] };
+  });
+  const [subject, settings] = await Promise.all([observing, deps.settings()]);
+  const facts = { ...subject, request, settings, now: deps.now };
+  return { facts, decision: decideEviction(facts) };
+}

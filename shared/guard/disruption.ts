@@ -1,0 +1,86 @@
+/** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
+import { type Action, type Plan, recordEvent } from "../kube/action.ts";
+import { isToMove } from "../eviction/table.ts";
+import { beginDisruption } from "./disruption-begin.ts";
+import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
+import { isGateOn } from "../settings/guarded.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import { isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
+import { isMarked } from "../settings/strategy.ts";
+import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
+import { drivingTaint, isAlive } from "../kube/taints.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { armFor } from "../shield/shield.ts";
+import type { Moment } from "../settings/time.ts";
+
+export interface DisruptionWorld extends Moment {
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Launcher pods that are pointed at, and those whose deadline may have passed. */
+  readonly pods: readonly PodFacts[];
+  /** The nodes of these pods. */
+  readonly nodes: readonly NodeFacts[];
+}
+
+export function planDisruptions(w: DisruptionWorld): Plan {
+  const vmis = new Map(w.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const chains = w.pods.filter(isLauncher).map((pod) => {
+    const vmi = vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (vmi === undefined || !runsIn(vmi, pod)) return [];
+    return pod.deleting ? seen(pod, vmi, w) : overdue(pod, vmi, w);
+  });
+  const again = chains.some((chain) => chain.some(({ verb }) => verb === "CreateEvacuation"));
+  return { chains: chains.filter((chain) => chain.length > 0), again };
+}
+
+/** Not a pod of an earlier VMI of the same name, nor one on another node than its VMI. */
+function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
+  const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
+  return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
+}
+
+/** A pod that is terminating by a disruption whose VMI is not marked: best effort, SIGTERM is on its way. */
+function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
+  const disruption = conditionedDisruption(pod, w);
+  if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
+  const evacuations = ofVmi(w.evacuations, vmi);
+  // The guard has seen it: its Evacuation says what is left to do.
+  const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
+  if (isKnown || !isToSave(pod, vmi, w)) return [];
+  const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
+  const { name, actions } = beginDisruption(vmi, chosen, evacuations, w);
+  const told =
+    `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
+    "if there is time";
+  return [...actions, recordEvent(vmi, "DisruptionSeen", told, name)];
+}
+
+function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
+  if (isMarked(vmi) || !isToMove(vmi, settings)) return false;
+  return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
+}
+
+/**
+ * The taint manager tries five times and never again: past the deadline Lifeboat finishes its deletion. Not where the VM's evacuation, its own
+ * or the one whose Duplicate it is, has been given up or cancelled by then.
+ */
+function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
+  const node = nodes.find(({ name }) => name === pod.nodeName);
+  const taint = drivingTaint(node, pod);
+  if (taint === undefined || !isGateOn("NoExecuteTaint", settings)) return [];
+  const subject = { vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
+  if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];
+  const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {
+    const isWanted = isActive(evacuation)
+      ? evacuation.spec.intent === "Evacuate"
+      : evacuation.status.phase === "Duplicate";
+    return cause === "NoExecuteTaint" && deadline <= now.getTime() && isWanted;
+  });
+  if (late === undefined) return [];
+  const { uid, spec } = late.evacuation;
+  const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
+  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, recordEvent(vmi, "DeadlineKept", told, uid)];
+  return [...armFor(vmi, { settings, now, evacuations }), ...actions];
+}

@@ -1,0 +1,55 @@
+/** Reviewing a deletion that may be a disruption: observe and decide. */
+import { named } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { evacuationsOf } from "../kube/selections.ts";
+import { decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
+import { mayBeRefused } from "../settings/guarded.ts";
+import type { PodFacts } from "../kube/facts.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { DeletionTerms } from "./node-termination.ts";
+import { observeSubjectOf } from "../evacuation/observe-subject.ts";
+import type { Performing } from "../evacuation/perform.ts";
+
+export interface DeletionRequest extends DeletionTerms {
+  /** As the API server sent it: of an ordinary deletion nothing needs to be read. */
+  readonly pod: PodFacts;
+}
+
+export interface DeletionDeps extends Performing {
+  readonly settings: Settings;
+}
+
+export interface DeletionReview {
+  readonly facts: DeletionFacts;
+  readonly decision: DeletionDecision;
+  /** The VMI's Evacuations could not be listed, and count as none. */
+  readonly isUnlisted: boolean;
+}
+
+/** Decides without changing anything. */
+export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
+  const { settings, now, cluster, besides, onFailure } = deps;
+  const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };
+  if (!mayBeRefused(r.requester, settings)) {
+    return { facts: plain, decision: decideDeletion(plain), isUnlisted: false };
+  }
+  const { nodeName } = r.pod;
+  let isUnlisted = false;
+  // A VM is marked without them, too.
+  const listing: typeof evacuationsOf = async (key) => {
+    try {
+      return await evacuationsOf(key, besides?.() ?? cluster);
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
+      isUnlisted = true;
+      onFailure?.("listing the Evacuations of a VMI", error);
+      return [];
+    }
+  };
+  const [subject, node] = await Promise.all([
+    observeSubjectOf(r.pod, cluster, listing),
+    nodeName === undefined ? undefined : cluster.get("nodes", named(nodeName)),
+  ]);
+  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }) };
+  return { facts, decision: decideDeletion(facts), isUnlisted };
+}

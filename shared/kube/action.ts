@@ -1,0 +1,143 @@
+/** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
+import type { Urgency } from "./cause.ts";
+import type { ConfigurationObserved } from "./configuration.ts";
+import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "./evacuation.ts";
+
+export type Action =
+  /**
+   * Have KubeVirt set `status.evacuationNodeName` of a VMI. `forDescheduler`: and its annotation, so that its migration lets those of drains go
+   * first.
+   */
+  | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
+  /** Have KubeVirt clear that, and take label and annotation off. */
+  | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
+  /** Set the label that MigrationPolicies select. The chain goes on without it. */
+  | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
+  /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
+  | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
+  /**
+   * One that exists under the name and has not ended is joined; one that has ended is a conflict. `optional`: where none can be created, the VM is
+   * marked all the same, without what only the end of an Evacuation takes back.
+   */
+  | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
+  /** On condition that the Evacuation is as it was seen. */
+  | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
+  | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
+  | {
+      readonly verb: "CreateMigration";
+      readonly vmi: VmiFacts;
+      readonly name: string;
+      readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
+      /** Performed if it is refused for good, by KubeVirt's admission or whatever stands before it. */
+      readonly ifRefused?: readonly Action[];
+    }
+  /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
+  | {
+      readonly verb: "AdoptMigration";
+      readonly migration: MigrationFacts;
+      readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
+    }
+  | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
+  /** Have KubeVirt begin one without its back-off. */
+  | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
+  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
+  /** Make sure that the VMI has one: one that exists may have any size. */
+  | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
+  /** Set ours for the VMI to 2. `required`: made where there is none; else the chain goes on without it. */
+  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
+  | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
+  | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
+  /** Finish what the taint manager gave up on. */
+  | { readonly verb: "DeletePod"; readonly pod: PodFacts }
+  /** Add annotations to a pod and remove others, if they are as observed. */
+  | {
+      readonly verb: "AnnotatePod";
+      readonly pod: AnnotatedPod;
+      readonly add: Readonly<Record<string, string>>;
+      readonly remove: readonly string[];
+    }
+  /** Write the status of the LifeboatConfiguration, unless it has changed since. */
+  | {
+      readonly verb: "WriteConditions";
+      readonly resourceVersion: string;
+      readonly generation: number;
+      readonly conditions: ConfigurationObserved["conditions"];
+    }
+  | ({ readonly verb: "Event" } & KubernetesEvent);
+
+export type ActionOf<Verb extends Action["verb"]> = Extract<Action, { verb: Verb }>;
+
+export interface NewEvacuation extends NamespacedName {
+  readonly spec: EvacuationSpec;
+}
+
+/**
+ * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict; none depends
+ * on another. `again`: the actions have consequences that another look finds at once.
+ */
+export interface Plan {
+  readonly chains: readonly (readonly Action[])[];
+  readonly again?: boolean;
+}
+
+/** Whether the chain goes on if this one fails: an Event or a label is not worth an evacuation. */
+export function isOptional(action: Action): boolean {
+  if (action.verb === "GrowBudget") return !action.required;
+  if (action.verb === "Shield" || action.verb === "CreateEvacuation") return action.optional === true;
+  return action.verb === "Event" || action.verb === "Label";
+}
+
+/** The reasons of Events, and the type of each. */
+export const EVENT_TYPES = {
+  EvacuationTriggered: "Normal",
+  EvacuationAdopted: "Normal",
+  EvictionRefused: "Warning",
+  ShutdownByStrategy: "Warning",
+  MigrationCreated: "Normal",
+  MigrationAdopted: "Normal",
+  MigrationFailed: "Warning",
+  MigrationRefused: "Warning",
+  NotMigratable: "Warning",
+  Evacuated: "Normal",
+  EvacuationAbandoned: "Warning",
+  EvacuationCancelled: "Normal",
+  DeletionRefused: "Normal",
+  DeletionAllowed: "Warning",
+  DisruptionSeen: "Warning",
+  DeadlineKept: "Warning",
+  NodeUnderPressure: "Normal",
+  Descheduled: "Normal",
+  EvictionFailed: "Warning",
+  InvalidConfiguration: "Warning",
+} as const satisfies Record<string, KubernetesEvent["type"]>;
+
+export type EventReason = keyof typeof EVENT_TYPES;
+
+export interface KubernetesEvent {
+  readonly about: NamespacedName & {
+    readonly uid: string;
+    /** The last one's objects have no namespace: theirs is empty. */
+    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
+  };
+  readonly type: "Normal" | "Warning";
+  readonly reason: EventReason;
+  readonly message: string;
+  /** An Event of the same reason and occasion is sent once. */
+  readonly occasion: string;
+}
+
+type RecordEvent = Extract<Action, { verb: "Event" }>;
+
+/** About a VMI. */
+export function recordEvent(vmi: VmiFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("VirtualMachineInstance", vmi), type: EVENT_TYPES[reason], reason, message, occasion };
+}
+
+export function recordPodEvent(pod: PodFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
+  return { ...about("Pod", pod), type: EVENT_TYPES[reason], reason, message, occasion };
+}
+
+function about(kind: KubernetesEvent["about"]["kind"], { namespace, name, uid }: PodFacts | VmiFacts) {
+  return { verb: "Event", about: { kind, namespace, name, uid } } as const;
+}

@@ -1,0 +1,92 @@
+/** An `Evacuation`: its phases, spec and status. */
+import type { Cause } from "./cause.ts";
+import type { NamespacedName } from "./facts.ts";
+
+export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked"] as const;
+export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
+
+/**
+ * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Released`:
+ * it has ended, and its mark and its migrations that had not begun are taken back; False until they are.
+ */
+export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
+
+export type ActivePhase = (typeof ACTIVE_PHASES)[number];
+export type EndPhase = (typeof END_PHASES)[number];
+export type Phase = ActivePhase | EndPhase;
+
+export function isEnd(phase: Phase): phase is EndPhase {
+  return (END_PHASES as readonly string[]).includes(phase);
+}
+
+/** Whether it has not ended. */
+export function isActive({ status: { phase } }: EvacuationFacts): boolean {
+  return phase === undefined || !isEnd(phase);
+}
+
+/** Whether it has ended, and something of it is still to be taken back. */
+export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
+  return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
+}
+
+/** Whether a look has anything to do for it. */
+export function isUnfinished(evacuation: EvacuationFacts): boolean {
+  return isActive(evacuation) || isToBeReleased(evacuation);
+}
+
+export interface EvacuationCondition {
+  readonly type: (typeof CONDITION_TYPES)[number];
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+}
+
+/** What `status` of an `Evacuation` says. Times are RFC 3339. */
+export interface EvacuationStatus {
+  readonly virtualMachineInstanceUID?: string | undefined;
+  readonly podName?: string | undefined;
+  readonly podUID?: string | undefined;
+  readonly sourceNode?: string | undefined;
+  /** Absent: no function has looked at it yet. */
+  readonly phase?: Phase | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  /** Migrations that have failed, those of the evacuation that it follows included. */
+  readonly attempts: number;
+  readonly migration?: { readonly name: string; readonly uid: string } | undefined;
+  /** The newest one that has failed and been counted in `attempts`. */
+  readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
+  readonly targetNode?: string | undefined;
+  readonly startTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  readonly nextAttemptTime?: string | undefined;
+  /** The `spec.retryAt` that an attempt has followed. */
+  readonly observedRetryAt?: string | undefined;
+  readonly conditions: readonly EvacuationCondition[];
+}
+
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable but for the intent, the retry, and who asked where only a mark did. */
+export interface EvacuationSpec {
+  readonly vmiName: string;
+  readonly cause: Cause;
+  readonly requestedBy: string;
+  readonly intent: "Evacuate" | "Withdrawn";
+  /** RFC 3339: when a person last asked to end its back-off. */
+  readonly retryAt?: string | undefined;
+  /** RFC 3339: until when deletions of the pod are refused. */
+  readonly deadline?: string | undefined;
+  /** Absent if a person created it: then the pod that the VM runs in. */
+  readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
+  /** From the evacuation of the same pod that it follows. */
+  readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
+}
+
+export interface EvacuationFacts extends NamespacedName {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
+  readonly createdAt: number;
+  readonly spec: EvacuationSpec;
+  readonly status: EvacuationStatus;
+}

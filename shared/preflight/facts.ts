@@ -1,0 +1,157 @@
+/** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
+import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { NodeSelectorTerm, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
+import type { Moment } from "../settings/time.ts";
+import type { FitNode, FitPod, Neighbour } from "./fit.ts";
+
+/** A pod that is bound to a node, as far as it concerns whether others fit beside it. */
+export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
+  readonly name: string;
+  readonly uid: string;
+  readonly phase: string;
+  readonly deleting: boolean;
+}
+
+/** A pod of the node itself. */
+export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
+  /** As `requests`. */
+  readonly limits?: Resources;
+  /** Required terms. */
+  readonly affinity: readonly PodTerm[];
+  /** `DoNotSchedule`. */
+  readonly spread: readonly SpreadConstraint[];
+  /** Names of PersistentVolumeClaims. */
+  readonly claims: readonly string[];
+  /** Has an emptyDir. */
+  readonly localStorage: boolean;
+  /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: nobody has deleted it. */
+  readonly goneBy?: number;
+  readonly finalizers: readonly string[];
+  /** What it asks of its node besides, which preflight does not look at, in the words of its fields. */
+  readonly unchecked: readonly string[];
+}
+
+/** A PersistentVolume that only some nodes reach, by the claim that is bound to it. */
+export interface Volume {
+  readonly namespace: string;
+  readonly claim: string;
+  /** ORed. */
+  readonly reachedFrom: readonly NodeSelectorTerm[];
+}
+
+/** A ResourceQuota. */
+export interface QuotaFacts extends NamespacedName {
+  /** By its own names (`pods`, `requests.memory`, …), in the units of requests. */
+  readonly hard: Resources;
+  readonly used: Resources;
+  /** Those of `scopeSelector` included. */
+  readonly scopes: readonly string[];
+  /** Whether its controller has counted what it is about. The API server refuses until then. */
+  readonly counted: boolean;
+}
+
+/** The flags of `kubectl drain` that let pods go which it leaves in place otherwise. */
+export interface DrainFlags {
+  readonly force: boolean;
+  readonly deleteEmptyDirData: boolean;
+}
+
+export interface PreflightFacts extends Moment {
+  readonly node: FitNode;
+  readonly pods: readonly PreflightPod[];
+  /** Every other node, and the pods that are bound to those. */
+  readonly otherNodes: readonly FitNode[];
+  readonly otherPods: readonly NeighbourPod[];
+  /** Those that not every node reaches. */
+  readonly volumes: readonly Volume[];
+  /** Of the launcher pods on the node; a VMI that is missing here is gone. */
+  readonly vmis: readonly VmiFacts[];
+  /** Every one that names one of these VMIs. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Every unfinished one of these VMIs. */
+  readonly migrations: readonly MigrationFacts[];
+  /** VMIs that are handed over from other nodes: they take up KubeVirt's places. */
+  readonly migratingElsewhere: readonly VmiFacts[];
+  /** Of the pods' namespaces, those of others included. */
+  readonly budgets: readonly BudgetFacts[];
+  /** Of the whole cluster; none where no VM is on the node. */
+  readonly quotas: readonly QuotaFacts[];
+  readonly flags: DrainFlags;
+  /** What could not be read, in words. */
+  readonly unread: readonly string[];
+}
+
+/** The first that applies, from the top. */
+export const NODE_VERDICTS = ["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns", "WillSucceed"] as const;
+
+export type NodeVerdict = (typeof NODE_VERDICTS)[number];
+
+/**
+ * `Moves`: a live migration. `Follows`: a hotplug pod goes with its VM. `Waits`: refused now, by itself not for ever. `ShutsDown`: a
+ * guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in it. `Blocked`: refused until
+ * a person changes something.
+ */
+export type Outcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
+
+/** What the eviction of a pod would get now. */
+export interface EvictionPreview {
+  readonly allowed: boolean;
+  /** Lifeboat's reason, or `BudgetExhausted`, `SeveralBudgets`, which are the API server's. */
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** Where a VM could go. */
+export interface RoomFound {
+  readonly fits: boolean;
+  /** One that has room; the scheduler may choose another. */
+  readonly node?: string;
+  /** Every node that has room has another CPU, by its labels: whether the VM can go there is not known. */
+  readonly otherCpu?: boolean;
+  /** How many of the other nodes have room for it, with the VMs before it placed. */
+  readonly nodes: number;
+  /** There is room for it, but not with the other VMs of the node. */
+  readonly fitsAlone?: boolean;
+  /** Where it has none: what keeps it from the other nodes. */
+  readonly message?: string;
+}
+
+export interface PodVerdict {
+  readonly namespace: string;
+  readonly name: string;
+  readonly vmi?: string;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  readonly message: string;
+  /** Who can change it, and how. */
+  readonly remedy?: string;
+  /** Absent: a drain does not ask for it. */
+  readonly eviction?: EvictionPreview;
+  /** Of VMs that are to move, and of pods whose budget waits for a replacement that has none. */
+  readonly room?: RoomFound;
+}
+
+export interface DrainTime {
+  /** VMs that move. */
+  readonly moves: number;
+  /** How many move at a time. */
+  readonly atOnce: number;
+  readonly waves: number;
+  /** From the fastest to the slowest that is likely. */
+  readonly seconds: { readonly least: number; readonly most: number };
+  /** What the range rests on, in words. */
+  readonly basis: string;
+}
+
+export interface Preflight {
+  readonly node: string;
+  readonly verdict: NodeVerdict;
+  /** One line. */
+  readonly summary: string;
+  readonly counts: Readonly<Partial<Record<Outcome, number>>>;
+  readonly time?: DrainTime;
+  readonly pods: readonly PodVerdict[];
+  /** What could not be read, or is not looked at: the verdict may be wrong about it. */
+  readonly unknown: readonly string[];
+}

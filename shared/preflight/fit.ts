@@ -1,0 +1,213 @@
+/**
+ * Does a pod fit on a node? One row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes.
+ *
+ * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity, PodTopologySpread, NodeResourcesFit.
+ */
+import { isCompleted, type NodeFacts, type Taint, type Toleration } from "../kube/facts.ts";
+import { isWanted, matchesTerm } from "../kube/node-selector.ts";
+import { ownValue } from "../kube/own-value.ts";
+import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
+import type { ScheduledNode as FitNode } from "../kube/scheduled-pod.ts";
+import { matches } from "../kube/selector.ts";
+import { untolerated } from "../kube/taints.ts";
+
+export type { FitNode };
+
+export interface FitPod {
+  /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
+  readonly requests: Resources;
+  readonly placement: Placement;
+  readonly tolerations?: readonly Toleration[];
+}
+
+/** Which resources a node has left. What it does not have is not in it. */
+export type Room = ReadonlyMap<string, number>;
+
+export interface Spot {
+  readonly node: FitNode;
+  /** Absent: the pod has its place there already. */
+  readonly room?: Room;
+}
+
+/** What is around a pod. What is absent is not judged. */
+export interface Around {
+  readonly near?: Near;
+  readonly isUneven?: Judge;
+  /** That the pod uses, and that not every node reaches. */
+  readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
+}
+
+type Judge = (node: FitNode) => boolean;
+type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
+
+/** In the order in which they are asked: what is hardest to change first. */
+const KEEPS = {
+  NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
+  // Of claims that are bound; those of a running VM are.
+  Volumes: (_, { node }, { volumes = [] }) =>
+    volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
+  Taints: ({ tolerations }, { node }) => untolerated(taintsOf(node), tolerations) !== undefined,
+  PodAffinity: (_, { node }, { near }) => near?.lacks(node) === true,
+  PodAntiAffinity: (_, { node }, { near }) => near?.repels(node) === true,
+  TopologySpread: (_, { node }, { isUneven }) => isUneven?.(node) === true,
+  Resources: ({ requests }, { room }) =>
+    room !== undefined &&
+    Object.entries({ ...requests, pods: 1 }).some(([name, amount]) => amount > Math.max(0, room.get(name) ?? 0)),
+} as const satisfies Record<string, Keeps>;
+
+/** The first that keeps the pod from the node; undefined: it fits. */
+export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
+  return Object.entries<Keeps>(KEEPS).find(([, keeps]) => keeps(pod, spot, around))?.[0];
+}
+
+type Requesting = Pick<FitPod, "requests"> & { readonly phase: string };
+
+/** `pods` counts as a resource of which each pod takes one. */
+export function roomOn({ allocatable }: Pick<FitNode, "allocatable">, pods: readonly Requesting[]): Room {
+  return pods.reduce(take, new Map(Object.entries(allocatable)));
+}
+
+/** One more pod. An ended one takes nothing. */
+export function roomWith(room: Room, pod: Requesting): Room {
+  return take(new Map(room), pod);
+}
+
+function take(room: Map<string, number>, pod: Requesting): Map<string, number> {
+  if (isCompleted(pod)) return room;
+  for (const [name, amount] of Object.entries({ ...pod.requests, pods: 1 })) {
+    const left = room.get(name);
+    if (left !== undefined) room.set(name, left - amount);
+  }
+  return room;
+}
+
+/** What the node lifecycle controller makes of a node's state, some moments later. */
+const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
+  MemoryPressure: "node.kubernetes.io/memory-pressure",
+  DiskPressure: "node.kubernetes.io/disk-pressure",
+  PIDPressure: "node.kubernetes.io/pid-pressure",
+};
+
+function taintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
+  const keys = [
+    ...(unschedulable ? ["node.kubernetes.io/unschedulable"] : []),
+    ...(ready ? [] : ["node.kubernetes.io/not-ready"]),
+    ...pressures.flatMap((type) => TAINT_OF_PRESSURE[type] ?? []),
+  ];
+  return [
+    ...keys.map((key) => ({ key, effect: "NoSchedule" })),
+    ...taints.filter(({ effect }) => effect !== "PreferNoSchedule"),
+  ];
+}
+
+/** A pod that is bound to a node. */
+export interface Neighbour {
+  readonly namespace: string;
+  readonly nodeName: string;
+  readonly labels: Labels;
+  /** Required terms. */
+  readonly antiAffinity: readonly PodTerm[];
+}
+
+export interface Near {
+  readonly lacks: Judge;
+  readonly repels: Judge;
+}
+
+type WithTerms = Omit<Neighbour, "nodeName"> & { readonly affinity: readonly PodTerm[] };
+
+/** `there`: without ended pods; `nodes`: every one on which they are. */
+export function nearOf(pod: WithTerms, there: readonly Neighbour[], nodes: readonly FitNode[]): Near {
+  const labelsOf = new Map(nodes.map(({ name, labels }) => [name, labels]));
+  const domainsOf = (terms: readonly PodTerm[], { nodeName }: Neighbour) =>
+    terms.flatMap(({ topologyKey }) => domainOf(labelsOf.get(nodeName), topologyKey) ?? []);
+  // A neighbour counts only if every term selects it.
+  const isOfGroup = (other: Neighbour) => pod.affinity.every((term) => selects(term, pod, other));
+  const group = pod.affinity.length === 0 ? [] : there.filter(isOfGroup);
+  const wanted = new Set(group.flatMap((other) => domainsOf(pod.affinity, other)));
+  const isFirst = wanted.size === 0 && pod.affinity.every((term) => selects(term, pod, pod));
+  const shy = there.filter(({ antiAffinity }) => pod.antiAffinity.length + antiAffinity.length > 0);
+  const unwanted = new Set(
+    shy.flatMap((other) => [
+      ...domainsOf(
+        pod.antiAffinity.filter((term) => selects(term, pod, other)),
+        other,
+      ),
+      ...domainsOf(
+        other.antiAffinity.filter((term) => selects(term, other, pod)),
+        other,
+      ),
+    ]),
+  );
+  return {
+    lacks: ({ labels }) =>
+      pod.affinity.some(({ topologyKey }) => {
+        const domain = domainOf(labels, topologyKey);
+        return domain === undefined || !(isFirst || wanted.has(domain));
+      }),
+    repels: ({ labels }) =>
+      unwanted.size > 0 && Object.keys(labels).some((key) => unwanted.has(domainOf(labels, key) ?? "")),
+  };
+}
+
+type Named = Pick<Neighbour, "namespace" | "labels">;
+
+function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
+  const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
+  return (allNamespaces === true || isThere) && matches(selector, other.labels);
+}
+
+/** A topology domain; undefined: a node with these labels is in none. */
+function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
+  const value = ownValue(labels, topologyKey);
+  return value === undefined ? undefined : `${topologyKey}=${value}`;
+}
+
+type Spreading = FitPod & Named & { readonly spread: readonly SpreadConstraint[] };
+
+interface Counted {
+  readonly eligible: readonly FitNode[];
+  readonly living: readonly Neighbour[];
+}
+
+/** Whether one more pod on a node would be too many. `nodes`: every one, the drained one included: its pods count until they have gone. */
+export function unevenOf(
+  pod: Spreading,
+  there: readonly (Neighbour & { readonly deleting: boolean })[],
+  nodes: readonly FitNode[],
+): Judge {
+  if (pod.spread.length === 0) return () => false;
+  const hasKeys = ({ labels }: FitNode) =>
+    pod.spread.every(({ topologyKey }) => domainOf(labels, topologyKey) !== undefined);
+  const eligible = nodes.filter(hasKeys);
+  const living = there.filter(({ namespace, deleting }) => namespace === pod.namespace && !deleting);
+  const rules = pod.spread.map((constraint) => ruleOf(constraint, pod, { eligible, living }));
+  return (node) => rules.some((isUneven) => isUneven(node));
+}
+
+function ruleOf(constraint: SpreadConstraint, pod: Spreading, counted: Counted): Judge {
+  const { topologyKey, maxSkew, minDomains, selector } = constraint;
+  const counts = countsOf(constraint, pod, counted);
+  const emptiest = counts.size < Math.max(1, minDomains) ? 0 : Math.min(...counts.values());
+  const itself = matches(selector, pod.labels) ? 1 : 0;
+  return ({ labels }) => {
+    const domain = domainOf(labels, topologyKey);
+    return domain === undefined || (counts.get(domain) ?? 0) + itself - emptiest > maxSkew;
+  };
+}
+
+/** How many pods each domain has, those with none included. */
+function countsOf(constraint: SpreadConstraint, pod: Spreading, { eligible, living }: Counted): Map<string, number> {
+  const { topologyKey, selector, honorsAffinity, honorsTaints } = constraint;
+  const isIncluded = (node: FitNode) =>
+    (!honorsAffinity || isWanted(pod.placement, node)) &&
+    (!honorsTaints || untolerated(taintsOf(node), pod.tolerations) === undefined);
+  const nodes = eligible.filter(isIncluded);
+  const domains = new Map(nodes.map(({ name, labels }) => [name, domainOf(labels, topologyKey) ?? ""]));
+  const counts = new Map([...domains.values()].map((domain) => [domain, 0]));
+  for (const { nodeName, labels } of living) {
+    const domain = domains.get(nodeName);
+    if (domain !== undefined && matches(selector, labels)) counts.set(domain, (counts.get(domain) ?? 0) + 1);
+  }
+  return counts;
+}

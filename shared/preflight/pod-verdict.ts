@@ -1,0 +1,220 @@
+/**
+ * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
+ * (pkg/drain/filters.go).
+ */
+import { durationText } from "../settings/duration-text.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
+import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
+import { MIGRATES, strategyOf } from "../settings/strategy.ts";
+import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
+import { isCompleted, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
+import { isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
+import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
+import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
+import { quotaFinding, refusedByBudget } from "./refusals.ts";
+import { remedyOf } from "../eviction/remedies.ts";
+
+type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
+
+export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
+  const [vmi, ruling] = ruleOn(pod, f);
+  const found = leftInPlace(pod, f) ?? { ...evicted(pod, [vmi, ruling], f), ...hanging(pod, f) };
+  const { namespace, name } = pod;
+  return { namespace, name, ...(vmi && { vmi: vmi.name }), ...found };
+}
+
+function is(outcome: Outcome, reason: string, message: string): Found {
+  const remedy = remedyOf(reason);
+  return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
+}
+
+/** As `kubectl drain` asks: its request is an ordinary eviction. */
+const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
+
+/** What its eviction is about, and what Lifeboat would answer. */
+type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
+
+function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
+  const owner = launcherOfHotplug(pod);
+  const launcher = owner && f.pods.find((p) => p.namespace === pod.namespace && p.name === owner.name);
+  const vmi = vmiOf(owner === undefined ? pod : launcher, f);
+  const evacuations = vmi === undefined ? [] : ofVmi(f.evacuations, vmi);
+  const migrations = f.migrations.filter((m) => m.namespace === vmi?.namespace && m.vmiName === vmi.name);
+  const read = { pod, ...(launcher && { launcher }), ...(vmi && { vmi }), evacuations, migrations };
+  return [vmi, decideEviction({ ...read, request: REQUEST, settings: f.settings, now: f.now })];
+}
+
+function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFacts | undefined {
+  if (launcher === undefined || !isOfLiveVm(launcher)) return undefined;
+  const name = vmiNameOf(launcher);
+  return vmis.find((vmi) => vmi.name === name && vmi.namespace === launcher.namespace);
+}
+
+/** What kubectl drain does not ask to evict. A VM's pods have scratch space only, which goes with the pod anyway. */
+function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
+  // Ended or not.
+  if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
+    return is("Stays", "MirrorPod", "a static pod of the kubelet: a drain leaves it in place");
+  }
+  if (isCompleted(pod)) return undefined;
+  const controller = pod.owners.find((owner) => owner.controller);
+  if (controller?.kind === "DaemonSet") {
+    return is("Stays", "DaemonSet", `of DaemonSet ${controller.name}: a drain leaves it in place`);
+  }
+  if (isOfLiveVm(pod)) return undefined;
+  if (controller === undefined && !flags.force) {
+    return is("Blocked", "Unmanaged", "no controller would make it anew: kubectl drain refuses without --force");
+  }
+  if (pod.localStorage && !flags.deleteEmptyDirData) {
+    return is("Blocked", "LocalStorage", "has an emptyDir: kubectl drain refuses without --delete-emptydir-data");
+  }
+  return undefined;
+}
+
+function evicted(pod: PreflightPod, [vmi, ruling]: Ruled, f: PreflightFacts): Found {
+  const { reason } = ruling;
+  if (ruling.verdict === "Deny") {
+    const { message } = ruling;
+    const found = refused(ruling, vmi, f);
+    return { ...(overQuota(pod, found, f) ?? found), eviction: { allowed: false, reason, message } };
+  }
+  const refusal = refusedByBudget(pod, f.budgets);
+  if (refusal !== undefined) {
+    return { ...is("Blocked", refusal.reason, refusal.message ?? refusal.reason), eviction: refusal };
+  }
+  const [message] = ruling.warnings;
+  const found = orphaned(pod, [vmi, ruling], f) ?? allowed(pod, ruling);
+  return { ...found, eviction: { allowed: true, reason, ...(message !== undefined && { message }) } };
+}
+
+/** A VM whose target pod would not be created. */
+function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Found | undefined {
+  if (!isLauncher(pod) || (outcome !== "Moves" && outcome !== "Waits")) return undefined;
+  const { refusal } = quotaFinding(pod, f);
+  return refusal === undefined ? undefined : is("Blocked", "QuotaExceeded", refusal);
+}
+
+/**
+ * A launcher pod that outlives its VMI. KubeVirt's webhook looks for the VMI by name: without one it refuses every eviction, and
+ * one of another UID answers for this pod.
+ * Upstream: `admitLauncherPod` of KubeVirt's pod eviction admitter.
+ */
+function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
+  if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
+  const answer = vmi && FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)];
+  if (answer === "allow" || answer === "shutdown") return undefined;
+  const missing = vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} is a newer one`;
+  return is("Blocked", "Orphaned", `${missing}: KubeVirt's webhook refuses every eviction of this launcher pod`);
+}
+
+function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecision, { verdict: "Allow" }>): Found {
+  switch (reason) {
+    case "StrategyNone":
+      return is("ShutsDown", reason, "eviction strategy None: the guest is shut down");
+    case "ShutdownByStrategy":
+      return is("ShutsDown", reason, warnings[0] ?? reason);
+    case "PodGone":
+    case "PodCompleted":
+    case "VmiGone":
+    case "VmiDeleting":
+    case "VmiFinal":
+      return is("Ended", reason, "no guest runs in it any more");
+    case "NotAVirtualMachine":
+      return is("Evicted", reason, pod.deleting ? "is being deleted" : "no pod of a VM: evicted as any other");
+  }
+}
+
+function refused(
+  ruling: Extract<EvictionDecision, { verdict: "Deny" }>,
+  vmi: VmiFacts | undefined,
+  f: PreflightFacts,
+): Found {
+  const { reason, message } = ruling;
+  switch (reason) {
+    case "NotMigratable":
+    case "UnknownStrategy":
+      return is("Blocked", reason, message);
+    case "HotplugOfLiveVmi":
+      return is("Follows", reason, "holds a volume of a VM, and goes with it");
+    case "Migrating":
+      return is("Waits", reason, message);
+    case "MigrationTarget":
+    case "NotScheduled":
+    case "BackingOff":
+      return (vmi && afterwards(vmi, f)) ?? is("Waits", reason, message);
+    case "EvacuationTriggered":
+    case "EvacuationInProgress":
+      return vmi === undefined ? is("Waits", reason, message) : leaving(vmi, reason, f);
+  }
+}
+
+const OF_OWNER = is("Blocked", "External", "eviction strategy External: its owner is to move it");
+
+/** What a VM gets that is refused for now: undefined, if it then moves. */
+function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
+  const strategy = strategyOf(vmi, settings);
+  switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {
+    case "evacuate":
+      return MIGRATES[strategy] ? undefined : OF_OWNER;
+    case "refuse":
+      return is("Blocked", "NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
+    case "shutdown":
+      return is("ShutsDown", "ShutdownByStrategy", MESSAGE.ShutdownByStrategy(vmi));
+    case "allow":
+      return undefined;
+  }
+}
+
+/** Marked by the eviction, or already. */
+function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: PreflightFacts): Found {
+  if (!MIGRATES[strategyOf(vmi, settings)]) return OF_OWNER;
+  const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
+  if (own === undefined && mobilityOf(vmi) === "pinned") {
+    const message = `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`;
+    return is("Blocked", "NotMigratable", message);
+  }
+  const held = heldBecause(vmi, own);
+  if (held !== undefined) return is("Waits", "MigrationBlocked", held);
+  return is(
+    "Moves",
+    reason,
+    own === undefined ? "is migrated to another node" : `its migration ${own.name} is under way`,
+  );
+}
+
+/**
+ * Why KubeVirt does not begin its migration, of which there may be none yet.
+ * Upstream: `handleVMBackup` and `handleUtilityVolumes` of virt-controller's migration controller.
+ */
+function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
+  if (own?.blockedBy !== undefined) {
+    const { type, message = type } = own.blockedBy;
+    return `its migration ${own.name} cannot begin: ${message}`;
+  }
+  if (own?.targetPod !== undefined) return undefined;
+  if (vmi.backup !== undefined) return `no migration of it begins before its backup ${vmi.backup} has ended`;
+  return vmi.hasUtilityVolumes ? "no migration of it begins before its utility volumes are detached" : undefined;
+}
+
+/** A drain waits for a pod that is deleted already as for any other. */
+function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
+  const { cause, message = "" } = hangingIn(pod, f) ?? {};
+  return cause === undefined ? undefined : is("Blocked", cause, message);
+}
+
+/** A kubelet kills at the end of the grace period, and then takes the pod's volumes and cgroups away. */
+const AFTERWARDS_SECONDS = 60;
+
+/** Why a pod that is deleted does not go; no cause: it may go yet, or not. Undefined: it is not deleted, or still has time to go. */
+export function hangingIn(
+  { goneBy, finalizers }: PreflightPod,
+  { node, now }: Pick<PreflightFacts, "node" | "now">,
+): { readonly cause?: "Finalizers" | "DeadKubelet"; readonly message: string } | undefined {
+  const seconds = goneBy === undefined ? 0 : (now.getTime() - goneBy) / 1000;
+  if (seconds < AFTERWARDS_SECONDS) return undefined;
+  const since = `Terminating, and its grace period ended ${durationText(seconds)} ago`;
+  if (finalizers.length > 0) return { cause: "Finalizers", message: `${since}: finalizers ${finalizers.join(", ")}` };
+  if (!node.ready) return { cause: "DeadKubelet", message: `${since}: the kubelet of ${node.name} is not ready` };
+  return { message: since };
+}

@@ -1,0 +1,133 @@
+/** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
+import { isVmi } from "../budget/identity.ts";
+import { type BudgetFacts, isCompleted, isFinal, keyOf, type PodFacts } from "../kube/facts.ts";
+import { launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
+import { matches } from "../kube/selector.ts";
+import type { EvictionPreview, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
+
+/** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
+function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
+  return managedByUs && owners.some(isVmi);
+}
+
+/** Those that an eviction of the pod asks. */
+function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
+  if (isCompleted(pod) || pod.phase === "Pending" || pod.deleting) return [];
+  return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
+}
+
+/** The one of whose disruptions an eviction of the pod takes one. */
+export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
+  return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
+}
+
+/** Undefined: no budget is in the way. Upstream: pkg/registry/core/pod/storage/eviction.go. */
+export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): EvictionPreview | undefined {
+  const [budget, ...others] = budgetsFor(pod, budgets);
+  if (budget === undefined) return undefined;
+  if (others.length > 0) {
+    const names = [budget, ...others].map(({ name }) => name).join(", ");
+    const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server evicts no such pod`;
+    return { allowed: false, reason: "SeveralBudgets", message };
+  }
+  if (isSparedAsUnhealthy(pod, budget)) return undefined;
+  const { observedGeneration, currentHealthy, desiredHealthy, disruptionsAllowed } = budget.status;
+  const isCounted = observedGeneration >= budget.generation;
+  if (isCounted && disruptionsAllowed > 0) return undefined;
+  const message = isCounted
+    ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
+    : "has not been counted yet";
+  return { allowed: false, reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
+}
+
+/** Its eviction takes no disruption: it counts as none of the healthy pods. */
+function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
+  const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
+  return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
+}
+
+export interface QuotaFinding {
+  /** Absent: no quota refuses the pods that a migration adds. */
+  readonly refusal?: string;
+  /** What cannot be judged. */
+  readonly unknown: readonly string[];
+}
+
+type World = Pick<PreflightFacts, "quotas" | "pods" | "vmis" | "migrations" | "migratingElsewhere">;
+
+/**
+ * The source pod counts until it has ended. Upstream: `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go),
+ * `CheckRequest` of its admission plugin.
+ */
+export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
+  const isHere = ({ namespace }: { readonly namespace: string }) => namespace === pod.namespace;
+  const quotas = w.quotas.filter((one) => isHere(one) && !one.scopes.some((scope) => FOR_OTHERS.includes(scope)));
+  const targeted = w.migrations.filter((m) => isHere(m) && !isFinal(m) && m.targetPod !== undefined);
+  if (quotas.length === 0 || targeted.some(({ vmiName }) => vmiName === vmiNameOf(pod))) return { unknown: [] };
+  const hotplug = w.pods.filter((one) => isHere(one) && launcherOfHotplug(one)?.uid === pod.uid);
+  const added = usageOf([pod, ...hotplug]);
+  // What target pods take now they give back when they have arrived.
+  const isBusy =
+    targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
+  const found = quotas.map((quota) => judged(quota, added, isBusy));
+  const [refusal] = found.flatMap((one) => one.refusal ?? []);
+  return { ...(refusal !== undefined && { refusal }), unknown: found.flatMap((one) => one.unknown) };
+}
+
+/** Launcher pods have requests, and no deadline. */
+const FOR_ALL_LAUNCHERS: readonly string[] = ["NotTerminating", "NotBestEffort"];
+const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
+
+type Amounts = ReadonlyMap<string, number>;
+
+/** By the names that quotas have for it. Of extended resources only `requests.NAME` is a quota's. */
+function usageOf(pods: readonly PreflightPod[]): Amounts {
+  const usage = new Map<string, number>();
+  const add = (name: string, amount: number) => usage.set(name, (usage.get(name) ?? 0) + amount);
+  for (const { requests, limits = {} } of pods) {
+    for (const name of ["pods", "count/pods"]) add(name, 1);
+    for (const [name, amount] of Object.entries(requests)) {
+      add(`requests.${name}`, amount);
+      if (!name.includes("/")) add(name, amount);
+    }
+    for (const [name, amount] of Object.entries(limits)) add(`limits.${name}`, amount);
+  }
+  return usage;
+}
+
+function judged(quota: QuotaFacts, added: Amounts, isBusy: boolean): QuotaFinding {
+  const whether = (why: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`;
+  if (!quota.counted) return { unknown: [whether("it has not been counted yet")] };
+  // KubeVirt may add a limit to the target pod that the source pod has not.
+  const unsaid = Object.keys(quota.hard).filter((key) => key.startsWith("limits.") && !added.has(key));
+  const unknown = unsaid.map((key) => whether(`the VM's pod has no ${key}`));
+  const shortage = shortageOf(quota, added);
+  if (shortage === undefined) return { unknown };
+  const scope = quota.scopes.find((one) => !FOR_ALL_LAUNCHERS.includes(one));
+  if (scope !== undefined) return { unknown: [...unknown, whether(`scope ${scope}; ${shortage}`)] };
+  if (isBusy) return { unknown: [...unknown, whether(`VMs of the namespace move now; ${shortage}`)] };
+  return { refusal: `ResourceQuota ${quota.name} refuses its target pod: ${shortage}`, unknown };
+}
+
+/** The first of what is too little. */
+function shortageOf({ hard, used }: QuotaFacts, added: Amounts): string | undefined {
+  for (const [key, most] of Object.entries(hard)) {
+    const [needed, left] = [added.get(key) ?? 0, Math.max(0, most - (used[key] ?? 0))];
+    const words = (amount: number) => inWords(resourceOf(key), amount);
+    if (needed > left) return `${key}: ${words(needed)} needed, ${words(left)} left`;
+  }
+  return undefined;
+}
+
+/** `requests.memory` is about memory. */
+export function resourceOf(key: string): string {
+  return key.replace(/^(requests|limits)\./, "");
+}
+
+const MIB = 1024 ** 2;
+
+function inWords(name: string, amount: number): string {
+  if (name === "cpu") return `${amount}m`;
+  const isBytes = name === "memory" || name === "ephemeral-storage" || name.startsWith("hugepages-");
+  return isBytes && amount >= MIB ? `${Math.floor(amount / MIB)}Mi` : String(amount);
+}

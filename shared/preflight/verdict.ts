@@ -1,0 +1,123 @@
+/** Will this drain succeed? What happens to every pod of a node, and one verdict for all of them. */
+import { keyOf, type VmiFacts } from "../kube/facts.ts";
+import { isLauncher } from "../kube/pod-kind.ts";
+import { durationOf } from "./duration.ts";
+import type { NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
+import { type Held, heldByBudgets, placeAll } from "./placing.ts";
+import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
+import { quotaFinding } from "./refusals.ts";
+
+interface Judged {
+  readonly pod: PreflightPod;
+  readonly verdict: PodVerdict;
+}
+
+export function preflight(f: PreflightFacts): Preflight {
+  const judged = f.pods.map((pod) => ({ pod, verdict: verdictOfPod(pod, f) }));
+  const moving = judged.filter(needsRoom).map(({ pod }) => pod);
+  const evicted = judged.filter(isEvicted).map(({ pod }) => pod);
+  const [rooms, held] = [placeAll(moving, f), heldByBudgets(evicted, f)];
+  const pods = judged.map(({ pod, verdict }) => {
+    const room = rooms.get(pod.uid) ?? held.get(pod.uid)?.room;
+    return room === undefined ? verdict : { ...verdict, room };
+  });
+  const unknown = [...f.unread, ...notJudged(moving, f), ...otherCpus(pods, f), ...mayStay(judged, held, f)];
+  const verdict = verdictOf(pods, unknown);
+  const time = durationOf(vmisOf(pods, f), f);
+  const counts: Partial<Record<Outcome, number>> = {};
+  for (const { outcome } of pods) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  const summary = `draining ${f.node.name} ${summaryOf(verdict, counts, pods)}`;
+  return { node: f.node.name, verdict, summary, counts, ...(time && { time }), pods, unknown };
+}
+
+/** A pod that does not leave, a guest that ends, a VM without room elsewhere: a person has to know of it before a drain. */
+export function isInTheWay({ outcome, room }: Pick<PodVerdict, "outcome" | "room">): boolean {
+  return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
+}
+
+/** A VM that waits moves later. */
+function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
+  return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
+}
+
+function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
+  return (outcome === "Evicted" || outcome === "ShutsDown") && !pod.deleting;
+}
+
+function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
+  const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
+  if (has("Blocked")) return "WillBlock";
+  if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";
+  if (unknown.length > 0) return "Unknown";
+  return has("ShutsDown") ? "WillSucceedWithShutdowns" : "WillSucceed";
+}
+
+function isToMove({ outcome, room }: PodVerdict): boolean {
+  return (outcome === "Moves" || outcome === "Waits") && room !== undefined;
+}
+
+function vmisOf(pods: readonly PodVerdict[], { vmis }: PreflightFacts): readonly VmiFacts[] {
+  const moving = new Set(pods.filter(isToMove).map(({ namespace, vmi = "" }) => keyOf({ namespace, name: vmi })));
+  return vmis.filter((vmi) => moving.has(keyOf(vmi)));
+}
+
+function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: readonly PodVerdict[]): string {
+  const { Moves = 0, Waits = 0, ShutsDown = 0, Blocked = 0 } = counts;
+  switch (verdict) {
+    case "WillBlock":
+      return `will block: ${counted(Blocked, "pod")} cannot be evicted`;
+    case "NoRoom":
+      return `will block: no other node has room for ${homelessAmong(pods)}`;
+    case "Unknown":
+      return "is not known to block, but not everything can be judged";
+    case "WillSucceedWithShutdowns":
+      return `will succeed; VMs that move: ${Moves + Waits}, that are shut down: ${ShutsDown}`;
+    case "WillSucceed":
+      return `will succeed; VMs that move: ${Moves + Waits}, that are shut down: none`;
+  }
+}
+
+function homelessAmong(all: readonly PodVerdict[]): string {
+  const homeless = all.filter(({ room }) => room?.fits === false);
+  const vms = homeless.filter(({ vmi }) => vmi !== undefined).length;
+  const pods = homeless.length - vms;
+  const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
+  return [...(vms > 0 ? [`${counted(vms, "VM")} of it`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+/** What VMs that are to move ask for, and what is not judged. */
+function notJudged(moving: readonly PreflightPod[], f: PreflightFacts): readonly string[] {
+  const unchecked = moving.flatMap((pod) =>
+    pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
+  );
+  return [...unchecked, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
+}
+
+function otherCpus(pods: readonly PodVerdict[], { node }: PreflightFacts): readonly string[] {
+  return pods.flatMap(({ namespace, vmi, room }) => {
+    if (vmi === undefined || room?.otherCpu !== true) return [];
+    const found = room.nodes === 1 ? "the node that has room" : `the ${room.nodes} nodes that have room`;
+    return [`whether VM ${namespace}/${vmi} finds its CPU on ${found}: CPU labels differ from those of ${node.name}`];
+  });
+}
+
+/** Pods that may never go, though nothing says so. */
+function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: PreflightFacts): readonly string[] {
+  const unreplaced = judged.flatMap(({ pod }) => {
+    const { budget, room } = held.get(pod.uid) ?? {};
+    if (budget === undefined || room !== undefined) return [];
+    return [`when pod ${keyOf(pod)} goes: PodDisruptionBudget ${budget} waits for a pod that no controller replaces`];
+  });
+  const leaving = judged.filter(({ verdict: { outcome } }) => outcome !== "Blocked" && outcome !== "Stays");
+  const hanging = leaving.flatMap(({ pod }) => {
+    const message = hangingIn(pod, f)?.message;
+    return message === undefined ? [] : [`when pod ${keyOf(pod)} goes: ${message}`];
+  });
+  const isDead = !f.node.ready && leaving.length > 0;
+  const dead = isDead ? [`when the pods of ${f.node.name} go: its kubelet is not ready, and ends none`] : [];
+  return [...unreplaced, ...hanging, ...dead];
+}

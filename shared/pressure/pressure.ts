@@ -1,0 +1,170 @@
+/**
+ * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
+ *
+ * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is already being
+ * shut down moves too, but that is a race.
+ */
+import { type Action, type Plan, recordEvent } from "../kube/action.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
+import { cooldownLeft } from "../evacuation/cooldown.ts";
+import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../evacuation/identity.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { markActions } from "../evacuation/mark.ts";
+import { canMigrate, isMarked } from "../settings/strategy.ts";
+import type { EvacuationFacts, Phase } from "../kube/evacuation.ts";
+import { isToMove } from "../eviction/table.ts";
+import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Moment } from "../settings/time.ts";
+
+/** Whether a guest whose kubelet is ending its pod should move instead of shutting down. */
+export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
+  const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
+  return running && isToMove(vmi, settings);
+}
+
+/** Marked, or about to be: an Evacuation says so. */
+function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
+  return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
+}
+
+export interface Resident {
+  readonly vmi: VmiFacts;
+  readonly pod: PodFacts & FitPod;
+}
+
+/** A node that could take VMs, and what its pods leave free. */
+export interface Taker {
+  readonly node: FitNode;
+  readonly room: Room;
+}
+
+export interface PressureWorld extends Moment {
+  readonly pressured: readonly {
+    readonly node: NodeFacts;
+    readonly residents: readonly Resident[];
+    /** From this node, ended ones included. */
+    readonly evacuations: readonly EvacuationFacts[];
+  }[];
+  readonly takers: readonly Taker[];
+  /** Guests that a kubelet is ending; `by`: the source of the signal. */
+  readonly signals: readonly {
+    readonly vmi: VmiFacts;
+    readonly pod: Pick<PodFacts, "name" | "uid">;
+    readonly by: string;
+  }[];
+  /** Of the VMIs that were pointed at, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+export function planPressure(w: PressureWorld): Plan {
+  const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate) return { chains: [] };
+  const takers = w.takers.map((taker) => ({ ...taker }));
+  const ending = endingOf(w);
+  const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
+  const proactive = w.pressured.flatMap((node) => {
+    const told = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
+    const evacuations = [...told, ...node.evacuations];
+    return relieve(node, { ...w, evacuations, takers, ending });
+  });
+  const chains = [...reactive, ...proactive];
+  return { chains, again: chains.length > 0 };
+}
+
+/** Guests that are to move instead of ending, by UID: each once, however many signals there are. */
+function endingOf({ signals, settings, evacuations }: PressureWorld) {
+  const saved = signals.filter(({ vmi, pod }) => {
+    return shouldEvacuate(vmi, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod.uid);
+  });
+  return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
+}
+
+/** The guest does not end with the target pod of its migration. */
+function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
+  return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
+}
+
+interface Relief extends PressureWorld {
+  /** With what this plan has given away. */
+  readonly takers: { readonly node: FitNode; room: Room }[];
+  /** Marked by this very plan, because they are being ended. */
+  readonly ending: ReadonlyMap<string, unknown>;
+}
+
+/** KubeVirt does nothing for a VM in one of these phases, perhaps for long: the next VM goes. */
+const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
+
+/**
+ * Whether it takes one of the places of its node, as KubeVirt counts: it migrates, or KubeVirt is about to migrate it. An
+ * Evacuation alone does not count: with two that never begin, no other VM would leave.
+ */
+function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
+  // Whoever migrates it: KubeVirt counts the migrations of users and of owners of External VMs, too.
+  if (ending.has(vmi.uid) || vmi.isMigrating) return true;
+  const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
+  const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));
+  return isToMigrate && !(phase !== undefined && STUCK.has(phase));
+}
+
+/**
+ * As many as may leave a node at once, the cheapest first, each only if some other node has room for it. One that has just moved
+ * comes last, and alone: where nothing else leaves, the kubelet would kill it.
+ */
+function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+  const { parallelOutboundMigrationsPerNode } = w.settings.limits;
+  const hasJustMoved = ({ vmi }: Resident) => cooldownLeft(vmi, w) > 0;
+  const candidates = residents.filter((resident) => isCandidate(resident, w));
+  const inTurn = candidates.toSorted((a, b) => Number(hasJustMoved(a)) - Number(hasJustMoved(b)) || byCost(a, b));
+  let leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
+  const chains: (readonly Action[])[] = [];
+  for (const resident of inTurn) {
+    const { vmi, pod } = resident;
+    const places = hasJustMoved(resident) ? 1 : parallelOutboundMigrationsPerNode;
+    const taker = leaving < places ? w.takers.find((one) => canTake(one, pod)) : undefined;
+    if (taker === undefined) continue;
+    taker.room = roomWith(taker.room, pod);
+    leaving += 1;
+    chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
+  }
+  return chains;
+}
+
+/** Skips VMs whose last evacuation failed, until their back-off ends. */
+function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
+  const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
+  if (!isGuest || !canMigrate(vmi, settings)) return false;
+  const backingOff = backingOffEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
+  return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
+}
+
+/** Lowest priority first; then the VM that can use most memory beyond what it requested. */
+function byCost(a: Resident, b: Resident): number {
+  return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
+}
+
+function overRequest({ vmi, pod }: Resident): number {
+  return (vmi.guestMemory ?? 0) - (pod.requests["memory"] ?? 0);
+}
+
+/**
+ * Whether the scheduler could place the pod there: where it certainly would not, nothing begins. Most pods tolerate the taint of a memory
+ * pressure, but a node under pressure is no help.
+ */
+export function canTake(spot: Spot, pod: Resident["pod"]): boolean {
+  const { name, pressures } = spot.node;
+  return name !== pod.nodeName && pressures.length === 0 && obstacleTo(pod, spot) === undefined;
+}
+
+function markFor(vmi: VmiFacts, by: string, w: PressureWorld, pod: Pick<PodFacts, "name" | "uid">): readonly Action[] {
+  const { settings, now, evacuations } = w;
+  const moved = cooldownLeft(vmi, w) > 0 ? ", although it has just moved: no other VM can leave instead" : "";
+  const beginning = { cause: "NodePressure", requestedBy: by, pod: { name: pod.name, uid: pod.uid } } as const;
+  const evacuation = newEvacuation(vmi, beginning, { evacuations: ofVmi(evacuations, vmi), now });
+  return [
+    { verb: "CreateEvacuation", evacuation },
+    ...markActions(vmi, "NodePressure", settings),
+    recordEvent(vmi, "NodeUnderPressure", `${by}: moving the VM off node ${vmi.nodeName}${moved}`, evacuation.name),
+  ];
+}

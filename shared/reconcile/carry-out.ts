@@ -1,0 +1,90 @@
+/** Carries out what the policy plans for a world. */
+import type { Client } from "../kube/client.ts";
+import type { ClusterError } from "../kube/failures.ts";
+import type { Plan } from "../kube/action.ts";
+import { planAnnotations } from "../annotations/descheduler-annotations.ts";
+import { planBudgets } from "../budget/budget.ts";
+import { planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
+import { planDisruptions } from "../guard/disruption.ts";
+import { planPressure } from "../pressure/pressure.ts";
+import type { Settings } from "../settings/settings.ts";
+import { planShield } from "../shield/shield.ts";
+import { eachOf, perform } from "../evacuation/perform.ts";
+import type { World } from "./world.ts";
+
+export interface Deps {
+  readonly cluster: Client;
+  /** The same cluster by a connection whose requests end after so many seconds, and with the others at the latest. */
+  readonly connect: (seconds: number) => Client;
+  readonly settings: Settings;
+  readonly clock: () => Date;
+  /** Nothing is begun after this time; absent: the requests' own deadline ends what is left. */
+  readonly until?: Date;
+  /** Told of what could not be read or done; the rest is not affected. */
+  readonly onFailure: (doing: string, failure: ClusterError) => void;
+}
+
+export interface Result {
+  /** Action verb to count. */
+  readonly done: Readonly<Record<string, number>>;
+  readonly failures: number;
+  /** Of these, what would fail again: it is refused, or the object cannot be understood. */
+  readonly refused: number;
+  /** What time did not suffice for: chains of actions, or VMs that were not reconciled. */
+  readonly left: number;
+  /** What was done has consequences, or another function was faster: another reconcile is worth it at once. */
+  readonly again: boolean;
+  /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
+  readonly pressed: readonly string[];
+}
+
+export const NOTHING: Result = { done: {}, failures: 0, refused: 0, left: 0, again: false, pressed: [] };
+
+export function sum(results: readonly Result[]): Result {
+  const total = (of: (result: Result) => number) => results.reduce((count, result) => count + of(result), 0);
+  const verbs = new Set(results.flatMap(({ done }) => Object.keys(done)));
+  return {
+    done: Object.fromEntries([...verbs].map((verb) => [verb, total(({ done }) => done[verb] ?? 0)])),
+    failures: total(({ failures }) => failures),
+    refused: total(({ refused }) => refused),
+    left: total(({ left }) => left),
+    again: results.some(({ again }) => again),
+    pressed: [...new Set(results.flatMap(({ pressed }) => pressed))],
+  };
+}
+
+/** Pure: what to do in a world. What is urgent is marked first, and budgets grow before migrations are created. */
+const PLANS = {
+  disruption: planDisruptions,
+  shield: planShield,
+  pressure: planPressure,
+  budget: planBudgets,
+  annotations: planAnnotations,
+  evacuation: planEvacuations,
+  beginnings: planBeginnings,
+  history: planHistory,
+} as const satisfies Record<string, (world: World) => Plan>;
+
+type PlanName = keyof typeof PLANS;
+
+export async function carryOut(names: readonly PlanName[], world: World, deps: Deps): Promise<Result> {
+  const results: Result[] = [];
+  for (const name of names) {
+    const { chains, again = false } = PLANS[name](world);
+    const onFailure = (_: string, failure: ClusterError) => deps.onFailure(`reconciling: ${name}`, failure);
+    const performing = { cluster: deps.cluster, now: deps.clock, onFailure };
+    const chained = await eachOf(chains, (chain) => perform(chain, performing), isTime(deps));
+    const performed = chained.results.map(({ outcome, failure, done }) => {
+      const count = failure === undefined ? 0 : 1;
+      const counts = done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } }));
+      const refused = outcome === "Failed" ? 0 : count;
+      return sum([...counts, { ...NOTHING, failures: count, refused, again: outcome === "Conflict" }]);
+    });
+    results.push(...performed, { ...NOTHING, left: chained.left, again });
+  }
+  return sum(results);
+}
+
+export function isTime({ clock, until }: Deps): () => boolean {
+  return () => until === undefined || clock() < until;
+}

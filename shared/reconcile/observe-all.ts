@@ -1,0 +1,62 @@
+/**
+ * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not begun, what is only
+ * history.
+ */
+import { ClusterError } from "../kube/failures.ts";
+import { LAUNCHER, OURS } from "../kube/selections.ts";
+import { Launcher } from "../kube/schemas/kubernetes.ts";
+import { isAnnotating } from "../annotations/descheduler-annotations.ts";
+import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
+import { observePressure } from "./observe-nodes.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../settings/observer.ts";
+
+export interface Scanned {
+  readonly world: World;
+  /** Namespaces whose budgets could not be read: nothing is decided on them this time. */
+  readonly unread: ReadonlySet<string>;
+}
+
+export async function observeAll(observer: Observer): Promise<Scanned> {
+  const { cluster, settings, now } = observer;
+  const evacuations = await cluster.list("evacuations");
+  const [vmis, nodes] = await Promise.all([cluster.list("virtualmachineinstances"), cluster.list("nodes")]);
+  const [{ budgets, unread }, launchers, pressure] = await Promise.all([
+    // Also where none are wanted: those of before are removed.
+    readBudgets(vmis, observer),
+    isAnnotating(settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
+    observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
+  ]);
+  const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete: true };
+  return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };
+}
+
+/**
+ * Lists that are read at a time. Each holds as much as one answer may be, for any tenant may label large budgets as ours;
+ * and more than a few would be too much for an isolate.
+ */
+const LISTS_AT_A_TIME = 3;
+/** A list that hangs must not use up the time of other namespaces'. */
+const BUDGETS_MS = 10_000;
+
+/** By namespace, so that a tenant's budgets are at most that namespace's trouble. */
+async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure }: Observer) {
+  const namespaces = new Set(vmis.map(({ namespace }) => namespace)).values();
+  const unread = new Set<string>();
+  const budgets: BudgetFacts[] = [];
+  const worker = async () => {
+    for (const namespace of namespaces) {
+      try {
+        budgets.push(
+          ...(await cluster.list("poddisruptionbudgets", { namespace, labels: OURS, withinMs: BUDGETS_MS })),
+        );
+      } catch (error) {
+        if (!(error instanceof ClusterError)) throw error;
+        onFailure?.("budgets", error);
+        unread.add(namespace);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LISTS_AT_A_TIME }, worker));
+  return { budgets, unread };
+}

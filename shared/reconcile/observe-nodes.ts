@@ -1,0 +1,148 @@
+/** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
+import { type Client, named } from "../kube/client.ts";
+import { ClusterError } from "../kube/failures.ts";
+import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { keyOf } from "../kube/facts.ts";
+import { carriesDrainTaint } from "../kube/taints.ts";
+import { isLauncher, vmiNameOf } from "../kube/pod-kind.ts";
+import { type FitNode, roomOn } from "../preflight/fit.ts";
+import { canTake, type PressureWorld, type Resident, type Taker } from "../pressure/pressure.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { preflightPodSchema } from "../preflight/schemas.ts";
+import { NO_WORLD, type ReconcileRequest, type World } from "./world.ts";
+import type { Observer } from "../settings/observer.ts";
+
+export interface Asked {
+  readonly requests: readonly ReconcileRequest[];
+  /** Of VMIs that are asked for: what their pods and guests show concerns node pressure too. */
+  readonly pods: readonly PodFacts[];
+  readonly vmis: readonly VmiFacts[];
+  /** Those that have not ended, at least. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+export async function observeNodes(asked: Asked, observer: Observer): Promise<World> {
+  const { cluster, settings, now } = observer;
+  const names = asked.requests.map((r) => (r.kind === "Node" ? r.name : undefined));
+  const nodes = await readNodes(names, cluster);
+  const pressure = await observePressure({ ...asked, nodes }, observer);
+  const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
+  const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
+  const [residents, leaving] = await Promise.all([
+    ofEach(drained, ({ name }) => vmisOn(name, cluster)),
+    // Of those under pressure they have just been read.
+    ofEach(
+      drained.filter(({ name }) => !pressured.has(name)),
+      ({ name }) => evacuationsFrom(name, cluster),
+    ),
+  ]);
+  const vmis = onceEach([...asked.vmis, ...residents]);
+  const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
+  const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
+  return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: asked.pods, evacuations };
+}
+
+export async function readNodes(
+  names: readonly (string | undefined)[],
+  cluster: Client,
+): Promise<readonly NodeFacts[]> {
+  const distinct = [...new Set(names)].filter((name) => name !== undefined);
+  return (await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))))).filter(
+    (node) => node !== undefined,
+  );
+}
+
+async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {
+  return (await Promise.all(nodes.map(list))).flat();
+}
+
+/** As it was read last. */
+function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {
+  return [...new Map(objects.map((object) => [object.uid, object])).values()];
+}
+
+interface Seen extends Asked {
+  readonly nodes: readonly NodeFacts[];
+}
+
+type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
+
+/** So many nodes are asked for their room: if none of them has any, hardly another one has. */
+const MOST_TAKERS = 10;
+
+export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
+  const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
+  if (!gate) return { pressured: [], takers: [], signals: [] };
+  const signals = signalsOf(seen);
+  const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
+  const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
+  if (pressing.length === 0) return { pressured: [], takers: [], signals };
+  const pressured: Pressure["pressured"][number][] = [];
+  const takers: Taker[] = [];
+  // One after another: the pods of ten nodes at a time may be more than an isolate holds.
+  for (const node of pressing) pressured.push(await populationOf(node, cluster));
+  const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
+  const all = pods.length === 0 ? [] : await cluster.list("nodes", { as: NodeWithResources });
+  const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
+  for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
+    takers.push(...(await takersOf(node, cluster)));
+  }
+  return { pressured, signals, takers };
+}
+
+function largestFirst(a: FitNode, b: FitNode): number {
+  return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
+}
+
+/** Nodes that are asked for, and those that VMs are leaving because of pressure. */
+async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
+  const known = new Set(nodes.map((node) => node.name));
+  const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  const missing = leaving.flatMap((e) => e.status.sourceNode ?? []).filter((name) => !known.has(name));
+  return [...nodes, ...(await readNodes(missing, cluster))];
+}
+
+async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure["pressured"][number]> {
+  const [pods, here, evacuations] = await Promise.all([
+    cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": node.name }, as: preflightPodSchema() }),
+    vmisOn(node.name, cluster),
+    evacuationsFrom(node.name, cluster),
+  ]);
+  return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
+}
+
+function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFacts[]): readonly Resident[] {
+  const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  return launchers.flatMap((pod) => {
+    const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    return vmi === undefined ? [] : [{ vmi, pod }];
+  });
+}
+
+const PODS_MS = 5000;
+
+/** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
+async function takersOf(node: FitNode, cluster: Client): Promise<readonly Taker[]> {
+  try {
+    const fields = { "spec.nodeName": node.name };
+    const pods = await cluster.list("pods", { fields, as: preflightPodSchema(), withinMs: PODS_MS });
+    return [{ node, room: roomOn(node, pods) }];
+  } catch (error) {
+    if (!(error instanceof ClusterError) || error.failure.reason !== "DeadlineExceeded") throw error;
+    return [];
+  }
+}
+
+/** What only an event tells: the API shows a kubelet's killing when it is over. */
+function signalsOf({ requests, vmis, pods }: Seen): Pressure["signals"] {
+  const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+  return requests.flatMap((request) => {
+    if (request.kind !== "EndingPod") return [];
+    const pod = pods.find((p) => keyOf(p) === keyOf(request) && !p.deleting && isLauncher(p));
+    const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (pod === undefined || vmi === undefined) return [];
+    return [{ vmi, pod, by: `kubelet: ${request.by}` }];
+  });
+}

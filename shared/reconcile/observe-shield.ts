@@ -1,0 +1,64 @@
+/** Observing the VMs that the shield covers. */
+import { type Client, named } from "../kube/client.ts";
+import { ClusterError, isForbidden } from "../kube/failures.ts";
+import { migrationsOf } from "../kube/selections.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
+import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
+import { isShieldOn } from "../settings/settings.ts";
+import { eachOf } from "../evacuation/perform.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../settings/observer.ts";
+
+/** `evacuations`: those that have not ended, at least. */
+export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {
+  const { cluster, settings, now } = observer;
+  const world = { ...NO_WORLD, settings, now, evacuations };
+  if (!isShieldOn(settings)) return world;
+  const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
+  const names = [...new Set(vmis.flatMap(({ nodeName }) => nodeName ?? []))];
+  const read = await eachOf(names, (name) => cluster.get("nodes", named(name)));
+  const nodes = new Map(read.results.map((node) => [node?.name, node]));
+  const { results: shielded } = await eachOf(vmis, async (vmi): Promise<Shielded> => {
+    const more = isDue(vmi, observer) ? await observeRefusal(vmi, observer) : { migrations: [] };
+    return { vmi, node: nodes.get(vmi.nodeName), ...more };
+  });
+  return { ...world, shielded };
+}
+
+/** One namespace's trouble is no other's: there the VM is allowed to end in time. */
+async function observeRefusal(vmi: VmiFacts, { cluster, onFailure }: Observer) {
+  try {
+    const [refusal, migrations] = await Promise.all([readRefusal(vmi, cluster), migrationsOf([vmi], cluster)]);
+    return { refusal, migrations };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.("refused shutdowns", error);
+    return { refusal: "Unknown", migrations: [] } as const;
+  }
+}
+
+/** virt-handler repeats one Event; others of the same reason are few. */
+const SAMPLE = 50;
+
+/** When virt-handler was last refused to shut the guest down, by its Events; `Unknown`: that may not be read, or does not say. */
+export async function readRefusal(
+  { namespace, uid }: VmiFacts,
+  cluster: Client,
+): Promise<Refusal | "Unknown" | undefined> {
+  const fields = { "involvedObject.uid": uid, reason: "SyncFailed" };
+  try {
+    const events = await cluster.list("events", { namespace, fields, limit: SAMPLE });
+    const told = events.filter(({ message }) => message.includes(`plugin ${SHIELD_PLUGIN}`));
+    const times = told.filter(({ first, last }) => first && last);
+    if (times.length === 0) return told.length === 0 ? undefined : "Unknown";
+    return {
+      first: Math.min(...times.map(({ first }) => first)),
+      last: Math.max(...times.map(({ last }) => last)),
+    };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return "Unknown";
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Observing one VMI and what is around it: what one reconcile of it decides on.
+ *
+ * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
+ * nothing whose size depends on other VMs.
+ */
+import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/selections.ts";
+import { mayBeStuck } from "../evacuation/attempts.ts";
+import { areBudgetsWanted } from "../settings/covered.ts";
+import { budgetName } from "../budget/identity.ts";
+import { isAnnotating } from "../annotations/descheduler-annotations.ts";
+import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
+import {
+  type BudgetFacts,
+  isFinal,
+  type MigrationFacts,
+  type NamespacedName,
+  type PodFacts,
+  type VmiFacts,
+} from "../kube/facts.ts";
+import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
+import { readNodes } from "./observe-nodes.ts";
+import { CREATED_BY_LABEL } from "../kube/names.ts";
+import { Launcher } from "../kube/schemas/kubernetes.ts";
+import { NO_WORLD, type World } from "./world.ts";
+import type { Observer } from "../settings/observer.ts";
+
+/** What the caller has read, or pods that it was asked about. */
+export interface Known {
+  /** Absent: read now. */
+  readonly evacuations?: readonly EvacuationFacts[];
+  /** As it was read at the same time as the Evacuations. */
+  readonly vmi?: VmiFacts;
+  readonly pods?: readonly PodFacts[];
+  /** Empty where the evacuation has just started: KubeVirt has not seen the mark yet. */
+  readonly migrations?: readonly MigrationFacts[];
+}
+
+export async function observeVmi(key: NamespacedName, observer: Observer, given: Known = {}): Promise<World> {
+  const { cluster, settings, now } = observer;
+  const known = stillKnown(given);
+  const evacuations = known.evacuations ?? (await evacuationsOf(key, cluster));
+  const active = evacuations.filter(isContinuing);
+  const isReleased = evacuations.some(isToBeReleased);
+  const [vmi, migrations] = await Promise.all([
+    known.vmi ?? cluster.get("virtualmachineinstances", key),
+    known.migrations ?? (active.length === 0 && !isReleased ? [] : migrationsOf([key], cluster)),
+  ]);
+  const world = {
+    ...NO_WORLD,
+    settings,
+    now,
+    evacuations,
+    migrations,
+    pods: given.pods ?? [],
+    vmisAreNewer: known.vmi === undefined,
+  };
+  if (vmi === undefined) return world;
+  return { ...world, ...(await observeAround(vmi, { ...world, active, isReleased }, observer)), vmis: [vmi] };
+}
+
+/** What is to be taken back is read anew: another evacuation may continue by now. */
+function stillKnown(given: Known): Known {
+  return given.evacuations?.some(isToBeReleased) === true ? {} : given;
+}
+
+/** The deadline of a `Duplicate` still counts. */
+function isContinuing(evacuation: EvacuationFacts): boolean {
+  return isActive(evacuation) || evacuation.status.phase === "Duplicate";
+}
+
+interface Found {
+  readonly active: readonly EvacuationFacts[];
+  readonly migrations: readonly MigrationFacts[];
+  readonly pods: readonly PodFacts[];
+  /** Its mark is to be taken back, which depends on the node that it names. */
+  readonly isReleased: boolean;
+}
+
+async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
+  const { cluster, settings } = observer;
+  const { active, migrations, pods, isReleased } = found;
+  const isNodeNeeded = active.some((e) => needsNode(e)) || pods.length > 0;
+  const names = [isNodeNeeded ? vmi.nodeName : undefined, isReleased ? vmi.evacuationNodeName : undefined];
+  const [nodes, own, budgets, launchers, queues] = await Promise.all([
+    readNodes(names, cluster),
+    active.some((e) => needsPods(e, migrations, observer.now))
+      ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
+      : [],
+    areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
+    isAnnotating(settings) ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher }) : [],
+    isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
+  ]);
+  // What was read later comes first.
+  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
+}
+
+function launchersOf({ uid }: VmiFacts) {
+  return { [CREATED_BY_LABEL]: uid };
+}
+
+async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
+  const budget = await cluster.get("poddisruptionbudgets", { namespace: vmi.namespace, name: budgetName(vmi) });
+  return budget === undefined ? [] : [budget];
+}
+
+function isQueueNeeded({ active, migrations }: Found, observer: Observer): boolean {
+  const attempts = Math.max(0, ...active.map(inheritedAttempts));
+  return migrations.some((m) => !isFinal(m) && mayBeStuck(m, attempts, observer));
+}
+
+/** As KubeVirt counts: what runs, in the cluster and from the node. */
+async function readQueue(
+  { nodeName = "" }: VmiFacts,
+  { cluster }: Observer,
+): Promise<ReadonlyMap<string, MigrationQueue>> {
+  const running = await migratingVmis(cluster);
+  const leaving = running.filter((vmi) => vmi.nodeName === nodeName).length;
+  return new Map([[nodeName, { running: running.length, leaving }]]);
+}

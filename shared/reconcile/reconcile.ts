@@ -1,0 +1,183 @@
+/**
+ * Reconciling: one VMI, what the relay asks for, everything under way, or the whole cluster.
+ *
+ * Every reconcile reads what it decides on, so that any number of them may run at once and be ended anywhere.
+ */
+import { ClusterError, isOddObject } from "../kube/failures.ts";
+import { activeEvacuations, unfinishedEvacuations } from "../kube/selections.ts";
+import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
+import { keyOf, type NamespacedName } from "../kube/facts.ts";
+import { isGateOn } from "../settings/guarded.ts";
+import { isShieldOn } from "../settings/settings.ts";
+import { carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
+import { observeAll } from "./observe-all.ts";
+import { observeNodes } from "./observe-nodes.ts";
+import { observeShield } from "./observe-shield.ts";
+import { observeNamed, vmiKeyOf } from "../evacuation/observe-subject.ts";
+import { type Known, observeVmi } from "./observe-vmi.ts";
+import { eachOf } from "../evacuation/perform.ts";
+import type { ReconcileRequest, World } from "./world.ts";
+
+/** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
+const VM_SECONDS = 5;
+
+/** What one of them writes down, a new Evacuation, a failed attempt or an end, the next one acts on. */
+const MOST_RECONCILES = 4;
+
+/** Never throws a ClusterError: one VMI's trouble is no other's. */
+export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
+  const results: Result[] = [];
+  const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
+    for (let i = 0; i < MOST_RECONCILES; i++) {
+      // What the caller knows is old the second time.
+      const world = await observeVmi(key, observerOf(deps), i === 0 ? known : { pods: known.pods ?? [] });
+      const done = await carryOut(["disruption", "budget", "annotations", "evacuation"], world, deps);
+      results.push({ ...done, pressed: pressedBy(world) });
+      if (!done.again) break;
+    }
+  });
+  return sum([...results, result]);
+}
+
+function pressedBy({ evacuations }: World): readonly string[] {
+  const active = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
+  return active.flatMap(({ status }) => status.sourceNode ?? []);
+}
+
+function pressedNodes({ pressed }: Result): readonly ReconcileRequest[] {
+  return pressed.map((name) => ({ kind: "Node", name }));
+}
+
+function observerOf({ cluster, settings, clock, onFailure }: Deps) {
+  return { cluster, settings, now: clock(), onFailure };
+}
+
+async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known): Promise<Result> {
+  return await reconcileVmi(key, { ...deps, cluster: deps.connect(VM_SECONDS) }, known);
+}
+
+/** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
+export async function reconcileActive(deps: Deps): Promise<Result> {
+  const active = await unfinishedEvacuations(deps.cluster);
+  const underWay = await reconcileVmisOf(active, deps);
+  const requests = pressedNodes(underWay);
+  const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
+  return sum([underWay, ofNodes, await reconcileShield(deps)]);
+}
+
+/** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
+async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
+  const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
+  const byVmi = Map.groupBy(evacuations, (e) => keyOf(vmiOf(e)));
+  const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
+    const [key] = ofVmi.map(vmiOf);
+    if (key === undefined) return NOTHING;
+    return await reconcileOneOfMany(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
+  };
+  const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), reconcile, isTime(deps));
+  return sum([...results, { ...NOTHING, left }]);
+}
+
+function vmiOf({ namespace, spec }: EvacuationFacts): NamespacedName {
+  return { namespace, name: spec.vmiName };
+}
+
+/** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
+const STEP = (Math.sqrt(5) - 1) / 2;
+
+/** Starts at another item every minute: those that used up the time of one tick are not the first of the next. */
+function rotated<T>(items: readonly T[], now: Date): readonly T[] {
+  const turns = Math.floor(now.getTime() / 60_000) * STEP;
+  const first = Math.floor((turns % 1) * items.length);
+  return [...items.slice(first), ...items.slice(0, first)];
+}
+
+/** What the relay asks for. */
+export async function reconcileRequested(requests: readonly ReconcileRequest[], deps: Deps): Promise<Result> {
+  const { cluster } = deps;
+  const named = requests.filter((r) => r.kind === "Pod" || r.kind === "EndingPod");
+  const reads = await Promise.all(
+    named.map((r) => attempt(`reading pod ${keyOf(r)}`, deps, () => cluster.get("pods", r))),
+  );
+  const pods = reads.flatMap(({ found }) => found ?? []);
+  const vmis = requests.filter((r) => r.kind === "VirtualMachineInstance");
+  const keys = [...new Map([...vmis, ...pods.flatMap(vmiKeyOf)].map((key) => [keyOf(key), key])).values()];
+  const podsOf = Map.groupBy(pods, (pod) => vmiKeyOf(pod).map(keyOf).join());
+  const reconcile = (key: NamespacedName) => reconcileOneOfMany(key, deps, { pods: podsOf.get(keyOf(key)) ?? [] });
+  const { results, left } = await eachOf(keys, reconcile, isTime(deps));
+  const underWay = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
+  const concerned = requests.filter((r) => r.kind === "Node" || r.kind === "EndingPod");
+  const ofNodes = [...concerned, ...pressedNodes(underWay)];
+  if (ofNodes.length === 0) return underWay;
+  const seen = await Promise.all(
+    keys.map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
+  );
+  const subjects = seen.flatMap(({ found }) => found ?? []);
+  const around = {
+    requests: ofNodes,
+    pods,
+    vmis: subjects.flatMap(({ vmi }) => vmi ?? []),
+    evacuations: subjects.flatMap(({ evacuations }) => evacuations),
+  };
+  const { found, result } = await attempt("reconciling nodes", deps, () => reconcileNodes(around, deps));
+  const all = [underWay, ...seen.map((one) => one.result), found ?? NOTHING, result];
+  return sum([...all, await reconcileShield(deps)]);
+}
+
+interface Attempt<T> {
+  readonly found?: T;
+  readonly result: Result;
+}
+
+/** What cannot be read is a failure, and the rest is reconciled all the same. */
+async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { found: await work(), result: NOTHING };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(doing, error);
+    return { result: { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 } };
+  }
+}
+
+/** Pressure and the drain taint; what they start is reconciled at once. */
+async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
+  if (around.requests.length === 0) return NOTHING;
+  const world = await observeNodes(around, observerOf(deps));
+  const begun = await carryOut(["shield", "pressure", "beginnings"], world, deps);
+  return sum([begun, await requeue(world, begun, deps)]);
+}
+
+/** VMs for which a reconcile of many has started something. */
+async function requeue(before: World, begun: Result, deps: Deps): Promise<Result> {
+  if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
+  const known = new Set(before.evacuations.map(({ uid }) => uid));
+  const unfinished = await unfinishedEvacuations(deps.cluster);
+  const fresh = unfinished.filter(({ uid }) => !known.has(uid)).map((e) => keyOf(vmiOf(e)));
+  return await reconcileVmisOf(
+    unfinished.filter((e) => fresh.includes(keyOf(vmiOf(e)))),
+    deps,
+  );
+}
+
+/** The full scan: everything under way, and all that no event has shown. */
+export async function reconcileAll(deps: Deps): Promise<Result> {
+  const { world, unread } = await observeAll(observerOf(deps));
+  const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
+  const names = ["shield", "pressure", "annotations", "beginnings", "history"] as const;
+  const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
+  const scanned = await Promise.all(scans);
+  const underWay = await reconcileVmisOf(world.evacuations.filter(isUnfinished), deps);
+  return sum([...scanned, underWay, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
+}
+
+/** VMs that the shield covers; what has just started counts. */
+async function reconcileShield(deps: Deps): Promise<Result> {
+  if (!isShieldOn(deps.settings)) return NOTHING;
+  const work = async () => {
+    const world = await observeShield(await activeEvacuations(deps.cluster), observerOf(deps));
+    return await carryOut(["shield"], world, deps);
+  };
+  const { found, result } = await attempt("looking after the shield", deps, work);
+  return found ?? result;
+}

@@ -1,0 +1,146 @@
+/** What the status of the LifeboatConfiguration says about it. */
+import type { Action } from "../kube/action.ts";
+import type { CredentialVerdict } from "./credential.ts";
+import { secondsSince } from "./time.ts";
+import type { Comparison } from "./webhooks.ts";
+import type { Condition, ConfigurationObserved } from "../kube/configuration.ts";
+
+/** An attempt at something that Lifeboat needs permission for. */
+export interface Trial {
+  readonly name: string;
+  readonly problem?: { readonly forbidden: boolean; readonly message: string };
+}
+
+export interface ConfigurationFindings {
+  /** Each names a field and what was expected there. */
+  readonly problems: readonly string[];
+  /** Settings that have no effect. */
+  readonly notes: readonly string[];
+  readonly trials: readonly Trial[];
+  readonly credential: CredentialVerdict;
+  /** Of the webhook objects with what is shipped. */
+  readonly webhooks: readonly Comparison[];
+  /** Whether the API server has asked this function about an eviction. */
+  readonly called: boolean;
+}
+
+/** Longest message of a condition. */
+const LONGEST_MESSAGE = 32_768;
+
+type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+/** Nothing if the status says so already. */
+export function reportConditions(
+  observed: ConfigurationObserved,
+  findings: ConfigurationFindings,
+  now: Date,
+): readonly Action[] {
+  const verdicts = [ready, permitted, credentialsValid].map((judge) => judge(findings));
+  const ofReviews = [webhookCalled(observed, findings), reviewsDecided(observed, now)];
+  const conditions = [...verdicts, ...ofReviews].map((one) => conditionOf(one, observed, now));
+  const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
+  const { resourceVersion, generation } = observed;
+  return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
+}
+
+function ready({ problems, notes }: ConfigurationFindings): Verdict {
+  const type = "Ready";
+  if (problems.length === 0) {
+    const message = ["The configuration is in force", ...notes].join("; ");
+    return { type, status: "True", reason: "Valid", message };
+  }
+  const message = `${problems.join("; ")}. The last valid configuration stays in force, else the defaults`;
+  return { type, status: "False", reason: "InvalidConfiguration", message };
+}
+
+function permitted({ trials }: ConfigurationFindings): Verdict {
+  const type = "Permitted";
+  const failed = trials.filter(({ problem }) => problem !== undefined);
+  const missing = failed.filter(({ problem }) => problem?.forbidden === true);
+  if (missing.length > 0) return { type, status: "False", reason: "Forbidden", message: told(missing) };
+  if (failed.length > 0) return { type, status: "Unknown", reason: "NotTried", message: told(failed) };
+  return { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" };
+}
+
+function told(trials: readonly Trial[]): string {
+  return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
+}
+
+/** Where the token is not accepted, no condition can be written either: `False` is about a token that is about to be. */
+function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
+  return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
+}
+
+/** The function that scans may never be asked itself: once True, the condition stays True while the objects are in order. */
+function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
+  const type = "WebhookCalled";
+  const problems = webhooks.flatMap((one) => one.problems);
+  const remarks = webhooks.flatMap((one) => one.remarks);
+  if (problems.length > 0) {
+    const isMissing = webhooks.some(({ found, problems: own }) => found === "Absent" && own.length > 0);
+    const reason = isMissing ? "WebhookMissing" : "WebhookMisconfigured";
+    return { type, status: "False", reason, message: [...problems, ...remarks].join("; ") };
+  }
+  if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
+    const message = ["The API server asks Lifeboat about evictions", ...remarks].join("; ");
+    return { type, status: "True", reason: "Called", message };
+  }
+  const message = ["No function that scans this cluster has been asked about an eviction yet", ...remarks].join("; ");
+  return { type, status: "Unknown", reason: "NotObserved", message };
+}
+
+/** An eviction that was answered without the facts counts for so long: between two full scans. */
+const UNDECIDED_SECONDS = 600;
+/** Its time is written anew no more often than that. */
+const RENEWED_SECONDS = 60;
+
+export function isUndecided(observed: Pick<ConfigurationObserved, "conditions"> | undefined): boolean {
+  return undecidedOf(observed) !== undefined;
+}
+
+function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undefined) {
+  return observed?.conditions.find(({ type, status }) => type === "ReviewsDecided" && status === "False");
+}
+
+/** Of full scans: it is True again where none has been left undecided since the last one. */
+function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
+  const type = "ReviewsDecided";
+  const seen = undecidedOf(observed);
+  if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < UNDECIDED_SECONDS) {
+    return { type, status: "False", reason: seen.reason, message: seen.message };
+  }
+  return {
+    type,
+    status: "True",
+    reason: "Decided",
+    message: "No eviction is known that was answered without the facts",
+  };
+}
+
+/** Of the review itself: its time stands in `lastTransitionTime`, that of the last one. */
+export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
+  const seen = undecidedOf(observed);
+  if (seen !== undefined && secondsSince(seen.lastTransitionTime, now) < RENEWED_SECONDS) return [];
+  const message = `An eviction was answered without the facts: ${why}`;
+  const verdict = { type: "ReviewsDecided", status: "False", reason: "Undecided", message } as const;
+  const { resourceVersion, generation } = observed;
+  const others = observed.conditions.filter(({ type }) => type !== verdict.type);
+  const conditions = [...others, conditionOf(verdict, { ...observed, conditions: others }, now)];
+  return [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
+}
+
+function conditionOf(verdict: Verdict, observed: ConfigurationObserved, now: Date): Condition {
+  const before = observed.conditions.find(({ type }) => type === verdict.type);
+  return {
+    ...verdict,
+    message: verdict.message.slice(0, LONGEST_MESSAGE).toWellFormed(),
+    observedGeneration: observed.generation,
+    lastTransitionTime:
+      before?.status === verdict.status ? before.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`,
+  };
+}
+
+function isSame(seen: ConfigurationObserved["conditions"][number], wanted: Condition): boolean {
+  const keys = ["type", "status", "reason", "message", "observedGeneration"] as const;
+  return keys.every((key) => seen[key] === wanted[key]);
+}

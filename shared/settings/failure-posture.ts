@@ -1,0 +1,49 @@
+/**
+ * What Lifeboat answers when it cannot learn the facts: every case, in one table.
+ *
+ * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own failurePolicy, as
+ * it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
+ */
+import type { PodFacts } from "../kube/facts.ts";
+import { isOfLiveVm } from "../kube/pod-kind.ts";
+
+/** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
+export type Posture = "refuse" | "fail" | "allow";
+
+export const WHEN_BLIND = {
+  /** The pod has just been read, and a guest runs in it: a fact that is missing for a moment must not end it. */
+  evictionOfLivePod: "refuse",
+  /** A permission or a kind is missing. Tried again, it would be refused for ever: without Lifeboat it would not. */
+  evictionOfLivePodForGood: "fail",
+  /** The pod has just been read: it has ended, or is not one of KubeVirt's. */
+  evictionOfOtherPod: "allow",
+  /** Nothing is known: a drain must not wait for Lifeboat for ever. */
+  evictionOfUnknownPod: "fail",
+  /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows until when it is refused. */
+  deletionBeforeDeadline: "refuse",
+  deletionOtherwise: "allow",
+  /** The relay sends it again. */
+  delivery: "fail",
+} as const satisfies Record<string, Posture>;
+
+/**
+ * The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. `forGood`: a fact was missing, and the same
+ * request would fail in the same way again.
+ */
+export function whenEvictionIsBlind(pod: PodFacts | undefined, forGood: boolean): Posture {
+  if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
+  if (!isOfLiveVm(pod)) return WHEN_BLIND.evictionOfOtherPod;
+  return forGood ? WHEN_BLIND.evictionOfLivePodForGood : WHEN_BLIND.evictionOfLivePod;
+}
+
+/** Tells a caller that it is refused because the facts are unknown. */
+export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {
+  return `${BLIND} ${request} of ${what}, try again: ${why}`;
+}
+
+const BLIND = "cannot decide on the";
+
+/** Whether a refusal is of that kind. What it refused may have been done: an answer to Lifeboat may have been lost. */
+export function saysBlind(words: string): boolean {
+  return words.startsWith(BLIND);
+}

@@ -1,0 +1,72 @@
+/**
+ * The eviction strategy in force, and which VMs leave their node. Upstream: KubeVirt's `VMIEvictionStrategy` (pkg/util/migrations): the
+ * VMI's own value wins over the KubeVirt CR's; and the filters of its evacuation controller (`vmisToMigrate`, `filterRunningNonMigratingVMIs`).
+ */
+import { isFinal, type VmiFacts } from "../kube/facts.ts";
+import { isBeingReceived } from "../kube/pod-kind.ts";
+import type { Settings } from "./settings.ts";
+
+export const EVICTION_STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossible", "External"] as const;
+
+export type EvictionStrategy = (typeof EVICTION_STRATEGIES)[number];
+
+/** A strategy in force, or a value that KubeVirt does not know and the field that holds it. */
+export type ResolvedStrategy =
+  | { readonly known: true; readonly strategy: EvictionStrategy }
+  | { readonly known: false; readonly field: string; readonly value: string };
+
+type OfVmi = Pick<VmiFacts, "evictionStrategy">;
+type OfCluster = Pick<Settings, "clusterStrategy">;
+
+/** The VMI's own strategy, else the cluster's, else None. An empty string counts as absent, as in Go. */
+export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrategy }: OfCluster): ResolvedStrategy {
+  const value = own || clusterStrategy || "None";
+  const strategy = EVICTION_STRATEGIES.find((known) => known === value);
+  if (strategy !== undefined) return { known: true, strategy };
+  const field = own ? "spec.evictionStrategy" : "spec.configuration.evictionStrategy of the KubeVirt CR";
+  return { known: false, field, value };
+}
+
+/** The strategy in force, or None for an unknown value: only doors have a caller to tell about it. */
+export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
+  const resolved = resolveStrategy(vmi, settings);
+  return resolved.known ? resolved.strategy : "None";
+}
+
+/**
+ * Whether Lifeboat itself migrates such a VMI away; `External` is only marked, for its owner to act on.
+ * Upstream: `VMIMigratableOnEviction`.
+ */
+export const MIGRATES = {
+  None: false,
+  LiveMigrate: true,
+  LiveMigrateIfPossible: true,
+  External: false,
+} as const satisfies Record<EvictionStrategy, boolean>;
+
+/** For the node it is on: a mark for a node that it has left means nothing. */
+export function isMarked(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
+}
+
+/**
+ * KubeVirt's webhook reads the VM and then marks it, whatever has become of it meanwhile: its mark may come when the VM has moved and
+ * the migration has cleared the one before. While it is there KubeVirt marks the VM for no other node, and says that it is leaving.
+ */
+export function isMarkedTooLate(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
+}
+
+export function isLive(vmi: VmiFacts): boolean {
+  return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
+}
+
+/** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */
+export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
+  return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
+}
+
+/** Marked, and to leave by such a migration, or, with strategy External, by one that its external controller may create at any moment. */
+export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
+  return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
+}

@@ -1,0 +1,114 @@
+/**
+ * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
+ *
+ * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped, which an
+ * administrator may want.
+ */
+import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
+import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
+import type { Settings } from "./settings.ts";
+import { compareUrl } from "./webhook-url.ts";
+import type { InstalledWebhook, InstalledWebhooks } from "../kube/webhooks.ts";
+
+/** `Unread`: it may not be read, or the API server did not say. */
+export type Installation = InstalledWebhooks | "Absent" | "Unread";
+
+export type WebhookEndpoint = "evictions" | "deletions";
+export const WEBHOOK_ENDPOINTS = ["evictions", "deletions"] as const satisfies readonly WebhookEndpoint[];
+
+export interface WebhookExpectation {
+  readonly endpoint: WebhookEndpoint;
+  /** Lifeboat's name of the cluster. */
+  readonly cluster: string;
+  /** Each of them opens the endpoint. Never to be logged. */
+  readonly tokens: readonly string[];
+  /** Lifeboat's own address, where it knows that. */
+  readonly publicUrl: string | undefined;
+  readonly settings: Pick<Settings, "featureGates" | "guard">;
+}
+
+export interface Findings {
+  readonly problems: readonly string[];
+  readonly remarks?: readonly string[];
+}
+
+export interface Comparison extends Required<Findings> {
+  readonly endpoint: WebhookEndpoint;
+  readonly object: string;
+  readonly found: "Installed" | "Absent" | "Unread";
+}
+
+export const WEBHOOK_OBJECTS = { evictions: OWN_WEBHOOKS, deletions: GUARD_WEBHOOKS } as const;
+
+/** As shipped: infra/kubernetes/webhook.yaml and optional/guard/guard.yaml. */
+const SHIPPED = {
+  evictions: [rule("CREATE", "pods/eviction")],
+  deletions: [rule("DELETE", "pods")],
+} as const;
+const SHIPPED_FOR_BOTH = {
+  failurePolicy: "Ignore",
+  matchPolicy: "Equivalent",
+  timeoutSeconds: 10,
+  admissionReviewVersions: ["v1"],
+} as const;
+
+function rule(operation: string, resource: string) {
+  return { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource], scope: "Namespaced" };
+}
+
+export function compareWebhook(installed: Installation, expected: WebhookExpectation): Comparison {
+  const { endpoint } = expected;
+  const object = WEBHOOK_OBJECTS[endpoint];
+  if (installed === "Unread") {
+    return { endpoint, object, found: "Unread", problems: [], remarks: [`${object}: cannot be read: see rbac.yaml`] };
+  }
+  if (installed === "Absent") return { endpoint, object, found: "Absent", ...absent(expected) };
+  const name = `${endpoint}.lifeboat.dev`;
+  const webhook = installed.webhooks.find((one) => one.name === name);
+  const { problems, remarks = [] } =
+    webhook === undefined ? { problems: [`webhooks: expected one named ${name}`] } : compareOne(webhook, expected);
+  const withObject = (texts: readonly string[]) => texts.map((text) => `${object}: ${text}`);
+  return { endpoint, object, found: "Installed", problems: withObject(problems), remarks: withObject(remarks) };
+}
+
+/** The guard is optional. */
+function absent({ endpoint, settings }: WebhookExpectation): Required<Findings> {
+  const missing = `${WEBHOOK_OBJECTS[endpoint]}: there is no such object`;
+  if (endpoint === "evictions") return { problems: [`${missing}: see webhook.yaml`], remarks: [] };
+  const isWanted = GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+  return { problems: [], remarks: isWanted ? [`${missing}, so no deletion is refused: see optional/guard`] : [] };
+}
+
+function compareOne(webhook: InstalledWebhook, expected: WebhookExpectation): Findings {
+  const address = compareAddress(webhook, expected);
+  const shipped = Object.entries({ rules: SHIPPED[expected.endpoint], ...SHIPPED_FOR_BOTH });
+  const found = new Map<string, unknown>(Object.entries(webhook));
+  const differing = shipped.filter(([field, value]) => !isSame(found.get(field), value)).map(([field]) => field);
+  const fields = [...differing, ...webhook.selectors];
+  const different = fields.length > 0 ? [`not as shipped: ${fields.join(", ")}`] : [];
+  return { ...address, remarks: [...(address.remarks ?? []), ...different, ...unsent(webhook, expected)] };
+}
+
+function compareAddress({ url = "", isService }: InstalledWebhook, expected: WebhookExpectation): Findings {
+  // From outside of the cluster it cannot be seen where a Service leads.
+  const isUnseen = isService && !(expected.publicUrl ?? "").endsWith(".svc");
+  return isUnseen
+    ? { problems: [], remarks: ["clientConfig.service: whether that leads to Lifeboat cannot be seen"] }
+    : compareUrl(url, expected, isService ? "clientConfig.service" : "clientConfig.url");
+}
+
+function isSame(found: unknown, shipped: unknown): boolean {
+  return JSON.stringify(found) === JSON.stringify(shipped);
+}
+
+const REQUESTER = "request.userInfo.username";
+
+/** The guard's webhook names the users of `guard.requesters` and `guard.nodeTerminators`, too. */
+function unsent({ matchConditions }: InstalledWebhook, { endpoint, settings: { guard } }: WebhookExpectation) {
+  const naming = matchConditions.filter(({ expression }) => expression.includes(REQUESTER));
+  if (endpoint !== "deletions" || naming.length === 0) return [];
+  return (["requesters", "nodeTerminators"] as const).flatMap((field) => {
+    const missing = guard[field].filter((user) => naming.some(({ expression }) => !expression.includes(`'${user}'`)));
+    return missing.map((user) => `matchConditions: ${user} of guard.${field} is not named`);
+  });
+}

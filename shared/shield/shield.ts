@@ -1,0 +1,152 @@
+/**
+ * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it lets go.
+ *
+ * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never forgets the
+ * signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of a migration too. The
+ * API does not show when SIGTERM came, only the Events of the refusals. So the label says when to look for these. A VM whose shutdown was
+ * refused for as long as it may be is let go for good: `over` stays until it has left the danger.
+ */
+import type { Action, Plan } from "../kube/action.ts";
+import { canMigrate } from "../settings/strategy.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { ofVmi } from "../evacuation/world.ts";
+import { isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
+import { isShieldOn, type Settings } from "../settings/settings.ts";
+import type { Moment } from "../settings/time.ts";
+
+/** The Plugin's condition asks for it, too: what a move takes, and the shutdown if it fails. */
+export const MIN_GRACE_SECONDS = 300;
+/** With less time there is hardly a move that it would help. */
+const MIN_HOLD_SECONDS = 60;
+/** What the launcher adds to the guest's grace period before it destroys the guest. */
+const LAUNCHER_GRACE_SECONDS = 15;
+/** A label may come off so late: a tick is a minute, and then there are requests to send. */
+const LATE_SECONDS = 75;
+
+/** Value of the label, of a VM that shuts down if it was told to: it is not covered again while the danger lasts. */
+export const OVER = "over";
+
+/** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
+export interface Refusal {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A VMI with the label. */
+export interface Shielded {
+  readonly vmi: VmiFacts;
+  readonly node?: NodeFacts | undefined;
+  /** `Unknown`: they could not be read. Absent: none, or not looked for, because the label says that it is not time yet. */
+  readonly refusal?: Refusal | "Unknown" | undefined;
+  /** Read where it may be time to let go. */
+  readonly migrations: readonly MigrationFacts[];
+}
+
+export interface ShieldWorld extends Moment {
+  readonly vmis: readonly VmiFacts[];
+  /** Nodes under pressure, with their VMs. */
+  readonly pressured: readonly { readonly residents: readonly { readonly vmi: VmiFacts }[] }[];
+  /** Of these VMIs, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly shielded: readonly Shielded[];
+}
+
+/** How long a shutdown may be refused, so that the guest can still shut down in order. */
+export function holdSeconds({ graceSeconds = 0 }: VmiFacts, { shield }: Settings): number {
+  const killed = Math.min(graceSeconds + LAUNCHER_GRACE_SECONDS, shield.maxPodGracePeriodSeconds);
+  return killed - shield.shutdownSeconds - LATE_SECONDS;
+}
+
+export function isShieldable(vmi: VmiFacts, settings: Settings): boolean {
+  const { graceSeconds = 0, phase } = vmi;
+  const isLong = graceSeconds >= MIN_GRACE_SECONDS && holdSeconds(vmi, settings) >= MIN_HOLD_SECONDS;
+  return isLong && phase === "Running" && canMigrate(vmi, settings);
+}
+
+/** Milliseconds since the epoch; of a value that Lifeboat has not written, 0. */
+function untilOf({ shield }: VmiFacts): number {
+  return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
+}
+
+/** Milliseconds since the epoch. */
+function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
+  return now.getTime() + holdSeconds(vmi, settings) * 1000;
+}
+
+/** Whether it is time to look for refusals. */
+export function isDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
+  const until = untilOf(vmi);
+  return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
+}
+
+export function planShield(w: ShieldWorld): Plan {
+  if (!isShieldOn(w.settings)) {
+    const left = w.vmis.filter(({ shield }) => shield !== undefined);
+    return { chains: left.map((vmi) => [takeOff(vmi)]) };
+  }
+  return { chains: [...cover(w), ...w.shielded.flatMap((one) => judge(one, w))] };
+}
+
+/** All of them: the kubelet ends VMs in an order of its own. */
+function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Action[])[] {
+  const residents = pressured.flatMap(({ residents }) => residents).map(({ vmi }) => vmi);
+  return residents.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
+}
+
+/**
+ * Before a launcher pod is deleted whose VM has begun to move; the deletion does not depend on it. virt-handler leaves a guest
+ * alone whose memory is being copied, but not one whose target starts, nor one whose migration has just failed.
+ */
+export function armFor(
+  vmi: VmiFacts,
+  { settings, now, evacuations }: Moment & Pick<ShieldWorld, "evacuations">,
+): readonly Action[] {
+  const isMoving = vmi.isMigrating || activeEvacuation(vmi, evacuations)?.status.phase === "Migrating";
+  if (!isShieldOn(settings) || !isMoving || !isOpen(vmi, settings)) return [];
+  return [{ ...putOn(vmi, longest(vmi, settings, now)), optional: true }];
+}
+
+function isOpen(vmi: VmiFacts, settings: Settings): boolean {
+  return vmi.shield === undefined && isShieldable(vmi, settings);
+}
+
+function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
+  const { vmi, node, refusal, migrations } = one;
+  const { settings, now, evacuations } = w;
+  if (!isShieldable(vmi, settings) || !isInDanger(vmi, node, evacuations)) return [[takeOff(vmi)]];
+  if (!isDue(vmi, w)) return [];
+  const hold = holdSeconds(vmi, settings) * 1000;
+  const since = refusedSince(vmi, refusal, hold);
+  if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
+  if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
+  // A migration that goes on would keep the guest from shutting down, until the launcher destroys it.
+  const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
+  const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
+  return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
+}
+
+/**
+ * While the VM is about to leave it may shut down no more than while the node is under pressure. For whatever cause: a drain may
+ * have begun the evacuation that a preemption waits for.
+ */
+function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
+  if (node !== undefined && node.pressures.length > 0) return true;
+  return ofVmi(evacuations, vmi).some((e) => isActive(e) && (e.status.sourceNode ?? vmi.nodeName) === vmi.nodeName);
+}
+
+/** Since the label was set or renewed: what was refused before concerned another pod. Unknown counts as from then on. */
+function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
+  const since = untilOf(vmi) - hold;
+  if (refusal === "Unknown") return since;
+  if (refusal === undefined || refusal.last < since) return undefined;
+  return Math.max(refusal.first, since);
+}
+
+function putOn(vmi: VmiFacts, until: number) {
+  return { verb: "Shield", vmi, value: String(Math.floor(until / 1000)) } as const;
+}
+
+function takeOff(vmi: VmiFacts): Action {
+  return { verb: "Shield", vmi };
+}
