@@ -5,7 +5,7 @@ import { BUSY } from "../shared/kube/failures.ts";
 import { parseConfig } from "../shared/settings/problem.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
 import { reviewAndPerform } from "../shared/evacuation/perform.ts";
-import { blindMessage } from "../shared/settings/failure-posture.ts";
+import { undecidedMessage } from "../shared/settings/failure-posture.ts";
 import { decideUndecided, type DeletionDecision } from "../shared/guard/decide.ts";
 import { RETRY_SECONDS } from "../shared/guard/refuse.ts";
 import { deleteByOf } from "../shared/guard/node-termination.ts";
@@ -43,7 +43,7 @@ export async function answerUnreviewed(c: Context, received: review.Received, er
 
 /** There is no room for it, and nothing has been read of it. */
 export function refuseUnread(uid: string): review.AdmissionReview {
-  return review.refusal(uid, blindMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
+  return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
 type Unreviewed = Pick<review.Received, "arrived" | "body">;
@@ -107,7 +107,7 @@ function undecided(
   now: Date,
 ): DeletionDecision {
   const { namespace, name } = asked.pod;
-  return decideUndecided(asked, blindMessage("deletion", `pod "${namespace}/${name}"`, why), { settings, now });
+  return decideUndecided(asked, undecidedMessage("deletion", `pod "${namespace}/${name}"`, why), { settings, now });
 }
 
 /** Records Events, and moves the VM on: at a refusal it has to move before the retry, and one that has moved is done. */

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
 import type { ClusterEntry } from "../shared/settings/clusters.ts";
-import { WHEN_BLIND } from "../shared/settings/failure-posture.ts";
+import { WHEN_UNDECIDED } from "../shared/settings/failure-posture.ts";
 import { parseConfig } from "../shared/settings/problem.ts";
 import type { ReconcileRequest } from "../shared/reconcile/world.ts";
 import { reconcileRequested } from "../shared/reconcile/reconcile.ts";
@@ -36,7 +36,7 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   if (requests.length === 0) return c.body(null, 204);
   const looking = reconciling(target, PASS_SECONDS, (deps) => reconcileRequested(requests, deps));
   const { failures, refused, left } = await looking;
-  if (failures - refused + left > 0 && WHEN_BLIND.delivery === "fail") throw new RejectionError("TryAgain");
+  if (failures - refused + left > 0 && WHEN_UNDECIDED.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
 }
 

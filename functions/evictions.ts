@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
 import { parseConfig } from "../shared/settings/problem.ts";
-import { blindMessage, type Posture, whenEvictionIsBlind } from "../shared/settings/failure-posture.ts";
+import { undecidedMessage, type Posture, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction } from "../shared/kube/cause.ts";
 import { isActive } from "../shared/kube/evacuation.ts";
@@ -51,25 +51,25 @@ export async function reviewEvictionRequest(
     if (ruled === undefined) {
       const why = "its VMI keeps changing";
       if (!dryRun) noteUndecided(c, target, why);
-      return say(refuseBlindly(uid, key, why));
+      return say(refuseUndecided(uid, key, why));
     }
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
     return say(review.renderReview(uid, ruled));
   } catch (error) {
-    // A defect of ours is blindness too.
+    // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
     if (!dryRun) noteUndecided(c, target, describeFailure(error), error);
     const posture = postureAfter(error, hasFacts, await pod.catch(() => undefined));
-    return say(answerBlindly(posture, uid, () => refuseBlindly(uid, key, describeFailure(error))));
+    return say(answerUndecided(posture, uid, () => refuseUndecided(uid, key, describeFailure(error))));
   }
 }
 
 function postureAfter(error: unknown, hasFacts: boolean, pod: PodFacts | undefined): Posture {
-  return isBusy(error) ? "refuse" : whenEvictionIsBlind(pod, isForGood(error, hasFacts));
+  return isBusy(error) ? "refuse" : whenEvictionIsUndecided(pod, isForGood(error, hasFacts));
 }
 
-function answerBlindly(posture: Posture, uid: string, refuse: () => review.AdmissionReview): review.AdmissionReview {
+function answerUndecided(posture: Posture, uid: string, refuse: () => review.AdmissionReview): review.AdmissionReview {
   switch (posture) {
     case "refuse":
       return refuse();
@@ -82,7 +82,7 @@ function answerBlindly(posture: Posture, uid: string, refuse: () => review.Admis
 
 /** Nothing has been read of it. Without Retry-After: a person at kubectl, or the descheduler, has to see it. */
 export function refuseUnread(uid: string): review.AdmissionReview {
-  return review.refusal(uid, blindMessage("eviction", "a pod", BUSY));
+  return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
 }
 
 /** What could not be done for good is none of that: the decision stands, and its reader learns which permission is missing. */
@@ -98,8 +98,8 @@ function noteUndecided(c: Context, target: Target, why: string, error?: unknown)
   c.executionCtx.waitUntil(keepUndecided(target, why));
 }
 
-function refuseBlindly(uid: string, { namespace, name }: NamespacedName, why: string): review.AdmissionReview {
-  return review.refusal(uid, blindMessage("eviction", `pod "${namespace}/${name}"`, why));
+function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: string): review.AdmissionReview {
+  return review.refusal(uid, undecidedMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */

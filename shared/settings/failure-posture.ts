@@ -10,7 +10,7 @@ import { isOfLiveVm } from "../kube/pod-kind.ts";
 /** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
 export type Posture = "refuse" | "fail" | "allow";
 
-export const WHEN_BLIND = {
+export const WHEN_UNDECIDED = {
   /** The pod has just been read, and a guest runs in it: a fact that is missing for a moment must not end it. */
   evictionOfLivePod: "refuse",
   /** A permission or a kind is missing. Tried again, it would be refused for ever: without Lifeboat it would not. */
@@ -30,20 +30,20 @@ export const WHEN_BLIND = {
  * The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. `forGood`: a fact was missing, and the same
  * request would fail in the same way again.
  */
-export function whenEvictionIsBlind(pod: PodFacts | undefined, forGood: boolean): Posture {
-  if (pod === undefined) return WHEN_BLIND.evictionOfUnknownPod;
-  if (!isOfLiveVm(pod)) return WHEN_BLIND.evictionOfOtherPod;
-  return forGood ? WHEN_BLIND.evictionOfLivePodForGood : WHEN_BLIND.evictionOfLivePod;
+export function whenEvictionIsUndecided(pod: PodFacts | undefined, forGood: boolean): Posture {
+  if (pod === undefined) return WHEN_UNDECIDED.evictionOfUnknownPod;
+  if (!isOfLiveVm(pod)) return WHEN_UNDECIDED.evictionOfOtherPod;
+  return forGood ? WHEN_UNDECIDED.evictionOfLivePodForGood : WHEN_UNDECIDED.evictionOfLivePod;
 }
 
 /** Tells a caller that it is refused because the facts are unknown. */
-export function blindMessage(request: "eviction" | "deletion", what: string, why: string): string {
-  return `${BLIND} ${request} of ${what}, try again: ${why}`;
+export function undecidedMessage(request: "eviction" | "deletion", what: string, why: string): string {
+  return `${UNDECIDED} ${request} of ${what}, try again: ${why}`;
 }
 
-const BLIND = "cannot decide on the";
+const UNDECIDED = "cannot decide on the";
 
 /** Whether a refusal is of that kind. What it refused may have been done: an answer to Lifeboat may have been lost. */
-export function saysBlind(words: string): boolean {
-  return words.startsWith(BLIND);
+export function saysUndecided(words: string): boolean {
+  return words.startsWith(UNDECIDED);
 }

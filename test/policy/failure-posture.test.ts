@@ -1,6 +1,6 @@
 /** What is answered where nothing can be known: no VM dies of our blindness, and no drain waits for ever because of it. */
 import { expect, test } from "vitest";
-import { blindMessage, saysBlind, whenEvictionIsBlind } from "../../shared/settings/failure-posture.ts";
+import { undecidedMessage, saysUndecided, whenEvictionIsUndecided } from "../../shared/settings/failure-posture.ts";
 import type { PodFacts } from "../../shared/kube/facts.ts";
 import { hotplug, pod } from "./fixtures.ts";
 
@@ -14,11 +14,11 @@ test.each<[string, PodFacts | undefined, forAMoment: string, forGood: string]>([
   ["a pod that is none of KubeVirt's",      pod({ labels: {} }),           "allow",  "allow"],
   ["a pod that could not be read",          undefined,                     "fail",   "fail"],
 ])("%s: %s, for good %s", (_, subject, forAMoment, forGood) => {
-  expect(whenEvictionIsBlind(subject, false)).toBe(forAMoment);
-  expect(whenEvictionIsBlind(subject, true)).toBe(forGood);
+  expect(whenEvictionIsUndecided(subject, false)).toBe(forAMoment);
+  expect(whenEvictionIsUndecided(subject, true)).toBe(forGood);
 });
 
 test("the refusal is known again by its words", () => {
-  expect(saysBlind(blindMessage("eviction", "pod apps/web", "timeout"))).toBe(true);
-  expect(saysBlind("Eviction triggered evacuation")).toBe(false);
+  expect(saysUndecided(undecidedMessage("eviction", "pod apps/web", "timeout"))).toBe(true);
+  expect(saysUndecided("Eviction triggered evacuation")).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** The check by a dry-run eviction: its answer shows whether the API server asks Lifeboat. */
-import { saysBlind } from "../../../shared/settings/failure-posture.ts";
+import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { type EvictionTrial, GONE, isInCluster, type Reads } from "./reads.ts";
@@ -20,7 +20,7 @@ export async function evictionAnswered(reads: Reads): Promise<Finding> {
   const { causes, fix } = await explanationOf(message, reads);
   if (words !== undefined) {
     const look = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
-    if (saysBlind(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, look);
+    if (saysUndecided(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, look);
     if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
     return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
   }

@@ -1,6 +1,6 @@
 /** Requesting one evacuation or eviction, so that no request is lost or made twice, even if a cycle dies. */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
-import { saysBlind } from "../../settings/failure-posture.ts";
+import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
 import { isLive } from "../../settings/strategy.ts";
 import { isToMove } from "../../eviction/table.ts";
@@ -42,7 +42,7 @@ export function interpretAnswer(
   const said = message.replace(DENIED_BY_WEBHOOK, "");
   const words = [said, said.replace(IN_PROGRESS, "")];
   if (words.some((text) => prefixes.some((prefix) => text.startsWith(prefix)))) return "Background";
-  return saysBlind(said) ? "Unknown" : "Refused";
+  return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
 /** `Failed`: no answer, or an unknown one; it may have been done. */

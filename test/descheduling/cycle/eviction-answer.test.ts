@@ -2,7 +2,7 @@
  * The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server.
  */
 import { expect, test } from "vitest";
-import { blindMessage } from "../../../shared/settings/failure-posture.ts";
+import { undecidedMessage } from "../../../shared/settings/failure-posture.ts";
 import { interpretAnswer } from "../../../shared/descheduling/cycle/request.ts";
 import { MESSAGE } from "../../../shared/eviction/messages.ts";
 import { vmi } from "../../policy/fixtures.ts";
@@ -25,7 +25,7 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, `${KUBEVIRT}VMI vm is configured with an eviction strategy but is not live-migratable`,               "Refused"],
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
   [429, `${LIFEBOAT}${MESSAGE.BackingOff(vmi(), "Abandoned", 20)}`,                                           "Refused"],
-  [429, `${LIFEBOAT}${blindMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
+  [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
   [429, "Too many requests: too many requests",                                                               "Refused"],
   // A message that quotes the prefix does not begin with it.

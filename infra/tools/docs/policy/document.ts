@@ -21,7 +21,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   results: descheduling.resultTable,
   cycleEnds: descheduling.cycleEndTable,
   events: tables.eventTable,
-  undecided: tables.blindTable,
+  undecided: tables.undecidedTable,
 };
 
 const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;

@@ -1,6 +1,6 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
-import { type Posture, WHEN_BLIND } from "../../../../shared/settings/failure-posture.ts";
+import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
 import { desiredBudget } from "../../../../shared/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/cause.ts";
 import {
@@ -141,21 +141,21 @@ const POSTURE_WORDS = {
   allow: "allowed",
 } as const satisfies Record<Posture, string>;
 
-const BLIND_WORDS = {
-  evictionOfLivePod: ["eviction of a pod in which a guest runs", WHEN_BLIND.evictionOfLivePod],
+const UNDECIDED_WORDS = {
+  evictionOfLivePod: ["eviction of a pod in which a guest runs", WHEN_UNDECIDED.evictionOfLivePod],
   evictionOfLivePodForGood: [
     "the same, where Lifeboat lacks a permission (403) or the cluster a kind (404)",
-    WHEN_BLIND.evictionOfLivePodForGood,
+    WHEN_UNDECIDED.evictionOfLivePodForGood,
   ],
-  evictionOfOtherPod: ["eviction of a pod that has ended, or is none of KubeVirt's", WHEN_BLIND.evictionOfOtherPod],
-  evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_BLIND.evictionOfUnknownPod],
-  deletionBeforeDeadline: ["deletion that shows a deadline that is yet to come", WHEN_BLIND.deletionBeforeDeadline],
-  deletionOtherwise: ["any other deletion", WHEN_BLIND.deletionOtherwise],
-  delivery: ["a delivery of the relay, which sends it again", WHEN_BLIND.delivery],
-} as const satisfies Record<keyof typeof WHEN_BLIND, readonly [request: string, posture: Posture]>;
+  evictionOfOtherPod: ["eviction of a pod that has ended, or is none of KubeVirt's", WHEN_UNDECIDED.evictionOfOtherPod],
+  evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
+  deletionBeforeDeadline: ["deletion that shows a deadline that is yet to come", WHEN_UNDECIDED.deletionBeforeDeadline],
+  deletionOtherwise: ["any other deletion", WHEN_UNDECIDED.deletionOtherwise],
+  delivery: ["a delivery of the relay, which sends it again", WHEN_UNDECIDED.delivery],
+} as const satisfies Record<keyof typeof WHEN_UNDECIDED, readonly [request: string, posture: Posture]>;
 
-export function blindTable(): string {
-  const rows = Object.values(BLIND_WORDS).map(([request, posture]) => [request, POSTURE_WORDS[posture]]);
+export function undecidedTable(): string {
+  const rows = Object.values(UNDECIDED_WORDS).map(([request, posture]) => [request, POSTURE_WORDS[posture]]);
   return renderTable([["request", "answer"], ...rows]);
 }
 
