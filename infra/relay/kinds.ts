@@ -140,26 +140,29 @@ export const MIGRATIONS = kind({
   },
 });
 
-/** Those that a person creates or cancels. The status does not count: Lifeboat itself writes it. */
+/** Those that a person creates, cancels or has tried again. Else the status does not count: Lifeboat itself writes it. */
 export const EVACUATIONS = kind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
   // Ended ones are history: to the relay an Evacuation that ends is gone.
   fieldSelector: END_PHASES.map((phase) => `status.phase!=${phase}`).join(","),
   fields: {
-    spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text }),
-    status: part({ phase: Text }),
+    spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text, retryAt: Text }),
+    status: part({ phase: Text, observedRetryAt: Text }),
   },
-  facts: ({ spec: { virtualMachineInstance: vmi, intent }, status }) => ({
+  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => ({
     vmi: vmi.name,
     /** Lifeboat has looked at it. */
     started: status.phase !== undefined,
     withdrawn: intent === "Withdrawn",
+    /** No attempt has followed yet. */
+    retryAt: retryAt === status.observedRetryAt ? undefined : retryAt,
   }),
   notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {
     const isNew = before === undefined && !facts.started;
     const isWithdrawn = facts.withdrawn && before?.withdrawn !== true;
-    if (gone || !(isNew || isWithdrawn)) return undefined;
+    const isRetried = facts.retryAt !== undefined && facts.retryAt !== before?.retryAt;
+    if (gone || !(isNew || isWithdrawn || isRetried)) return undefined;
     return { type: "dev.lifeboat.evacuation.changed.v1", data: { namespace, name: facts.vmi, evacuation } };
   },
 });

@@ -118,6 +118,10 @@ describe("an Evacuation", () => {
   const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
   const begun = evacuation({ status: { phase: "Pending" } });
   const cancelled = evacuation({ spec: { intent: "Withdrawn" }, status: { phase: "Pending" } });
+  const backingOff = evacuation({ status: { phase: "BackingOff" } });
+  const RETRY = "2026-11-20T12:00:00.000Z";
+  const retried = evacuation({ spec: { retryAt: RETRY }, status: { phase: "BackingOff" } });
+  const followed = evacuation({ spec: { retryAt: RETRY }, status: { phase: "Pending", observedRetryAt: RETRY } });
 
   // prettier-ignore
   changes(EVACUATIONS, [
@@ -130,6 +134,10 @@ describe("an Evacuation", () => {
     ["goes a step further",                        begun,        evacuation({ status: { phase: "Migrating" } }),    false],
     ["is cancelled",                               begun,        cancelled,                                         TELL],
     ["goes a step further, cancelled",             withdrawn,    cancelled,                                         false],
+    ["is tried again",                             backingOff,   retried,                                           TELL],
+    ["was tried again before the relay came",      NONE,         retried,                                           TELL],
+    ["is tried again, and an attempt follows",     retried,      followed,                                          false],
+    ["was tried again long ago",                   NONE,         followed,                                          false],
     ["ends, or is deleted",                        cancelled,    NONE,                                              false],
   ]);
 });

@@ -32,7 +32,7 @@ const EVENTS: { readonly [T in EventType]: Documented<T> } = {
   "dev.lifeboat.evacuation.changed.v1": {
     when:
       "An Evacuation of the VMI `name` appears that Lifeboat has not looked at yet, or one that has not ended is cancelled " +
-      "(`spec.intent` becomes `Withdrawn`).",
+      "(`spec.intent` becomes `Withdrawn`) or tried again (`spec.retryAt`).",
     example: { namespace: VMI.namespace, name: VMI.name, evacuation: "web-1-5d41402a-1" },
   },
   "dev.lifeboat.node.changed.v1": {
