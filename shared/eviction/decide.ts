@@ -84,14 +84,10 @@ interface LiveEviction extends OfVmi {
   readonly strategy: EvictionStrategy;
 }
 
-/** Of a VMI that cannot migrate, and that is migrating or was to: the others' tell nothing that its own status does not. */
-export function doMigrationsDecide({
-  liveMigratable,
-  isMigrating,
-  decentralized,
-  evacuationNodeName,
-}: VmiFacts): boolean {
-  return !liveMigratable.migratable && (isMigrating || decentralized === "Sends" || evacuationNodeName !== undefined);
+/** Of a live VMI that cannot migrate, and that is migrating or was to: the others' tell nothing that its own status does not. */
+export function doMigrationsDecide(vmi: VmiFacts): boolean {
+  if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
+  return vmi.isMigrating || vmi.decentralized === "Sends" || vmi.evacuationNodeName !== undefined;
 }
 
 function hasMigration({ vmi, migrations }: OfVmi): boolean {

@@ -53,7 +53,8 @@ const SHIPPED_FOR_BOTH = {
 } as const;
 
 function rule(operation: string, resource: string) {
-  return { operations: [operation], apiGroups: [""], apiVersions: ["v1"], resources: [resource], scope: "Namespaced" };
+  const [operations, resources] = [[operation], [resource]] as const;
+  return { operations, apiGroups: [""], apiVersions: ["v1"], resources, scope: "Namespaced" } as const;
 }
 
 export function compareWebhook(installed: Installation, expected: WebhookExpectation): Comparison {
@@ -81,12 +82,41 @@ function absent({ endpoint, settings }: WebhookExpectation): Required<Findings> 
 
 function compareOne(webhook: InstalledWebhook, expected: WebhookExpectation): Findings {
   const address = compareAddress(webhook, expected);
+  const silent = silencing(webhook, expected.endpoint).map(
+    (field) => `${field}: with this the API server asks nothing`,
+  );
   const shipped = Object.entries({ rules: SHIPPED[expected.endpoint], ...SHIPPED_FOR_BOTH });
   const found = new Map<string, unknown>(Object.entries(webhook));
   const differing = shipped.filter(([field, value]) => !isSame(found.get(field), value)).map(([field]) => field);
   const fields = [...differing, ...webhook.selectors];
   const different = fields.length > 0 ? [`not as shipped: ${fields.join(", ")}`] : [];
-  return { ...address, remarks: [...(address.remarks ?? []), ...different, ...unsent(webhook, expected)] };
+  return {
+    problems: [...address.problems, ...silent],
+    remarks: [...(address.remarks ?? []), ...different, ...unsent(webhook, expected)],
+  };
+}
+
+/** Fields that keep the API server from asking at all. Wildcards ask more, not less. */
+function silencing(webhook: InstalledWebhook, endpoint: WebhookEndpoint): readonly string[] {
+  const { rules, matchConditions, admissionReviewVersions } = webhook;
+  const covers = (values: unknown, wanted: string) =>
+    Array.isArray(values) && values.some((one) => isLike(one, wanted));
+  const isAsked = SHIPPED[endpoint].some(({ operations, resources }) =>
+    rules.some((one) => covers(one["operations"], operations[0]) && covers(one["resources"], resources[0])),
+  );
+  const never = matchConditions.filter(({ expression }) => expression.trim() === "false");
+  return [
+    ...(isAsked ? [] : ["rules"]),
+    ...never.map(({ name }) => `matchConditions.${name}`),
+    ...(admissionReviewVersions.includes("v1") ? [] : ["admissionReviewVersions"]),
+  ];
+}
+
+/** As a rule names resources: every part may be an asterisk, and one for both parts covers resources without a second one. */
+function isLike(pattern: unknown, wanted: string): boolean {
+  if (pattern === "*/*") return true;
+  const [parts, own] = [String(pattern).split("/"), wanted.split("/")];
+  return parts.length === own.length && parts.every((part, i) => part === "*" || part === own[i]);
 }
 
 function compareAddress({ url = "", isService }: InstalledWebhook, expected: WebhookExpectation): Findings {

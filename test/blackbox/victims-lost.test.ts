@@ -79,7 +79,7 @@ test(
 
 const FASTER = 20;
 
-describe("a taint that goes, by the clock of the cluster", { tags: ["clock"] }, () => {
+describe("a taint that goes, by the clock of the cluster", { tags: ["clock"], ...TIMEOUT }, () => {
   test.for([3, 60])("after %d s: External VMs stay, and so does what has not moved", async (seconds, context) => {
     const clock = createFastClock(FASTER);
     const scene = await start(context, { clock });

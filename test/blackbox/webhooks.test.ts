@@ -68,13 +68,13 @@ test("leading elsewhere: the field is named, and no part of where it leads", asy
   }
 });
 
-test("what an administrator narrows is a remark; rules that ask nothing are a problem", async () => {
+test("what an administrator changes is a remark that names the field; rules that ask nothing are a problem", async () => {
   await stage.reinstall();
   await edit("failurePolicy", "Fail");
   await evict(stage.client, await launcherOf(stage.client, "web"));
-  await expectCondition(/^True Called .*; lifeboat: failurePolicy: Fail, not Ignore$/);
+  await expectCondition(/^True Called .*; lifeboat: not as shipped: failurePolicy$/);
   await edit("rules/0/operations", ["UPDATE"]);
-  await expectCondition(/^False WebhookMisconfigured lifeboat: rules: expected CREATE of pods\/eviction/);
+  await expectCondition(/^False WebhookMisconfigured lifeboat: rules: with this the API server asks nothing/);
 });
 
 test("the guard: installed as shipped, then edited, then gone, which is no mistake", async () => {

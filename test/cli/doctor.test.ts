@@ -104,7 +104,7 @@ describe("broken", () => {
   test.each<[string, string, (url: string) => unknown, readonly string[]]>([
     ["its URL has another token",        "clientConfig/url",  (url) => url.replace(/[^/]*$/, "another"), [...condition(WRONG, "clientConfig.url: expected a webhookToken of this cluster as the last segment"), ...UNREACHED]],
     ["nothing is where its URL leads",   "clientConfig/url",  (url) => url.replace(/:\d+/, ":2"), UNREACHED],
-    ["it asks about nothing",            "matchConditions",   () => [{ name: "never", expression: "false" }], UNREACHED],
+    ["it asks about nothing",            "matchConditions",   () => [{ name: "never", expression: "false" }], [...condition(WRONG, "matchConditions.never: with this the API server asks nothing"), ...UNREACHED]],
   ])("webhook lifeboat: %s", async (_, field, change, expected) => {
     onTestFinished(async () => {
       await doctor();
