@@ -150,19 +150,14 @@ export const EVACUATIONS = kind({
     spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text, retryAt: Text }),
     status: part({ phase: Text, observedRetryAt: Text }),
   },
-  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => ({
-    vmi: vmi.name,
-    /** Lifeboat has looked at it. */
-    started: status.phase !== undefined,
-    withdrawn: intent === "Withdrawn",
-    /** No attempt has followed yet. */
-    retryAt: retryAt === status.observedRetryAt ? undefined : retryAt,
-  }),
+  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => {
+    const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
+    const asked = status.phase === undefined ? "New" : isRetried ? retryAt : undefined;
+    /** What a person asks for and Lifeboat may not have seen. */
+    return { vmi: vmi.name, asked: intent === "Withdrawn" ? intent : asked };
+  },
   notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {
-    const isNew = before === undefined && !facts.started;
-    const isWithdrawn = facts.withdrawn && before?.withdrawn !== true;
-    const isRetried = facts.retryAt !== undefined && facts.retryAt !== before?.retryAt;
-    if (gone || !(isNew || isWithdrawn || isRetried)) return undefined;
+    if (gone || facts.asked === undefined || facts.asked === before?.asked) return undefined;
     return { type: "dev.lifeboat.evacuation.changed.v1", data: { namespace, name: facts.vmi, evacuation } };
   },
 });

@@ -99,8 +99,6 @@ function compareOne(webhook: InstalledWebhook, expected: WebhookExpectation): Fi
 /** Fields that keep the API server from asking at all. Wildcards ask more, not less. */
 function silencing(webhook: InstalledWebhook, endpoint: WebhookEndpoint): readonly string[] {
   const { rules, matchConditions, admissionReviewVersions } = webhook;
-  const covers = (values: unknown, wanted: string) =>
-    Array.isArray(values) && values.some((one) => isLike(one, wanted));
   const isAsked = SHIPPED[endpoint].some(({ operations, resources }) =>
     rules.some((one) => covers(one["operations"], operations[0]) && covers(one["resources"], resources[0])),
   );
@@ -110,6 +108,10 @@ function silencing(webhook: InstalledWebhook, endpoint: WebhookEndpoint): readon
     ...never.map(({ name }) => `matchConditions.${name}`),
     ...(admissionReviewVersions.includes("v1") ? [] : ["admissionReviewVersions"]),
   ];
+}
+
+function covers(values: unknown, wanted: string): boolean {
+  return Array.isArray(values) && values.some((one) => isLike(one, wanted));
 }
 
 /** As a rule names resources: every part may be an asterisk, and one for both parts covers resources without a second one. */
