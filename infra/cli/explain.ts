@@ -24,7 +24,7 @@ export const explainNode: Add = (explain, { host, connect, ends }) => {
       `Says, from what is true now, whether a drain of the node will succeed: what moves, what is shut down, what blocks and who
 can change it, who has no room elsewhere, and how long it takes. Changes nothing.
 
-Exit code: 0 it will succeed, 3 it will block, 4 not everything could be read, 1 the question could not be answered.`,
+Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 the question could not be answered.`,
     )
     .argument("<node>")
     .option(...FORCE)
@@ -73,8 +73,9 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
     .argument("<pod>")
     .addOption(output(["json", "yaml"]))
     .action(
-      ends(async (name, { output: form }) => {
+      ends(async (named, { output: form }) => {
         const connection = connect();
+        const name = named.replace(/^pods?\//, "");
         const [cluster, key] = [connection.cluster(), { namespace: connection.namespace, name }];
         const request = { username: "explain", cause: "ApiEviction" } as const;
         const review = await reviewEviction(

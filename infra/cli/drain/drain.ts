@@ -45,7 +45,7 @@ export const drain: Add = (program, { host, line, connect, ends }) => {
     .description(
       `Says what a drain of the node would do (as explain node), asks if that is not WillSucceed, cordons the node, and
 evicts its pods as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned,
-and what moves goes on moving; the same command goes on from there.
+and migrations continue; run the same command again to resume.
 
 Exit code: 0 the node is empty, 1 it is not within --timeout, or something failed, 3 something blocks, 4 not everything could be
 read, and there is no terminal to ask on, 130 interrupted.`,

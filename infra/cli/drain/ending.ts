@@ -51,7 +51,7 @@ function headline({ node, ending, seconds, fates, left }: Ended, paint: Paint): 
     case "TimedOut":
       return `${paint("×", "red")} node/${node} is not drained after ${took}: ${count} left (${done})`;
     case "Interrupted":
-      return `${paint("‼", "yellow")} interrupted, node/${node} stays cordoned: ${count} left (${done}); what moves goes on moving`;
+      return `${paint("‼", "yellow")} interrupted, node/${node} stays cordoned: ${count} left (${done}); migrations continue`;
   }
 }
 
