@@ -152,8 +152,8 @@ export const EVACUATIONS = kind({
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => {
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
+    // What a person asks for, and Lifeboat may not have seen.
     const asked = status.phase === undefined ? "New" : isRetried ? retryAt : undefined;
-    /** What a person asks for and Lifeboat may not have seen. */
     return { vmi: vmi.name, asked: intent === "Withdrawn" ? intent : asked };
   },
   notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {
