@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { IS_REAL } from "./infra/tools/control-plane.ts";
+import { IS_REAL } from "./infra/lab/stage/control-plane.ts";
 import { LeftOut, PATIENCE, SIMULATED_ONLY } from "./test/setup/simulated-only.ts";
 
 /** Folders whose tests share nothing and wait for nothing: their files may share threads, and load each module once. */

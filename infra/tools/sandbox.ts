@@ -3,10 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { createVirtualMachine } from "../sandbox/fleet.ts";
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
 import { runTool } from "./console/arguments.ts";
-import { pageInvitation } from "./page-invitation.ts";
-import { createNodes } from "./scene.ts";
+import { pageInvitation } from "../lab/stage/page-invitation.ts";
+import { createNodes } from "../lab/stage/scene.ts";
 import { buildWorker } from "./build-worker.ts";
-import { startLifeboat, type Lifeboat } from "./lifeboat.ts";
+import { startLifeboat, type Lifeboat } from "../lab/stage/lifeboat.ts";
 import { parseArguments, USAGE, type Arguments } from "./sandbox-command-line.ts";
 
 const NODES = ["node-1", "node-2", "node-3"];

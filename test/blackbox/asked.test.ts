@@ -1,7 +1,7 @@
 /** Evacuations that no eviction begins: a person creates one, or KubeVirt's mark is found. */
 import { afterEach, expect, test } from "vitest";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, evacuationsOf } from "./vm.ts";
 

@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { isReal } from "../../infra/sandbox/sandbox.ts";
-import { IS_REAL } from "../../infra/tools/control-plane.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { createVm, startQueued } from "./vm.ts";
 

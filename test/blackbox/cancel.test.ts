@@ -1,7 +1,7 @@
 /** Cancelling, by the Evacuation's intent. */
 import { afterEach, expect, test } from "vitest";
 import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { ALONE, closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
 

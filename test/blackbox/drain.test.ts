@@ -2,12 +2,12 @@
  * Draining nodes: the main job, beside KubeVirt's own webhook and evacuation controller, and without them.
  */
 import { afterEach, expect, test } from "vitest";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { IS_REAL } from "../../infra/tools/control-plane.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { evictionOf } from "../functions/support/reviews.ts";
 import { PATIENCE } from "../setup/simulated-only.ts";
 import {

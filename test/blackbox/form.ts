@@ -1,8 +1,8 @@
 /** The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it. */
-import { applyLifeboat } from "../../infra/tools/apply.ts";
+import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { installRelay, startRelayBeside, throughWorker } from "../../infra/tools/relay.ts";
-import { type ClusterEntry, startWorker } from "../../infra/tools/worker.ts";
+import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
+import { type ClusterEntry, startWorker } from "../../infra/lab/stage/worker.ts";
 
 /** All of test/blackbox runs against either, but for what is in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx vitest run test/blackbox`. */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { nodes, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createFastClock } from "./fast-clock.ts";
 import { ALONE, NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { createVm, evict, launcherOf } from "./vm.ts";

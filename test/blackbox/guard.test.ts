@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
-import { IS_REAL } from "../../infra/tools/control-plane.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, hasSettledAwayFrom, messageOf } from "./vm.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Authority, createAuthority } from "../../infra/sandbox/certificates.ts";
-import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
+import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
 import { asWebhook, entry, TOKENS } from "../functions/support/doors.ts";
 import { evictionReview } from "../functions/support/reviews.ts";
 

@@ -12,9 +12,9 @@ import * as z from "zod/mini";
 import type { Manifest } from "../../infra/cli/install/manifests.ts";
 import { isDeployment } from "../../infra/cli/install/plan.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { applyAsCommand } from "../../infra/tools/apply.ts";
+import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { HOST } from "../../infra/server/names.ts";
-import { inClusterManifests, SERVER } from "../../infra/tools/in-cluster.ts";
+import { inClusterManifests, SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import type { Answered, Asked, Form, FormOptions, RunningForm } from "./form.ts";
 
 const DOORS_PORT = 8443;

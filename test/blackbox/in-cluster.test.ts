@@ -3,7 +3,7 @@
  * webhook fails closed here, so a review that no replica answers ends the drain with an error.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { makeCertificate } from "../../infra/server/certificate.ts";

@@ -1,7 +1,7 @@
 /** KubeVirt marks, whatever the cause, and takes its marks back. */
 import { afterEach, expect, test } from "vitest";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { ALONE, closeQueue, NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
 

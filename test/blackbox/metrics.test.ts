@@ -3,9 +3,9 @@
  */
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, test } from "vitest";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { nodes } from "../../infra/sandbox/actors/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { NAMESPACE, type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
 import type { RunningForm } from "./form.ts";
 import { evict, launcherOf, startQueued, untilVmi } from "./vm.ts";

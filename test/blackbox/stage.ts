@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";
-import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import {
@@ -13,10 +13,10 @@ import {
   type SimulatedSandbox,
   startSandbox,
 } from "../../infra/sandbox/sandbox.ts";
-import { startSandboxAsChosen } from "../../infra/tools/control-plane.ts";
-import { serverImages } from "../../infra/tools/in-cluster.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import type { ClusterEntry } from "../../infra/tools/worker.ts";
+import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
+import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import type { ClusterEntry } from "../../infra/lab/stage/worker.ts";
 import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
 import { startInClusterForm } from "./in-cluster-form.ts";
 import { keepLogsOfFailure } from "../setup/keep-logs.ts";

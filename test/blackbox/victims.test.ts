@@ -1,6 +1,6 @@
 /** Many deletions that do not ask, at a time: every VM moves first, and nobody asks more often than the guard says. */
 import { describe, expect, test } from "vitest";
-import { IS_REAL } from "../../infra/tools/control-plane.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import {
   createVms,
   evacuationsBut,

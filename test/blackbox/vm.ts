@@ -5,7 +5,7 @@ import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
 import { events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { type Evacuation, evacuations } from "../../infra/tools/evacuations.ts";
+import { type Evacuation, evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 
 export type Vmi = kubevirt.VirtualMachineInstance;

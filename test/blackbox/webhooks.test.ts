@@ -1,6 +1,6 @@
 /** Lifeboat notices that the API server no longer asks it: its webhook objects deleted, edited, and put right again. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
 import { type Stage, startStage, WEBHOOK_CONFIGURATIONS, WEBHOOK_TOKEN } from "./stage.ts";
 import { evict, launcherOf } from "./vm.ts";
 

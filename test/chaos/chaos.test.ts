@@ -6,15 +6,15 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { type Arena, startArena } from "../../infra/chaos/arena.ts";
-import type { Moment } from "../../infra/chaos/moment.ts";
-import { performRun, prepareRun } from "../../infra/chaos/perform-run.ts";
-import { drawPlan } from "../../infra/chaos/plan.ts";
-import { isBad, type RunReport } from "../../infra/chaos/report.ts";
+import { type Arena, startArena } from "../../infra/lab/chaos/arena.ts";
+import type { Moment } from "../../infra/lab/chaos/moment.ts";
+import { performRun, prepareRun } from "../../infra/lab/chaos/perform-run.ts";
+import { drawPlan } from "../../infra/lab/chaos/plan.ts";
+import { isBad, type RunReport } from "../../infra/lab/chaos/report.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { LABEL } from "../../infra/sandbox/kubevirt/resources.ts";
 
-const main = fileURLToPath(new URL("../../infra/chaos/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../infra/lab/chaos/main.ts", import.meta.url));
 
 async function run(...args: readonly string[]) {
   const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "inherit"] });

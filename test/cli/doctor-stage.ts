@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { Resource } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { kubeVirts } from "../../infra/sandbox/kubevirt/resources.ts";
-import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
 import { type Stage, startStage, WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import { createVm } from "../blackbox/vm.ts";
 

@@ -1,11 +1,11 @@
 /** `lifeboat install --in-cluster` and `uninstall`: from nothing to a drained node, and back to nothing, object by object. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import { serverImages } from "../../infra/tools/in-cluster.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { hasSettledAwayFrom, untilVmi } from "../blackbox/vm.ts";
 import { lifeboat } from "./lifeboat.ts";
 

@@ -9,7 +9,7 @@ import { Manifest } from "../../infra/cli/install/manifests.ts";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
+import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
 import { build } from "../manifests/kustomize.ts";
 import { lifeboat, type Person, type Said } from "./lifeboat.ts";
 

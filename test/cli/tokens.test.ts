@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { startWorker } from "../../infra/tools/worker.ts";
+import { startWorker } from "../../infra/lab/stage/worker.ts";
 import { type InstallStage, kustomized, startInstallStage, untilFilled } from "./install-stage.ts";
 import type { Said } from "./lifeboat.ts";
 

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-const main = fileURLToPath(new URL("../../infra/demo/main.ts", import.meta.url));
+const main = fileURLToPath(new URL("../../infra/lab/demo/main.ts", import.meta.url));
 
 /** As `npm start` does, without a terminal, on a machine without kubectl. */
 async function start(...args: readonly string[]) {

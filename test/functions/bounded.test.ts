@@ -1,10 +1,10 @@
 /** What a look costs is what is under way, whatever else is in the cluster; and a tenant's budgets are that tenant's trouble. */
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { createFinishedMigrations, createPlaces, createVms, type Vm } from "../../infra/bench/population.ts";
+import { createFinishedMigrations, createPlaces, createVms, type Vm } from "../../infra/lab/bench/population.ts";
 import { namespaces, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { asWebhook, type Doors, NOW, openDoors } from "./support/doors.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";
 

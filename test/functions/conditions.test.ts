@@ -1,7 +1,7 @@
 /** The status of the LifeboatConfiguration: what a full scan says about it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
 import { readManifests } from "../manifests/shipped.ts";
 import { asWebhook, type Doors, openDoors } from "./support/doors.ts";
 import { evictionOf, review } from "./support/reviews.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as z from "zod/mini";
 import { systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { secrets, serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
-import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
 import type { ClusterRegistry } from "../../functions/env.ts";
 import { seal } from "../../shared/settings/sealed-entry.ts";
 import { startForTest } from "./support/canned-doors.ts";

@@ -1,5 +1,5 @@
 /** The descheduling door: who may ask, what is answered, and when a cycle begins by itself. */
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { dump } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";

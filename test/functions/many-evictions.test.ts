@@ -1,5 +1,5 @@
 /** What many evictions of one namespace cost its API server, while nothing in the cluster moves a VM. */
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Doors, openDoors } from "./support/doors.ts";
 import { evictionOf, review } from "./support/reviews.ts";

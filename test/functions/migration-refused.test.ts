@@ -1,6 +1,6 @@
 /** Migrations that the API server does not let us create (admission, a quota, a permission): tried, counted, given up. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { asWebhook, type Before, openDoors } from "./support/doors.ts";
 import { forbid } from "./support/roles.ts";
 import { startTestCluster, type TestCluster } from "./support/test-cluster.ts";

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { tickTime } from "../../infra/tools/tick-times.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { CANNED_VMI, type CannedAnswers, configured, list } from "./support/canned-cluster.ts";
 import { openCanned, startForTest as start } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, NOW, openDoors } from "./support/doors.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { newIsolateState } from "../../functions/target.ts";
 import { runTick } from "../../functions/ticks.ts";
-import { randomOf } from "../../infra/chaos/random.ts";
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { randomOf } from "../../infra/lab/chaos/random.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { VirtualClock } from "../fuzz/virtual-clock.ts";
 import { entry, newPlatform, NOW } from "./support/doors.ts";
 

@@ -1,6 +1,6 @@
 /** Which clusters a tick reaches: by the queue each by a message of its own. Without one: ticks-in-turn.test.ts. */
 import { describe, expect, test } from "vitest";
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { isFullScan } from "../../functions/schedule.ts";
 import { startForTest as start } from "./support/canned-doors.ts";
 import { type Doors, entry, NOW, openDoors } from "./support/doors.ts";

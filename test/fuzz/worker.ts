@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
-import { type RunningWorker, startWorker } from "../../infra/tools/worker.ts";
+import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
 import { ENTRY } from "./canaries.ts";
 import { HostileCluster, hostility } from "./cluster/hostile-cluster.ts";
 import { quickly, startHostileServer } from "./cluster/hostile-server.ts";

@@ -1,6 +1,6 @@
 /** How it shows that a permission is missing: in the state of the cluster, or in what was answered. */
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import { lifeboatConfigurations } from "../../infra/tools/apply.ts";
+import { lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import * as names from "../../shared/kube/names.ts";
 import { OVER } from "../../shared/shield/shield.ts";

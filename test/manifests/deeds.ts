@@ -1,6 +1,6 @@
 /** What Lifeboat does, one deed at a time, so that it can be tried with one permission less. */
 import * as z from "zod/mini";
-import { tickTime } from "../../infra/tools/tick-times.ts";
+import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
 import { SHIELD_LABEL } from "../../shared/kube/names.ts";
 import { type Answer, NOW } from "../functions/support/doors.ts";

@@ -5,7 +5,7 @@
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { openDoors } from "../functions/support/doors.ts";
 import { startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";

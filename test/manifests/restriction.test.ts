@@ -7,7 +7,7 @@ import * as core from "../../infra/sandbox/actors/resources.ts";
 import { createAuthority } from "../../infra/sandbox/certificates.ts";
 import * as names from "../../shared/kube/names.ts";
 import { openDoors } from "../functions/support/doors.ts";
-import { configureLifeboat } from "../../infra/tools/apply.ts";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../functions/support/test-cluster.ts";
 import { DEEDS } from "./deeds.ts";
 import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";

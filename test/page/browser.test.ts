@@ -1,13 +1,13 @@
 /** The pages in a real browser: signing in, acting, a drain followed to its end, what a page must never do, and for whom it must work. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { drainNode } from "../../infra/demo/drain-client.ts";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { nodes } from "../../infra/sandbox/actors/resources.ts";
 import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { openBrowser } from "../../infra/tools/browser.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
-import { pageInvitation, pageToken } from "../../infra/tools/page-invitation.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import { pageInvitation, pageToken } from "../../infra/lab/stage/page-invitation.ts";
 import { arrive, complaintsOf, violationsOf, type VisitorOptions } from "./support/browser-visitor.ts";
 import { HOSTILE } from "./support/fake-visit.ts";
 import { CLUSTER, NODES, OTHER, type PageStage, startPageStage, TOKENS } from "./support/page-stage.ts";

@@ -1,7 +1,7 @@
 /** Pages that follow what happens: in real workerd, over a real connection. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { CLUSTER, NODES, type PageStage, startPageStage } from "./support/page-stage.ts";
 import { watch } from "./support/watch.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { evacuations } from "../../infra/tools/evacuations.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;

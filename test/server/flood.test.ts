@@ -3,11 +3,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
 import { connect as connectPlainly, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../../infra/bench/api-server.ts";
-import { type MeasuredServer, startMeasuredServer } from "../../infra/bench/measured-server.ts";
-import { createLaunchers, createPlaces, createVms } from "../../infra/bench/population.ts";
+import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../../infra/lab/bench/api-server.ts";
+import { type MeasuredServer, startMeasuredServer } from "../../infra/lab/bench/measured-server.ts";
+import { createLaunchers, createPlaces, createVms } from "../../infra/lab/bench/population.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { applyInCluster } from "../../infra/tools/in-cluster.ts";
+import { applyInCluster } from "../../infra/lab/stage/in-cluster.ts";
 
 const STRANGERS = 1000;
 /** As long as the API server waits. */

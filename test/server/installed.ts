@@ -4,7 +4,7 @@ import { serviceAccounts } from "../../infra/sandbox/actors/resources.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
-import { applyInCluster } from "../../infra/tools/in-cluster.ts";
+import { applyInCluster } from "../../infra/lab/stage/in-cluster.ts";
 import { type Client, createClient } from "../../shared/kube/client.ts";
 import { trust } from "../functions/support/test-cluster.ts";
 

@@ -7,7 +7,7 @@ import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { type Identity, reconcileIdentity } from "../../infra/server/keeper.ts";
 import { HOST } from "../../infra/server/names.ts";
-import { applyInCluster, SERVER } from "../../infra/tools/in-cluster.ts";
+import { applyInCluster, SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import type { Client } from "../../shared/kube/client.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../blackbox/stage.ts";
 import { startInstalled } from "./installed.ts";

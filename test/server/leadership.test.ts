@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
 import { leases } from "../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
-import { SERVER } from "../../infra/tools/in-cluster.ts";
+import { SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
 import type { Client } from "../../shared/kube/client.ts";
 import { startInstalled } from "./installed.ts";

@@ -7,8 +7,8 @@ import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../../infra/server/names.ts";
 import type { Home } from "../../infra/cli/install/plan.ts";
-import { plannedFor } from "../../infra/tools/apply.ts";
-import { inClusterManifests } from "../../infra/tools/in-cluster.ts";
+import { plannedFor } from "../../infra/lab/stage/apply.ts";
+import { inClusterManifests } from "../../infra/lab/stage/in-cluster.ts";
 import { build } from "../manifests/kustomize.ts";
 
 const infra = new URL("../../infra/", import.meta.url);

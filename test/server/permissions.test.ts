@@ -5,7 +5,7 @@ import { secrets } from "../../infra/sandbox/actors/resources.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { reconcileIdentity } from "../../infra/server/keeper.ts";
 import { Leadership } from "../../infra/server/leadership.ts";
-import { SERVER } from "../../infra/tools/in-cluster.ts";
+import { SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import { SERVERS_NEEDS, SERVERS_WATCHES, type ServersNeed } from "../manifests/least-privilege.ts";
 import { granted, permissions, readManifests, without } from "../manifests/shipped.ts";
 import { type Installed, startInstalled } from "./installed.ts";

@@ -1,6 +1,6 @@
 /** Tags of tests that a real control plane cannot pass, each with the reason. There such a test is left out. */
 import type { Reporter, TestModule } from "vitest/node";
-import { IS_REAL } from "../../infra/tools/control-plane.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 
 const REASONS = {
   faults: "faults are injected into the API server",

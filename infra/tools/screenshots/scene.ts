@@ -1,15 +1,15 @@
 /** A drain that is blocked, half-way: what the pictures of the pages show, and what their tests look at. */
-import { drainNode } from "../../demo/drain-client.ts";
+import { drainNode } from "../../lab/stage/drain-client.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import type { VirtualMachine } from "../../sandbox/fleet.ts";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
 import { type Sandbox, startSandbox } from "../../sandbox/sandbox.ts";
-import { applyLifeboat, configureLifeboat } from "../apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";
 import { buildWorker } from "../build-worker.ts";
-import { createNodes, createVms } from "../scene.ts";
-import { tickTime } from "../tick-times.ts";
-import { type RunningWorker, startWorker } from "../worker.ts";
+import { createNodes, createVms } from "../../lab/stage/scene.ts";
+import { tickTime } from "../../lab/stage/tick-times.ts";
+import { type RunningWorker, startWorker } from "../../lab/stage/worker.ts";
 
 const OPERATOR_TOKEN = "the-operator-token-of-the-pictures";
 const WEBHOOK_TOKEN = "the-webhook-token-of-the-pictures";

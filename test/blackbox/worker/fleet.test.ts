@@ -1,19 +1,19 @@
 /**
  * One deployment, several clusters: what happens to one never touches another.
  */
-import { tickTime } from "../../../infra/tools/tick-times.ts";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
 import { pods } from "../../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
-import { evacuations } from "../../../infra/tools/evacuations.ts";
-import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { applyLifeboat, configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
 import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
-import { startSandboxAsChosen } from "../../../infra/tools/control-plane.ts";
-import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
+import { startSandboxAsChosen } from "../../../infra/lab/stage/control-plane.ts";
+import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { NAMESPACE } from "../stage.ts";
 import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "../vm.ts";
 

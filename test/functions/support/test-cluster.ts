@@ -7,7 +7,7 @@ import { createBareNode } from "./bare-node.ts";
 import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
 import { systemClock } from "../../../infra/sandbox/actors/clock.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
-import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";

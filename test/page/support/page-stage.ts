@@ -1,11 +1,11 @@
 /** A sandbox cluster, the bundled Worker in workerd, and a visitor who has signed in. */
-import { applyLifeboat, configureLifeboat } from "../../../infra/tools/apply.ts";
+import { applyLifeboat, configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { createNode } from "../../../infra/sandbox/fleet.ts";
 import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
-import { type RunningWorker, startWorker } from "../../../infra/tools/worker.ts";
+import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { trust } from "../../functions/support/test-cluster.ts";
-import { type ApiProxy, startApiProxy } from "../../../infra/tools/api-proxy.ts";
+import { type ApiProxy, startApiProxy } from "../../../infra/lab/stage/api-proxy.ts";
 
 export const CLUSTER = "harbour";
 /** The same one by another name. */

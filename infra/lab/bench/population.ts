@@ -1,0 +1,206 @@
+/** What fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods. */
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import * as core from "../../sandbox/actors/resources.ts";
+import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
+import { derivedName, hash8 } from "../../../shared/kube/object-name.ts";
+import { inParallel, numbered } from "../../tools/in-parallel.ts";
+
+/** Requests under way at a time. */
+const CONCURRENCY = 16;
+const VMS_PER_NODE = 100;
+export const VMS_PER_NAMESPACE = 34;
+
+export interface Vm {
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string;
+  readonly uid: string;
+}
+
+export type PlannedVm = Omit<Vm, "uid">;
+
+const digits = (value: number, width: number) => String(value).padStart(width, "0");
+
+export function planVm(index: number): PlannedVm {
+  return {
+    namespace: `tenant-${digits(Math.floor(index / VMS_PER_NAMESPACE), 3)}`,
+    name: `vm-${digits(index, 5)}`,
+    node: `node-${digits(Math.floor(index / VMS_PER_NODE), 3)}`,
+  };
+}
+
+/** Nodes and namespaces that VMs from `from` up to `to` need, and that those before did not. */
+export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
+  const planned = numbered(to).map(planVm);
+  const before = planned.slice(0, from);
+  const added = <K extends keyof PlannedVm>(key: K) => {
+    const known = new Set(before.map((vm) => vm[key]));
+    return [...new Set(planned.map((vm) => vm[key]))].filter((value) => !known.has(value));
+  };
+  await inParallel(added("namespace"), CONCURRENCY, (name) => client.create(core.namespaces, { metadata: { name } }));
+  await inParallel(added("node"), CONCURRENCY, (name) => client.create(core.nodes, nodeOf(name)));
+}
+
+function nodeOf(name: string): core.Draft<core.Node> {
+  const labels = { "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubevirt.io/schedulable": "true" };
+  const allocatable = { cpu: "64", memory: "512Gi", pods: "250" };
+  const ready = { type: "Ready", status: "True", reason: "KubeletReady", message: "kubelet is posting ready status" };
+  return { metadata: { name, labels }, spec: {}, status: { capacity: allocatable, allocatable, conditions: [ready] } };
+}
+
+/** Running VMIs, as KubeVirt's controllers would have left them. Their places exist. */
+export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
+  return createPlannedVms(client, numbered(to).slice(from).map(planVm));
+}
+
+export function createPlannedVms(client: KubeClient, planned: readonly PlannedVm[]): Promise<readonly Vm[]> {
+  return inParallel(planned, CONCURRENCY, async (vm) => {
+    const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));
+    return { ...vm, uid: metadata.uid };
+  });
+}
+
+function vmiOf({ namespace, name, node }: PlannedVm): core.Draft<kubevirt.VirtualMachineInstance> {
+  const phases = ["Pending", "Scheduling", "Scheduled", "Running"];
+  return {
+    metadata: {
+      namespace,
+      name,
+      labels: { app: name, "kubevirt.io/nodeName": node, "vm.kubevirt.io/name": name },
+      annotations: { "kubevirt.io/latest-observed-api-version": "v1", "kubevirt.io/vm-generation": "1" },
+      finalizers: [kubevirt.FINALIZER.vmi],
+    },
+    spec: {
+      evictionStrategy: "LiveMigrate",
+      terminationGracePeriodSeconds: 180,
+      domain: {
+        memory: { guest: "4Gi" },
+        resources: { requests: { memory: "4Gi", cpu: "500m" } },
+        devices: {
+          disks: [{ name: "root" }, { name: "cloudinit" }],
+          interfaces: [{ name: "default", masquerade: {} }],
+        },
+      },
+      networks: [{ name: "default", pod: {} }],
+      volumes: [{ name: "root", containerDisk: {} }, { name: "cloudinit" }],
+    },
+    status: {
+      phase: "Running",
+      nodeName: node,
+      migrationMethod: "BlockMigration",
+      migrationTransport: "Unix",
+      interfaces: [{ name: "default", ipAddress: "10.244.1.17" }],
+      conditions: [
+        { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
+        { type: "LiveMigratable", status: "True" },
+        { type: "StorageLiveMigratable", status: "True" },
+        { type: "AgentConnected", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
+      ],
+      phaseTransitionTimestamps: phases.map((phase) => ({ phase, phaseTransitionTimestamp: "2026-01-01T00:00:00Z" })),
+    },
+  };
+}
+
+export function launcherName({ name }: Pick<Vm, "name">): string {
+  return `virt-launcher-${name}-abcde`;
+}
+
+export function vmNameOf(launcher: string): string {
+  return launcher.slice("virt-launcher-".length, -"-abcde".length);
+}
+
+const CONTAINER = {
+  name: "compute",
+  image: "quay.io/kubevirt/virt-launcher:v1.9.0",
+  command: ["/usr/bin/virt-launcher-monitor", "--qemu-timeout", "300s", "--name", "vm", "--uid", "uid"],
+  resources: { requests: { cpu: "500m", memory: "4312Mi", "devices.kubevirt.io/kvm": "1" } },
+  volumeMounts: [
+    { name: "private", mountPath: "/var/run/kubevirt-private" },
+    { name: "public", mountPath: "/var/run/kubevirt" },
+    { name: "libvirt-runtime", mountPath: "/var/run/libvirt" },
+  ],
+};
+
+export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.Pod[]> {
+  return inParallel(vms, CONCURRENCY, (vm) =>
+    client.create(core.pods, {
+      metadata: {
+        namespace: vm.namespace,
+        name: launcherName(vm),
+        labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": vm.uid, "vm.kubevirt.io/name": vm.name },
+        annotations: { "kubevirt.io/domain": vm.name, "kubectl.kubernetes.io/default-container": "compute" },
+        ownerReferences: [ownerOf(vm, true)],
+      },
+      spec: { nodeName: vm.node, containers: [CONTAINER], terminationGracePeriodSeconds: 210 },
+    }),
+  );
+}
+
+/** Pods that have nothing to do with VMs, spread over the namespaces of so many of them. */
+export function createPlainPods(client: KubeClient, count: number, vms: number): Promise<readonly core.Pod[]> {
+  return inParallel(numbered(count), CONCURRENCY, (index) => {
+    const { namespace, node } = planVm(index % vms);
+    return client.create(core.pods, {
+      metadata: {
+        namespace,
+        name: `web-${digits(index, 6)}`,
+        labels: { app: "web", "pod-template-hash": "6d4cf56db6", "app.kubernetes.io/part-of": "shop" },
+      },
+      spec: {
+        nodeName: node,
+        containers: [{ name: "web", image: "registry.k8s.io/pause:3.10", resources: { requests: { cpu: "100m" } } }],
+      },
+    });
+  });
+}
+
+/** Lifeboat's budgets, which the disruption controller has not seen yet; with 2, of VMs that are to leave. */
+export function createBudgets(
+  client: KubeClient,
+  vms: readonly Vm[],
+  minAvailable: 1 | 2 = 1,
+): Promise<readonly core.PodDisruptionBudget[]> {
+  return inParallel(vms, CONCURRENCY, (vm) =>
+    client.create(core.podDisruptionBudgets, {
+      metadata: {
+        namespace: vm.namespace,
+        name: derivedName("lifeboat-", vm.name, hash8(vm.uid)),
+        labels: { "app.kubernetes.io/managed-by": "lifeboat" },
+        ownerReferences: [ownerOf(vm)],
+      },
+      spec: { minAvailable, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
+    }),
+  );
+}
+
+/** The disruption controller has seen them: their one pod is healthy, and none may go. */
+export async function observeBudgets(client: KubeClient, budgets: readonly core.PodDisruptionBudget[]): Promise<void> {
+  await inParallel(budgets, CONCURRENCY, ({ metadata, spec }) => {
+    const counts = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: spec?.minAvailable, expectedPods: 1 };
+    const body = { status: { observedGeneration: 1, ...counts } };
+    return client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body }, { subresource: "status" });
+  });
+}
+
+/** KubeVirt keeps so many finished ones of each VM. */
+const FINISHED_PER_VM = 5;
+
+export async function createFinishedMigrations(client: KubeClient, vms: readonly PlannedVm[]): Promise<void> {
+  await inParallel(vms, CONCURRENCY, async ({ namespace, name }) => {
+    for (const index of numbered(FINISHED_PER_VM)) {
+      await client.create(kubevirt.migrations, {
+        metadata: { namespace, name: `${name}-${index}`, labels: { [kubevirt.LABEL.vmiName]: name } },
+        spec: { vmiName: name },
+        status: {
+          phase: "Succeeded",
+          migrationState: { sourceNode: "node-000", targetNode: "node-001", completed: true },
+        },
+      });
+    }
+  });
+}
+
+function ownerOf({ name, uid }: Vm, controller?: boolean) {
+  const { apiVersion, kind } = kubevirt.virtualMachineInstances;
+  return { apiVersion, kind, name, uid, ...(controller && { controller, blockOwnerDeletion: true }) };
+}

@@ -1,0 +1,93 @@
+/** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Send } from "../../../shared/kube/transport.ts";
+import type { Host } from "../../cli/host.ts";
+import { applyAll } from "../../cli/install/apply.ts";
+import { type Manifest, manifestsIn } from "../../cli/install/manifests.ts";
+import { DEFINITIONS, type Home, plan } from "../../cli/install/plan.ts";
+import { createToken, listTokens } from "../../cli/install/token.ts";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import type { KubeObject, Resource } from "../../sandbox/actors/resources.ts";
+
+export interface Site {
+  /** Where the Worker answers for this cluster, without a trailing slash. */
+  readonly url: string;
+  readonly webhookToken: string;
+  /** The authority of the Worker's certificate. */
+  readonly caPem: string;
+  /** Further files of infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
+  readonly optional?: readonly string[];
+}
+
+export interface Installed {
+  /** The service account's, for the Worker's `CLUSTERS`. */
+  readonly token: string;
+}
+
+export interface LifeboatConfiguration extends KubeObject {
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: {
+    readonly conditions?: readonly (Readonly<Record<string, unknown>> & { readonly type: string })[];
+  };
+}
+
+export const lifeboatConfigurations: Resource<LifeboatConfiguration> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "LifeboatConfiguration",
+  plural: "lifeboatconfigurations",
+  namespaced: false,
+};
+const CONFIGURATION = { name: "lifeboat" };
+
+export async function applyLifeboat(client: KubeClient, site: Site): Promise<Installed> {
+  const { url, webhookToken, caPem, optional } = site;
+  const home = { in: "Worker", url, webhookToken, caBundle: Buffer.from(caPem).toString("base64") } as const;
+  await applyAsCommand(client, plannedFor(home, optional));
+  const send = () => sendOver(client);
+  const [there] = await listTokens(send());
+  return { token: there?.token ?? (await createToken(send, SILENT)).token };
+}
+
+/** `optional`: further files of infra/kubernetes. */
+export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
+  const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
+  return plan({ parts, home });
+}
+
+export async function applyAsCommand(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
+  await applyAll(manifests, { send: () => sendOver(client), host: SILENT, forceConflicts: true });
+}
+
+const SILENT: Host = {
+  stdout: { write: () => true },
+  stderr: { write: () => true },
+  env: {},
+  now: () => new Date(),
+  wait: () => delay(20),
+  interrupted: new AbortController().signal,
+  ask: () => Promise.resolve(undefined),
+};
+
+function sendOver(client: KubeClient): Send {
+  return async ({ expect = [], ...request }) => {
+    const contentType = Array.isArray(request.body) ? "application/json-patch+json" : "application/json";
+    const { code, body } = await client.raw({ contentType, ...request });
+    if (code < 300 || expect.includes(code)) return { code, body, bytes: 0 };
+    throw new Error(`${request.method} ${request.path}: ${code} ${JSON.stringify(body)}`);
+  };
+}
+
+/** Of the custom resources: before any of those, and before anything that may read them. */
+export function definitions(): readonly Manifest[] {
+  return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
+}
+
+/** Replaces the spec of the cluster's LifeboatConfiguration. */
+export async function configureLifeboat(client: KubeClient, spec: Readonly<Record<string, unknown>>): Promise<void> {
+  if ((await client.get(lifeboatConfigurations, CONFIGURATION)) === undefined) {
+    await client.create(lifeboatConfigurations, { metadata: CONFIGURATION, spec });
+  } else {
+    const body = [{ op: "add", path: "/spec", value: spec }];
+    await client.patch(lifeboatConfigurations, CONFIGURATION, { type: "json", body });
+  }
+}

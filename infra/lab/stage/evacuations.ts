@@ -1,0 +1,36 @@
+/** The custom resource `Evacuation`, as a person or a program outside of Lifeboat sees it. */
+import type { KubeObject, Resource } from "../../sandbox/actors/resources.ts";
+
+export interface Evacuation extends KubeObject {
+  readonly spec: {
+    readonly virtualMachineInstance: { readonly name: string };
+    readonly retryAt?: string;
+    readonly cause?: string;
+    readonly intent?: "Evacuate" | "Withdrawn";
+  };
+  readonly status?: {
+    readonly virtualMachineInstanceUID?: string;
+    readonly sourceNode?: string;
+    readonly targetNode?: string;
+    readonly phase?: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly attempts?: number;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  };
+}
+
+export const evacuations: Resource<Evacuation> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  plural: "evacuations",
+  namespaced: true,
+};
+
+const ENDS = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
+export type Ending = (typeof ENDS)[number];
+
+/** How it ended; undefined: it goes on. */
+export function endingOf({ status }: Evacuation): Ending | undefined {
+  return ENDS.find((phase) => phase === status?.phase);
+}

@@ -1,0 +1,52 @@
+/** Lifeboat in a sandbox's cluster, as `lifeboat install --in-cluster` installs it, with pods that are processes of this machine. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import * as z from "zod/mini";
+import type { Manifest } from "../../cli/install/manifests.ts";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import type { Container, Images, Program } from "../../sandbox/processes/images.ts";
+import { applyAsCommand, plannedFor } from "./apply.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
+/** What the sandbox's kubelets know the server by. */
+export const IMAGE = "lifeboat.example.com/server";
+
+/** `optional`: further files of infra/kubernetes. */
+export function inClusterManifests(optional: readonly string[] = []): readonly Manifest[] {
+  return plannedFor({ in: "Cluster", image: IMAGE }, optional);
+}
+
+export async function applyInCluster(client: KubeClient, optional: readonly string[] = []): Promise<void> {
+  await applyAsCommand(client, inClusterManifests(optional));
+}
+
+export interface ImageOptions {
+  /** In the doors' paths. */
+  readonly cluster?: string;
+  readonly onOutput?: (text: string) => void;
+}
+
+/** The image, run by this Node from this checkout. */
+export function serverImages({ cluster = "local", onOutput }: ImageOptions = {}): Images {
+  const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
+    command: process.execPath,
+    args: imageArguments(),
+    cwd: root,
+    env: {
+      ...env,
+      POD_ROOT,
+      LIFEBOAT_CLUSTER: cluster,
+      HTTPS_PORT: String(portOf(8443)),
+      PORT: String(portOf(8080)),
+    },
+    ...(onOutput && { onOutput }),
+  });
+  return new Map([[IMAGE, run]]);
+}
+
+/** Of Node, as the image has them. */
+function imageArguments(): readonly string[] {
+  const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
+  return z.array(z.string()).parse(JSON.parse(words));
+}

@@ -1,0 +1,38 @@
+/** Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account. */
+import { randomBytes } from "node:crypto";
+import { freePort } from "../../sandbox/free-port.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { applyLifeboat } from "./apply.ts";
+import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
+
+export interface LifeboatOptions {
+  /** The cluster's name in `CLUSTERS`. */
+  readonly cluster?: string;
+  /** Further files of infra/kubernetes to apply. */
+  readonly optional?: readonly string[];
+  /** Further keys of the cluster's entry in `CLUSTERS`. */
+  readonly entry?: Partial<ClusterEntry>;
+  /** With the queue of ticks. */
+  readonly queue?: boolean;
+  readonly onLog?: (line: string) => void;
+}
+
+export interface Lifeboat {
+  readonly worker: RunningWorker;
+  /** Where it answers for this cluster. */
+  readonly url: string;
+  readonly webhookToken: string;
+}
+
+export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions = {}): Promise<Lifeboat> {
+  const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
+  const { client, authority, url: server, caPem } = sandbox;
+  const webhookToken = randomBytes(24).toString("hex");
+  // The webhook's URL names the Worker's port, and the Worker needs the token that comes with the manifests.
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
+  const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });
+  const clusters = { [cluster]: { server, token, webhookToken, ...entry } };
+  const worker = await startWorker({ authority, clusters, port, queue, ...(onLog && { onLog }) });
+  return { worker, url, webhookToken };
+}

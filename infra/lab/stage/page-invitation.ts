@@ -1,0 +1,39 @@
+/** Where the page of a Lifeboat on this machine is, and a token that signs in to it. */
+import * as z from "zod/mini";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { serviceAccounts } from "../../sandbox/actors/resources.ts";
+import { applyManifests } from "../../sandbox/manifests.ts";
+
+const VISITOR = { namespace: "lifeboat-system", name: "visitor" } as const;
+const ROLES = ["lifeboat-page", "lifeboat-operator"];
+const RBAC = "rbac.authorization.k8s.io";
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+/** As `kubectl create token visitor -n lifeboat-system --audience lifeboat`, of an account that may look and act. */
+export async function pageToken(client: KubeClient): Promise<string> {
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: VISITOR };
+  const bindings = ROLES.map((role) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name: `${VISITOR.name}-${role}` },
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", ...VISITOR }],
+  }));
+  await applyManifests(client, [account, ...bindings]);
+  const answer = await client.post(serviceAccounts, VISITOR, "token", { spec: { audiences: ["lifeboat"] } });
+  return TokenRequest.parse(answer).status.token;
+}
+
+/**
+ * `url`: of the cluster's doors, `https://HOST/clusters/NAME`. Its certificate is of an authority that lives as long as the process: a
+ * browser asks before it goes on.
+ */
+export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
+  const { origin, pathname } = new URL(url);
+  const cluster = decodeURIComponent(pathname.split("/").at(-1) ?? "");
+  return [
+    `The page             ${origin}/fleet/${encodeURIComponent(cluster)}`,
+    `Signs in for an hour ${await pageToken(client)}`,
+    "                     (your browser warns of the certificate: go on, it is this machine's)",
+  ];
+}

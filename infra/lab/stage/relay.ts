@@ -1,0 +1,39 @@
+/** The relay beside a sandbox, under the account that its manifests give it. */
+import type { KubeConfig } from "@kubernetes/client-node";
+import * as z from "zod/mini";
+import { manifestsIn } from "../../cli/install/manifests.ts";
+import { systemClock } from "../../relay/clock.ts";
+import { type Relay, type RelayOptions, startRelay } from "../../relay/relay.ts";
+import { kubeconfigOf } from "../../sandbox/kubeconfig.ts";
+import { applyManifests } from "../../sandbox/manifests.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { RunningWorker } from "./worker.ts";
+
+const FILES = ["serviceaccount.yaml", "rbac.yaml"].map((file) => `relay/kubernetes/${file}`);
+const ACCOUNT = "/api/v1/namespaces/lifeboat-system/serviceaccounts/lifeboat-relay";
+
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+/** Resolves to how the relay reaches the API server. */
+export async function installRelay({ client, caPem, url }: Sandbox): Promise<KubeConfig> {
+  await applyManifests(client, FILES.flatMap(manifestsIn));
+  const { body } = await client.raw({ method: "POST", path: `${ACCOUNT}/token`, body: { spec: {} } });
+  const { token } = z.parse(TokenRequest, body).status;
+  return kubeconfigOf({ url, caPem, user: "lifeboat-relay", token });
+}
+
+export type RelayTo = Pick<RelayOptions, "kubeConfig" | "endpoint" | "secret" | "fetch">;
+
+export function startRelayBeside(to: RelayTo): Relay {
+  return startRelay({ ...to, clock: systemClock, random: Math.random, log: () => undefined });
+}
+
+/** The Worker's certificate is the sandbox's, which this process does not trust. */
+export function throughWorker(worker: () => Pick<RunningWorker, "fetch">): RelayTo["fetch"] {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { method, headers } = request;
+    const path = new URL(request.url).pathname;
+    return worker().fetch(path, { method, headers: [...headers], body: await request.text() });
+  };
+}

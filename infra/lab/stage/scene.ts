@@ -1,0 +1,16 @@
+/** Nodes and virtual machines, for a tool to begin with. */
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { type Capacity, createNode, createVirtualMachineInstance, type VirtualMachine } from "../../sandbox/fleet.ts";
+import { inParallel } from "../../tools/in-parallel.ts";
+
+const AT_ONCE = 8;
+
+/** One after the other, so that the scheduler meets them in this order. */
+export async function createNodes(client: KubeClient, names: readonly string[], capacity?: Capacity): Promise<void> {
+  for (const name of names) await createNode(client, name, capacity);
+}
+
+/** A namespace comes with its first VM. */
+export async function createVms(client: KubeClient, vms: readonly VirtualMachine[]): Promise<void> {
+  await inParallel(vms, AT_ONCE, (vm) => createVirtualMachineInstance(client, vm));
+}

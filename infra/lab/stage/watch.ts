@@ -1,0 +1,70 @@
+/** The world, kept up to date by watches. */
+import type { Clock } from "../../sandbox/actors/clock.ts";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { startInformer } from "../../sandbox/actors/informer.ts";
+import { events, nodes, pods, type KubeObject, type Resource } from "../../sandbox/actors/resources.ts";
+import { migrations, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
+import { viewOfEvent, viewOfMigration, viewOfNode, viewOfPod, viewOfVmi, type World } from "./world.ts";
+
+export interface Watched {
+  readonly world: World;
+  /** After each change of it. */
+  onChange(listener: () => void): void;
+  stop(): Promise<void>;
+}
+
+/** Resolves once everything that is there has been seen; from then on `world` changes by itself. */
+export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
+  const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
+    const views = new Map<string, V>();
+    const informer = startInformer({ client, clock, resource });
+    informer.onChange((object, previous) => {
+      if (previous !== undefined && previous.metadata.uid !== object?.metadata.uid) views.delete(previous.metadata.uid);
+      if (object !== undefined) views.set(object.metadata.uid, view(object));
+    });
+    return { views, informer };
+  };
+  const followed = {
+    vmis: follow(virtualMachineInstances, viewOfVmi),
+    migrations: follow(migrations, viewOfMigration),
+    pods: follow(pods, viewOfPod),
+    nodes: follow(nodes, viewOfNode),
+    events: follow(events, viewOfEvent),
+  };
+  const informers = Object.values(followed).map(({ informer }) => informer);
+  await Promise.all(informers.map(({ synced }) => synced));
+  return {
+    world: {
+      vmis: followed.vmis.views,
+      migrations: followed.migrations.views,
+      pods: followed.pods.views,
+      nodes: followed.nodes.views,
+      events: followed.events.views,
+    },
+    onChange(listener) {
+      for (const informer of informers) informer.onChange(listener);
+    },
+    async stop() {
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+/**
+ * The world as the API server has it now, for the final judgement. Pods are read first: the target of a migration runs long
+ * before its VMI is there. The other way round a VM that moves between the two lists would seem to have no pod.
+ */
+export async function readWorld(client: KubeClient): Promise<World> {
+  const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
+    const { items } = await client.list(resource);
+    return new Map(items.map((object) => [object.metadata.uid, view(object)]));
+  };
+  const podViews = await read(pods, viewOfPod);
+  return {
+    pods: podViews,
+    vmis: await read(virtualMachineInstances, viewOfVmi),
+    migrations: await read(migrations, viewOfMigration),
+    nodes: await read(nodes, viewOfNode),
+    events: await read(events, viewOfEvent),
+  };
+}

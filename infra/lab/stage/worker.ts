@@ -1,0 +1,134 @@
+/** The bundled Worker in workerd, beside one or several clusters. */
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
+import type { Authority } from "../../sandbox/certificates.ts";
+import { seal } from "../../../shared/settings/sealed-entry.ts";
+import { modulesOf } from "../../tools/build-worker.ts";
+
+export interface ClusterEntry {
+  readonly server: string;
+  readonly token: string;
+  readonly webhookToken: string;
+  readonly operatorToken?: string;
+  readonly relaySecret?: string | readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface WorkerOptions {
+  /** Issues the Worker's certificate; the API servers it issued certificates to are trusted. */
+  readonly authority: Authority;
+  /** Further authorities whose API servers are trusted: those of other sandboxes. */
+  readonly trusted?: readonly string[];
+  /** `CLUSTERS`, or its text where it is to be a bad one. */
+  readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
+  /** 0 or absent: any free port. A Worker that is down comes back on the port it had. */
+  readonly port?: number;
+  /** What the Worker writes to its console, line by line. */
+  readonly onLog?: (line: string) => void;
+  /** Another bundle than the one that is deployed. */
+  readonly bundle?: string;
+  /** With a KV namespace `CLUSTER_REGISTRY`, empty at first. */
+  readonly registry?: boolean;
+  /** With the queue of ticks: a tick is sent to each cluster, and `scheduled` does not wait for what they do. */
+  readonly queue?: boolean;
+  /** Further variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** Clusters that come and go while the Worker runs. */
+export interface Registry {
+  set(name: string, entry: ClusterEntry): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+export interface RunningWorker {
+  readonly url: string;
+  readonly port: number;
+  /** Of a Worker that was started with one. */
+  readonly registry: Registry;
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Fires the cron trigger as if it were `time`. */
+  scheduled(time?: Date): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const REGISTRY = "CLUSTER_REGISTRY";
+const CRON = "* * * * *";
+/** As in wrangler.toml. */
+const QUEUE = "lifeboat-ticks";
+const TICKS = {
+  queueProducers: { TICKS: QUEUE },
+  queueConsumers: { [QUEUE]: { maxBatchSize: 1, maxBatchTimeout: 0, maxRetries: 0 } },
+};
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
+  const { bundle = `${root}.build/index/index.js`, registry = false, variables = {} } = options;
+  const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
+  const key = crypto.getRandomValues(new Uint8Array(32));
+  const REGISTRY_KEY = Buffer.from(key).toString("base64");
+  const modules = await modulesOf(bundle);
+  const worker = new Miniflare({
+    modules: modules.map((path) => ({ type: "ESModule", path })),
+    modulesRoot: dirname(bundle),
+    compatibilityDate: compatibilityDate(),
+    bindings: {
+      CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters),
+      REGISTRY_KEY,
+      ...variables,
+    },
+    kvNamespaces: registry ? [REGISTRY] : [],
+    ...(options.queue && TICKS),
+    host: "127.0.0.1",
+    port,
+    https: true,
+    httpsKey: keyPem,
+    httpsCert: certPem,
+    // Only for this Worker, unlike NODE_EXTRA_CA_CERTS, which is read once per process.
+    outboundService: {
+      network: {
+        allow: ["public", "private"],
+        tlsOptions: { trustBrowserCas: true, trustedCertificates: [authority.caPem, ...trusted] },
+      },
+    },
+    log: new NoOpLog(),
+    handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+      for (const stream of [stdout, stderr])
+        stream.setEncoding("utf8").on("data", (text: string) => report(text, onLog));
+    },
+  });
+  const url = (await worker.ready).origin;
+
+  return {
+    url,
+    port: Number(new URL(url).port),
+    registry: {
+      async set(name, entry) {
+        const sealed = await seal(JSON.stringify(entry), name, key);
+        await (await worker.getKVNamespace(REGISTRY)).put(name, sealed);
+      },
+      remove: async (name) => await (await worker.getKVNamespace(REGISTRY)).delete(name),
+    },
+    fetch: (path, init) => worker.dispatchFetch(`${url}${path}`, init),
+    async scheduled(time = new Date()) {
+      const instance = await worker.getWorker();
+      await instance.scheduled({ scheduledTime: time, cron: CRON });
+    },
+    stop: () => worker.dispose(),
+  };
+}
+
+/** The date the Worker is deployed with. */
+function compatibilityDate(): string {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(`${root}wrangler.toml`, "utf8"))?.[1];
+  if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");
+  return date;
+}
+
+function report(text: string, onLog: (line: string) => void): void {
+  for (const line of text.split("\n")) if (line !== "") onLog(line);
+}

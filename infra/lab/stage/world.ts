@@ -1,0 +1,124 @@
+/** The cluster as the demo sees it: the few fields of the few objects that tell the stories. */
+import { findCondition } from "../../sandbox/actors/conditions.ts";
+import { keyOf, type Event, type Node, type Pod } from "../../sandbox/actors/resources.ts";
+import {
+  LABEL,
+  type MigrationState,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from "../../sandbox/kubevirt/resources.ts";
+
+export interface VirtualMachine {
+  readonly key: string;
+  readonly uid: string;
+  readonly strategy: string;
+  /** The reason why KubeVirt cannot migrate it; absent if it can. */
+  readonly pinnedBecause?: string;
+  readonly phase: string;
+  readonly nodeName?: string;
+  readonly deleting: boolean;
+  /** Asked to leave the node that it is on. */
+  readonly marked: boolean;
+  /** Where it is being moved to; its migration tells that only when it is over. */
+  readonly targetNode?: string;
+}
+
+export interface MigrationView {
+  readonly vmi: string;
+  readonly createdAt: string;
+  readonly phase: string;
+}
+
+export interface PodView {
+  readonly key: string;
+  readonly nodeName?: string;
+  readonly phase: string;
+  readonly deleting: boolean;
+  /** UID of the VMI whose launcher this is. */
+  readonly launcherOf?: string;
+}
+
+export interface NodeView {
+  readonly name: string;
+  readonly cordoned: boolean;
+  /** What makes it a bad place to be: taints that evict, conditions of pressure. */
+  readonly troubles: readonly string[];
+}
+
+/** A sentence told about an object by an Event. */
+export interface Told {
+  /** Of the object. */
+  readonly uid: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Every map is keyed by UID. */
+export interface World {
+  readonly vmis: ReadonlyMap<string, VirtualMachine>;
+  readonly migrations: ReadonlyMap<string, MigrationView>;
+  readonly pods: ReadonlyMap<string, PodView>;
+  readonly nodes: ReadonlyMap<string, NodeView>;
+  readonly events: ReadonlyMap<string, Told>;
+}
+
+export function viewOfVmi(vmi: VirtualMachineInstance): VirtualMachine {
+  const { metadata, spec, status = {} } = vmi;
+  const { phase = "Pending", nodeName, evacuationNodeName, conditions, migrationState } = status;
+  return {
+    key: keyOf(vmi),
+    uid: metadata.uid,
+    strategy: spec.evictionStrategy ?? "None",
+    ...pinnedBecause(findCondition(conditions, "LiveMigratable")),
+    phase,
+    ...(nodeName !== undefined && { nodeName }),
+    deleting: metadata.deletionTimestamp !== undefined,
+    marked: evacuationNodeName !== undefined && evacuationNodeName === nodeName,
+    ...targetOf(migrationState),
+  };
+}
+
+function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<VirtualMachine, "pinnedBecause"> {
+  return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
+}
+
+/** The state stays when the migration is over. */
+function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
+  return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
+}
+
+export function viewOfMigration({ metadata, spec, status = {} }: VirtualMachineInstanceMigration): MigrationView {
+  return {
+    vmi: `${metadata.namespace}/${spec.vmiName}`,
+    createdAt: metadata.creationTimestamp,
+    phase: status.phase ?? "Pending",
+  };
+}
+
+export function viewOfPod(pod: Pod): PodView {
+  const nodeName = pod.spec?.nodeName;
+  const launcherOf = pod.metadata.labels?.[LABEL.createdBy];
+  return {
+    key: keyOf(pod),
+    ...(nodeName !== undefined && { nodeName }),
+    phase: pod.status?.phase ?? "Pending",
+    deleting: pod.metadata.deletionTimestamp !== undefined,
+    ...(launcherOf !== undefined && { launcherOf }),
+  };
+}
+
+const PRESSURES: ReadonlySet<string> = new Set(["MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+export function viewOfNode({ metadata, spec, status }: Node): NodeView {
+  const taints = (spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+  const pressures = (status?.conditions ?? []).filter((c) => PRESSURES.has(c.type) && c.status === "True");
+  return {
+    name: metadata.name,
+    cordoned: spec?.unschedulable === true,
+    troubles: [...taints.map(({ key, effect }) => `${key}:${effect}`), ...pressures.map(({ type }) => type)],
+  };
+}
+
+export function viewOfEvent({ involvedObject, reason = "", message = "" }: Event): Told {
+  return { uid: involvedObject.uid ?? "", reason, message };
+}
