@@ -65,7 +65,7 @@ function countIn(place: Place, coverage: Coverage) {
     await setImmediate();
     const rest = coverage.take();
     place.onAnswer = () => undefined;
-    return { before: before ?? rest, all: (before ?? rest).union(rest) };
+    return { before: before ?? rest, all: new Set([...(before ?? []), ...rest]) };
   };
 }
 
