@@ -1,41 +1,37 @@
 /** The routes: what each is answered by, and what comes before that: the cluster, its caller, the room for the body. */
-import type { Context, MiddlewareHandler, Next } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
-import { ClusterError } from "../shared/kube/failures.ts";
+import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
 import { parseClusters, problemsOf } from "../shared/settings/clusters.ts";
 import { parseKeys } from "../shared/settings/sealed-entry.ts";
-import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
-import type { AdmissionReview, Received } from "./admission-review.ts";
-import * as evictions from "./evictions.ts";
+import { asOperator, asRelay, asWebhook, type Verify } from "./auth.ts";
 import * as deletions from "./deletions.ts";
-import { descheduleNow } from "./descheduling.ts";
+import { descheduleNow } from "./deschedule.ts";
 import { accessProblems, type Env, type Platform } from "./env.ts";
-import { asRelay, receiveEvents } from "./events.ts";
-import { clusterReadyz } from "./installation.ts";
-import { clusterMetrics } from "./metrics.ts";
-import { readReview } from "./review-body.ts";
-import { isCallersFault, RejectionError, rejectProblems, renderRejection, unavailable } from "./rejection.ts";
-import { reconcileNow } from "./schedule.ts";
+import { isCallersFault, rejectionOf, RejectionError, rejectProblems, renderRejection } from "./errors.ts";
+import { receiveEvents } from "./events.ts";
+import * as evictions from "./evictions.ts";
+import { clusterMetrics, clusterReadyz } from "./metrics.ts";
 import type { createPages } from "./page/routes.ts";
-import * as targets from "./target.ts";
+import { reconcileNow } from "./reconcile.ts";
+import { type AdmissionReview, readBody, type Received, tooLarge } from "./review.ts";
+import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
 
 /** Two objects of 3 MB, the API server's own limit, and the envelope. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 /** Of a caller that cannot be known. A launcher pod takes about 20 KB. */
 const LARGEST_STRANGER_BYTES = 64 * 1024;
 
-interface Variables {
-  readonly entry: targets.Target["entry"];
-  readonly arrived: Date;
-  readonly target: targets.Target;
-  readonly received?: Received;
-}
-
 interface Of {
   readonly Bindings: Env;
-  readonly Variables: Variables;
+  readonly Variables: {
+    readonly entry: Target["entry"];
+    readonly arrived: Date;
+    readonly target: Target;
+    readonly received?: Received;
+  };
 }
 
 type AppContext = Context<Of>;
@@ -48,7 +44,7 @@ export interface AppOptions {
 
 export function createApp(
   platform: Platform,
-  state: targets.IsolateState,
+  state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
   // Of the three that a plain Hono brings along, to choose from with its first request: enough for a score of routes.
@@ -59,24 +55,25 @@ export function createApp(
     await next();
   };
   const findCluster: Middleware = async (c, next) => {
-    c.set("entry", await targets.findEntry(c.req.param("cluster") ?? "", { env: c.env, platform, state }));
+    c.set("entry", await findEntry(c.req.param("cluster") ?? "", { env: c.env, platform, state }));
     await next();
   };
   /** What is wrong with an entry is no stranger's business: it shows after this. */
-  const authenticate = (verify: Verify) => async (c: AppContext, next: Next) => {
-    const { entry } = c.var;
-    await verify(c, entry, platform.now());
-    const surroundings = { env: c.env, platform, state };
-    c.set("target", targets.targetOf(c.req.param("cluster") ?? "", entry, surroundings));
-    await next();
-  };
+  const authenticate =
+    (verify: Verify): Middleware =>
+    async (c, next) => {
+      const { entry } = c.var;
+      await verify(c, entry, platform.now());
+      c.set("target", targetOf(c.req.param("cluster") ?? "", entry, { env: c.env, platform, state }));
+      await next();
+    };
   /** Reads the body of a review as far as there is room for it, and keeps that room until the answer. */
   const receive =
     (most: number, refuseUnread: (uid: string) => AdmissionReview): Middleware =>
     async (c, next) => {
       const held = state.budget.openReview(platform.now());
       try {
-        const body = await readReview(c, held, most);
+        const body = await readBody(c, held, most);
         if ("uid" in body) return c.json(refuseUnread(body.uid));
         c.set("received", { arrived: c.var.arrived, body: body.text, held });
         return await next();
@@ -101,18 +98,14 @@ export function createApp(
   const webhook = [findCluster, authenticate(asWebhook)] as const;
   const operator = [findCluster, authenticate(asOperator)] as const;
   const eviction = [noteArrival, ...webhook, receive(LARGEST_REVIEW_BYTES, evictions.refuseUnread)] as const;
-  const deletion = [
-    noteArrival,
-    refuseUnreviewed,
-    ...webhook,
-    receive(LARGEST_REVIEW_BYTES, deletions.refuseUnread),
-  ] as const;
+  const ofDeletion = receive(LARGEST_REVIEW_BYTES, deletions.refuseUnread);
+  const deletion = [noteArrival, refuseUnreviewed, ...webhook, ofDeletion] as const;
   for (const token of ["", "/:webhookToken"]) {
     app.post(`/clusters/:cluster/admission/evictions${token}`, ...eviction, reviewed(evictions.reviewEvictionRequest));
     app.post(`/clusters/:cluster/admission/deletions${token}`, ...deletion, reviewed(deletions.reviewDeletionRequest));
   }
   if (takesEvents) {
-    const limit = limitTo(LARGEST_BATCH_BYTES);
+    const limit = bodyLimit({ maxSize: LARGEST_BATCH_BYTES, onError: (c) => reject(c, tooLarge(LARGEST_BATCH_BYTES)) });
     app.post("/clusters/:cluster/events", limit, findCluster, authenticate(asRelay), (c) =>
       receiveEvents(c, c.var.target),
     );
@@ -122,7 +115,7 @@ export function createApp(
   app.get("/clusters/:cluster/readyz", ...operator, (c) => clusterReadyz(c, c.var.target));
   app.get("/clusters/:cluster/metrics", ...operator, (c) => clusterMetrics(c, c.var.target));
   app.get("/healthz", (c) => c.json({ healthy: true }));
-  app.get("/readyz", (c) => fleetReadyz(c));
+  app.get("/readyz", fleetReadyz);
 
   // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
   let pages: ReturnType<typeof createPages> | undefined;
@@ -133,26 +126,11 @@ export function createApp(
   for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);
 
   app.notFound((c) => reject(c, new RejectionError("NotFound")));
-  app.onError((error, c) => {
-    if (error instanceof RejectionError) return reject(c, error);
-    if (error instanceof ClusterError) return reject(c, unavailable(error));
-    platform.log({ level: "error", message: "unexpected error", error: error.stack ?? error.message });
-    return reject(c, new RejectionError("InternalError"));
-  });
+  app.onError((error, c) => reject(c, rejectionOf(error, platform.log)));
   return app;
 }
 
-type Verify = (c: AppContext, entry: targets.Target["entry"], now: Date) => Promise<void>;
-
-const asWebhook: Verify = async (c, entry) => {
-  const presented = targets.bearerOf(c.req.header("authorization")) ?? c.req.param("webhookToken");
-  await targets.authenticate(entry, "webhook", presented);
-};
-const asOperator: Verify = async (c, entry) => {
-  await targets.authenticate(entry, "operator", targets.bearerOf(c.req.header("authorization")));
-};
-
-type Review = (c: Context, target: targets.Target, received: Received) => Promise<Response>;
+type Review = (c: Context, target: Target, received: Received) => Promise<Response>;
 
 function reviewed(review: Review) {
   return (c: AppContext) => review(c, c.var.target, receivedBy(c));
@@ -170,11 +148,6 @@ function contextOf(c: AppContext): AppContext["executionCtx"] | undefined {
   } catch {
     return undefined;
   }
-}
-
-function limitTo(bytes: number) {
-  const told = { message: `expected a body of at most ${bytes} bytes` };
-  return bodyLimit({ maxSize: bytes, onError: (c) => reject(c, new RejectionError("PayloadTooLarge", told)) });
 }
 
 function reject(c: Context, rejection: RejectionError): Response {

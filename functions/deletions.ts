@@ -1,7 +1,9 @@
-/** The guard's door: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
+/** The guard's handler: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
 import type { Context } from "hono";
+import * as z from "zod/mini";
 import type { Held } from "../shared/kube/budget.ts";
 import { BUSY } from "../shared/kube/failures.ts";
+import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { parseConfig } from "../shared/settings/problem.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
 import { reviewAndPerform } from "../shared/evacuation/perform.ts";
@@ -10,10 +12,23 @@ import { decideUndecided, type DeletionDecision } from "../shared/guard/decide.t
 import { RETRY_SECONDS } from "../shared/guard/refuse.ts";
 import { deleteByOf } from "../shared/guard/node-termination.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/settings/settings.ts";
-import * as review from "./admission-review.ts";
-import { carryOn, recordEvents } from "./reconciling.ts";
-import { describeDefect, describeFailure } from "./rejection.ts";
+import { describeFailure } from "./errors.ts";
+import { recordEvents, requeue } from "./reconcile.ts";
+import * as review from "./review.ts";
 import type { Target } from "./target.ts";
+
+/** The pod comes with the request: nothing else tells how it was when the deletion was asked for. */
+const DeletionReviewRequest = z.lazy(() =>
+  z.object({
+    uid: z.string(),
+    operation: z.literal("DELETE", "expected DELETE"),
+    resource: z.object({ group: z.literal(""), resource: z.literal("pods", "expected pods") }),
+    dryRun: z._default(z.boolean(), false),
+    userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
+    oldObject: Pod,
+    options: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())), gracePeriodSeconds: z.nullish(z.number()) })),
+  }),
+);
 
 /** Of the time that the API server waits: an answer that comes too late lets the pod go, and the process that gives it may be busy. */
 const DECIDING_SHARE = 0.5;
@@ -24,7 +39,7 @@ export async function reviewDeletionRequest(c: Context, target: Target, received
     const ruled = await rule(target, asked, {
       dryRun,
       held,
-      answerBy: review.patienceOf(c, arrived, DECIDING_SHARE).answerBy,
+      answerBy: review.deadlineOf(c, arrived, DECIDING_SHARE).answerBy,
     });
     if (!dryRun) followUp(c, target, asked, ruled);
     return ruled.decision;
@@ -37,7 +52,7 @@ export async function reviewDeletionRequest(c: Context, target: Target, received
  */
 export async function answerUnreviewed(c: Context, received: review.Received, error: unknown): Promise<Response> {
   return await answerDeletion(c, received, (asked) =>
-    Promise.resolve(undecided(asked, describeDefect(error), undefined, received.arrived)),
+    Promise.resolve(undecided(asked, describeFailure(error), undefined, received.arrived)),
   );
 }
 
@@ -52,14 +67,15 @@ type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDec
 
 /** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
 async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
-  const { uid, request } = review.envelopeOf(body);
-  const parsed = parseConfig(review.DeletionRequestSchema, request, "request");
+  const { uid, request } = review.requestIn(body);
+  const parsed = parseConfig(DeletionReviewRequest, request, "request");
   const later = { retryAfterSeconds: RETRY_SECONDS };
   if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods DELETE", parsed), later));
   const { oldObject: pod, userInfo, options } = parsed.value;
+  const dryRun = parsed.value.dryRun || (options?.dryRun ?? []).includes("All");
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
   const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
-  const decision = await decide(asked, review.isDryRunDeletion(parsed.value));
+  const decision = await decide(asked, dryRun);
   if (decision.verdict === "Release") return c.json(review.permission(uid));
   return c.json(review.refusal(uid, decision.message, { retryAfterSeconds: decision.retryAfterSeconds }));
 }
@@ -115,12 +131,12 @@ function followUp(c: Context, target: Target, { pod, requester }: DeletionReques
   const { vmi, evacuations = [] } = facts ?? {};
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
   if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
-    c.executionCtx.waitUntil(carryOn(target, vmi));
+    c.executionCtx.waitUntil(requeue(target, vmi));
   }
   const answer = decision.verdict === "Release" ? "allowed" : "refused";
   target.state.reviews.count("deletions", facts === undefined ? "undecided" : answer);
   target.platform.log({
-    door: "admission/deletions",
+    endpoint: "admission/deletions",
     cluster: target.name,
     pod: `${pod.namespace}/${pod.name}`,
     requestedBy: requester,

@@ -2,6 +2,9 @@
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 
+/** Of Lifeboat: package.json's, a test keeps them together. */
+export const VERSION = "0.1.0";
+
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
 export interface ClusterRegistry {
   get(name: string): Promise<string | null>;

@@ -1,28 +1,63 @@
-/** The eviction door: reviews of evictions, from API servers. */
+/** The eviction handler: reviews of evictions, from API servers. */
 import type { Context } from "hono";
-import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
+import * as z from "zod/mini";
+import type { NamespacedName, PodFacts } from "../shared/kube/facts.ts";
 import { parseConfig } from "../shared/settings/problem.ts";
 import { undecidedMessage, type Posture, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction } from "../shared/kube/cause.ts";
 import { isActive } from "../shared/kube/evacuation.ts";
 import { reviewAndPerform } from "../shared/evacuation/perform.ts";
+import { DRY_RUN_WORDS } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
-import * as review from "./admission-review.ts";
-import { carryOn, recordEvents } from "./reconciling.ts";
+import { warningsOf } from "../shared/eviction/warnings.ts";
 import { keepUndecided } from "./conditions.ts";
-import { describeFailure, RejectionError } from "./rejection.ts";
+import { describeFailure, RejectionError } from "./errors.ts";
+import { recordEvents, requeue } from "./reconcile.ts";
+import * as review from "./review.ts";
 import type { Target } from "./target.ts";
 
-/** Of what is left of the API server's patience. */
+const Name = z.lazy(() => z.string("expected a name").check(z.minLength(1, "expected a name")));
+
+const EvictionRequest = z.lazy(() =>
+  z.object({
+    uid: z.string(),
+    operation: z.literal("CREATE", "expected CREATE"),
+    resource: z.object({
+      group: z.literal("", "expected the core group"),
+      resource: z.literal("pods", "expected pods"),
+    }),
+    subResource: z.literal("eviction", "expected eviction"),
+    namespace: Name,
+    name: Name,
+    dryRun: z._default(z.boolean(), false),
+    userInfo: z.prefault(z.object({ username: z._default(z.string(), "unknown") }), {}),
+    object: z.object({
+      apiVersion: z.enum(["policy/v1", "policy/v1beta1"], "expected policy/v1 or policy/v1beta1"),
+      kind: z.literal("Eviction", "expected Eviction"),
+      metadata: z.prefault(z.object({ annotations: z.nullish(z.record(z.string(), z.string())) }), {}),
+      deleteOptions: z.nullish(z.object({ dryRun: z.nullish(z.array(z.string())) })),
+    }),
+  }),
+);
+type EvictionRequest = z.output<typeof EvictionRequest>;
+
+/** The API server does not lift the Eviction's own dry run into the request. */
+function isDryRun({ dryRun, object }: EvictionRequest): boolean {
+  return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
+}
+
+/** Share of the remaining timeout to spend on reads. */
 const READING_SHARE = 0.5;
+/** By then everything has ended. */
+const ANSWERING_SHARE = 0.9;
 
 export async function reviewEvictionRequest(
   c: Context,
   target: Target,
   { arrived, body, held }: review.Received,
 ): Promise<Response> {
-  const { arrivedAt, timeoutSeconds, answerBy } = review.patienceOf(c, arrived);
+  const { arrivedAt, timeoutSeconds, answerBy } = review.deadlineOf(c, arrived, ANSWERING_SHARE);
   const secondsUntil = (time: number) => (time - target.platform.now().getTime()) / 1000;
   const reading = target.connect(secondsUntil(arrivedAt + timeoutSeconds * 1000) * READING_SHARE, held);
   const now = target.platform.now();
@@ -32,13 +67,13 @@ export async function reviewEvictionRequest(
     const onFailure = (doing: string, failure: ClusterError) => target.logFailure(doing, failure);
     return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure };
   };
-  const { uid, request } = review.envelopeOf(body);
-  const parsed = parseConfig(review.EvictionRequestSchema, request, "request");
+  const { uid, request } = review.requestIn(body);
+  const parsed = parseConfig(EvictionRequest, request, "request");
   if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed)));
   target.state.called.add(target.name);
   const eviction = parsed.value;
-  const dryRun = review.isDryRun(eviction);
-  const say = (answer: review.AdmissionReview) => c.json(dryRun ? review.withWords(answer) : answer);
+  const dryRun = isDryRun(eviction);
+  const say = (answer: review.AdmissionReview) => c.json(dryRun ? withMessage(answer) : answer);
   const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
@@ -55,7 +90,7 @@ export async function reviewEvictionRequest(
     }
     logRuling(target, eviction, ruled, dryRun);
     if (!dryRun) followUp(c, target, ruled);
-    return say(review.renderReview(uid, ruled));
+    return say(render(uid, ruled));
   } catch (error) {
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
@@ -63,6 +98,22 @@ export async function reviewEvictionRequest(
     const posture = postureAfter(error, hasFacts, await pod.catch(() => undefined));
     return say(answerUndecided(posture, uid, () => refuseUndecided(uid, key, describeFailure(error))));
   }
+}
+
+function render(uid: string, { facts, decision }: Review): review.AdmissionReview {
+  const warnings = warningsOf(facts, decision);
+  if (decision.verdict === "Allow") return review.permission(uid, warnings);
+  return review.refusal(uid, decision.message, { warnings });
+}
+
+/**
+ * Of a dry run, the answer as a warning, too: KubeVirt's webhook refuses the same eviction, and an API server passes on only the
+ * refusal that came first, but the warnings of all webhooks. So a dry run shows whether Lifeboat is asked.
+ */
+function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
+  const { status, warnings = [] } = response;
+  const message = `${DRY_RUN_WORDS}${status?.message ?? "allowed"}`;
+  return { ...answer, response: { ...response, warnings: [message, ...warnings] } };
 }
 
 function postureAfter(error: unknown, hasFacts: boolean, pod: PodFacts | undefined): Posture {
@@ -76,7 +127,7 @@ function answerUndecided(posture: Posture, uid: string, refuse: () => review.Adm
     case "allow":
       return review.permission(uid);
     case "fail":
-      throw new RejectionError("Blind");
+      throw new RejectionError("Undecided");
   }
 }
 
@@ -103,34 +154,22 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
+function followUp(c: Context, target: Target, { decision, facts: { vmi, evacuations }, created }: Review): void {
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
-  const { vmi } = facts;
-  if (vmi !== undefined) c.executionCtx.waitUntil(moveOn(target, vmi, { decision, facts, created }));
-}
-
-async function moveOn(
-  target: Target,
-  vmi: VmiFacts,
-  { decision, facts: { evacuations }, created }: Review,
-): Promise<void> {
+  if (vmi === undefined) return;
   const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
-  // What may go must not be kept by a budget of a time when it was to move.
+  // A VM that may stay must not be kept by a budget of a time when it was to move.
   if (!isUnderWay && decision.verdict !== "Allow") return;
   const known =
     created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations: [] };
-  await carryOn(target, vmi, decision.actions.some(({ verb }) => verb === "Unmark") ? {} : known);
+  const isUnmarked = decision.actions.some(({ verb }) => verb === "Unmark");
+  c.executionCtx.waitUntil(requeue(target, vmi, isUnmarked ? {} : known));
 }
 
-function logRuling(
-  target: Target,
-  eviction: review.ParsedEviction,
-  { decision, facts }: Review,
-  dryRun: boolean,
-): void {
+function logRuling(target: Target, eviction: EvictionRequest, { decision, facts }: Review, dryRun: boolean): void {
   if (!dryRun) target.state.reviews.count("evictions", decision.verdict === "Allow" ? "allowed" : "refused");
   target.platform.log({
-    door: "admission/evictions",
+    endpoint: "admission/evictions",
     cluster: target.name,
     pod: `${eviction.namespace}/${eviction.name}`,
     vmi: facts.vmi?.name,

@@ -1,8 +1,8 @@
 /** The Worker: one Hono app, the scheduled handler and the queue's consumer, on the real platform. */
 import { createApp } from "./app.ts";
 import type { Env, Platform } from "./env.ts";
+import { receiveTicks, runTick } from "./schedule.ts";
 import { newIsolateState } from "./target.ts";
-import { receiveTicks, runTick } from "./ticks.ts";
 
 const platform: Platform = {
   fetch: (url, init) => fetch(url, init),

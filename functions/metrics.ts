@@ -1,35 +1,44 @@
-/**
- * The metrics of a cluster, for Prometheus.
- *
- * Functions share no memory: everything is read from the cluster.
- */
+/** For probes and Prometheus: whether a cluster accepts Lifeboat, and its metrics. Functions share no memory: each is read anew. */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
+import { CONFIGURATION } from "../shared/kube/names.ts";
+import { isTokenAccepted } from "../shared/kube/reviews.ts";
+import { isUndecided } from "../shared/settings/conditions.ts";
+import { judgeCredential } from "../shared/settings/credential.ts";
 import { expiryOf } from "../shared/settings/token-expiry.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import { CONFIGURATION } from "../shared/kube/names.ts";
-import { isAccepted, lookAtWebhooks } from "./installation.ts";
-import { isUndecided } from "../shared/settings/conditions.ts";
+import { compareWebhooks, credentialOf } from "./conditions.ts";
+import { VERSION } from "./env.ts";
 import type { Target } from "./target.ts";
 
-/** Of Lifeboat: package.json's, a test keeps them together. */
-export const VERSION = "0.1.0";
 /** Prometheus gives up after 10, unless told otherwise. */
 const READ_SECONDS = 9;
 
+/**
+ * Whether the API server of a cluster accepts Lifeboat. What else may be wrong, the conditions of the LifeboatConfiguration say, and
+ * `lifeboat doctor`. An API server that does not answer is a ClusterError, as in every route.
+ */
+export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
+  const rejected = !(await isTokenAccepted(target.connect(READ_SECONDS)));
+  const credential = { expiresAt: expiryOf(target.entry.token), rejected };
+  const { ok, message } = judgeCredential(credential, target.platform.now());
+  return c.json({ ready: ok, message }, ok ? 200 : 503);
+}
+
 export async function clusterMetrics(c: Context, target: Target): Promise<Response> {
   const cluster = target.connect(READ_SECONDS);
-  const credential = { expiresAt: expiryOf(target.entry.token), rejected: false };
   const answer = (metrics: Omit<ClusterMetrics, "version">) =>
     c.body(renderMetrics({ version: VERSION, ...metrics }), 200, { "content-type": OPEN_METRICS });
   try {
-    return answer({ credential, seen: await readAll(target, cluster) });
+    const seen = await readAll(target, cluster);
+    return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
     // What can be said without the cluster is worth more to an alert than a scrape that fails.
-    if (!isRefused(error, 401) || (await isAccepted(cluster))) throw error;
-    return answer({ credential: { ...credential, rejected: true } });
+    const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
+    if (credential?.rejected !== true) throw error;
+    return answer({ credential });
   }
 }
 
@@ -38,7 +47,7 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const [configuration, evacuations, webhooks] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
-    lookAtWebhooks(target, cluster, settings),
+    compareWebhooks(target, cluster, settings),
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const now = target.platform.now();

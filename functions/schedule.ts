@@ -1,38 +1,14 @@
-/** One cluster's share of a tick, and requests for a full scan. */
-import type { Context } from "hono";
+/** Ticks: which clusters one is for, that each gets its own share of it, and what is done with that share. */
 import * as z from "zod/mini";
-import { keepConditions } from "./conditions.ts";
-import { descheduleIfDue } from "./descheduling.ts";
-import { reconcileActive, reconcileAll } from "../shared/reconcile/reconcile.ts";
-import type { Result } from "../shared/reconcile/carry-out.ts";
-import { areBudgetsWanted } from "../shared/settings/covered.ts";
 import { hash8 } from "../shared/kube/object-name.ts";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
-import { OURS } from "../shared/kube/selections.ts";
-import type { Client } from "../shared/kube/client.ts";
-import { reconciling, SETTINGS_SECONDS } from "./reconciling.ts";
-import { RejectionError } from "./rejection.ts";
-import { findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
+import { descheduleIfDue } from "./deschedule.ts";
+import { RejectionError } from "./errors.ts";
+import { scanActive, scanAll, SETTINGS_SECONDS } from "./reconcile.ts";
+import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
 
-/** A full scan of ten thousand VMs is about 120 pages. */
-const FULL_SCAN_SECONDS = 60;
-/** What is under way is a few requests for each VM. */
-const TICK_SECONDS = 50;
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
-
-/** How soon to ask again where there was not enough time: what is left can be done at once. */
-const REQUEUE_SECONDS = 1;
-
-/**
- * Always a full scan: 200 with what was done, 202 if there was not enough time for all of it. It is safe to repeat: what has been
- * done is found done.
- */
-export async function reconcileNow(c: Context, target: Target): Promise<Response> {
-  const { done, failures, left } = await scanAll(target);
-  if (left === 0) return c.json({ done, failures });
-  return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
-}
 
 /** One cluster's share of one tick. */
 export interface Tick {
@@ -41,43 +17,102 @@ export interface Tick {
   readonly scheduledTime: number;
 }
 
-/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. `seconds`: a limit for all of it. */
-export async function tickOne(
-  { cluster: name, scheduledTime }: Tick,
-  surroundings: Surroundings,
-  seconds?: number,
-): Promise<void> {
-  const target = await targetNamed(name, surroundings, seconds);
-  if (target === undefined || !(await isAnswering(target))) return;
-  const look: (target: Target) => Promise<unknown> = isFullScan(name, scheduledTime) ? scanAll : lookAtActive;
-  // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
-  for (const work of [look, descheduleIfDue]) {
-    try {
-      await work(target);
-    } catch (error) {
-      target.logFailure("the scheduled tick", error);
-    }
+/** `sentAt`: milliseconds since the epoch. */
+const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
+
+/** A message that waited longer is not acted on: the next tick has sent another one. */
+const LATEST_MS = 55_000;
+/** The limit of `sendBatch`. */
+const MESSAGES_AT_A_TIME = 100;
+/**
+ * Without a queue a tick has six connections and one isolate's memory for all clusters: with all of them at once, a few that do
+ * not answer would use up the deadlines of those that are only waiting for a connection.
+ */
+const CLUSTERS_AT_A_TIME = 4;
+/** Without a queue: what one cluster may take while other clusters wait for their turn. */
+const SHARE_SECONDS = 10;
+/** Without a queue: no cluster's share starts later than this. */
+const LAST_START_MS = 50_000;
+
+/** Sends the tick to every cluster by the queue; without one, works on as many as the minute allows, in turn. */
+export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
+  const ticks = (await clusterNames(surroundings)).map((cluster) => ({ cluster, scheduledTime }));
+  const queue = surroundings.env.TICKS;
+  if (queue === undefined) return await inTurn(ticks, surroundings);
+  const sentAt = surroundings.platform.now().getTime();
+  const messages = ticks.map((tick) => ({ body: { ...tick, sentAt } }));
+  for (let at = 0; at < messages.length; at += MESSAGES_AT_A_TIME) {
+    await queue.sendBatch(messages.slice(at, at + MESSAGES_AT_A_TIME));
   }
 }
 
-/** Of the ticks, a minute apart, every tenth looks at everything; which one it is differs from cluster to cluster. */
+/** Works on the messages of a batch, each by itself. Nothing is sent again: the next tick is a minute away. */
+export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
+  for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
+    const isLate = surroundings.platform.now().getTime() - sentAt > LATEST_MS;
+    await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings));
+  }
+}
+
+/** Clusters that the last tick of this isolate did not reach come first. Otherwise the order is random. */
+async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
+  const { platform, state } = surroundings;
+  const began = platform.now().getTime();
+  const share = ticks.length > CLUSTERS_AT_A_TIME ? SHARE_SECONDS : undefined;
+  const { first = [], others = [] } = Object.groupBy(shuffled(ticks, platform.random), ({ cluster }) =>
+    state.missedLast.has(cluster) ? "first" : "others",
+  );
+  state.missedLast.clear();
+  const waiting = [...first, ...others].values();
+  const worker = async () => {
+    for (const tick of waiting) {
+      const isLate = platform.now().getTime() - began > LAST_START_MS;
+      await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings, share));
+    }
+  };
+  await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
+}
+
+function miss(tick: Tick, { platform, state }: Surroundings): void {
+  state.missedLast.add(tick.cluster);
+  const due = new Date(tick.scheduledTime).toISOString();
+  platform.log({ level: "warn", cluster: tick.cluster, message: "the tick has not reached this cluster", due });
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  const rest = [...items];
+  return items.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1));
+}
+
+/** One cluster's share of a tick, with its own deadlines and its own errors. Never throws. `seconds`: a limit for all of it. */
+async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings, seconds?: number) {
+  const target = await targetNamed(name, surroundings, seconds);
+  if (target === undefined || !(await isAnswering(target))) return;
+  const scan: (target: Target) => Promise<unknown> = isFullScan(name, scheduledTime) ? scanAll : scanActive;
+  // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
+  for (const work of [scan, descheduleIfDue]) {
+    await work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
+  }
+}
+
+/** Of the ticks, a minute apart, every tenth reads everything; which one it is differs from cluster to cluster. */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
 }
 
-/** Undefined, and told in the log: an entry that is not valid, or is gone. */
+/** Undefined: its entry is not valid, or is gone, which the log says. */
 async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
   const { log, now } = surroundings.platform;
   const shareEnds = seconds === undefined ? undefined : new Date(now().getTime() + seconds * 1000);
   try {
     return targetOf(name, await findEntry(name, surroundings), surroundings, shareEnds);
   } catch (error) {
-    const told =
+    const why =
       error instanceof RejectionError
-        ? { reason: error.reason, ...error.told }
+        ? { reason: error.reason, ...error.details }
         : { doing: "finding the cluster", error: error instanceof Error ? error.stack : undefined };
-    log({ level: "error", cluster: name, ...told });
+    log({ level: "error", cluster: name, ...why });
     return undefined;
   }
 }
@@ -94,26 +129,4 @@ async function isAnswering(target: Target): Promise<boolean> {
     return false;
   }
   return true;
-}
-
-/** Looks at settings and webhooks, too: what has just been installed counts. */
-async function scanAll(target: Target): Promise<Result> {
-  try {
-    return await reconciling(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });
-  } finally {
-    await keepConditions(target);
-  }
-}
-
-/** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
-async function lookAtActive(target: Target): Promise<unknown> {
-  const cluster = target.connect(TICK_SECONDS);
-  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
-  if (areBudgetsWanted(settings) && !(await isAnyBudget(cluster))) return await scanAll(target);
-  return await reconciling(target, TICK_SECONDS, reconcileActive);
-}
-
-/** Whether Lifeboat has made any: one small request. */
-async function isAnyBudget(cluster: Client): Promise<boolean> {
-  return (await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })).length > 0;
 }

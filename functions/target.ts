@@ -1,5 +1,4 @@
-/** The cluster that a request is about: found by name, its caller authenticated, ready to be connected to. */
-import { timingSafeEqual } from "hono/utils/buffer";
+/** The cluster that a request is about: found by name, and ready to be connected to. */
 import { Budget, type Held } from "../shared/kube/budget.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
@@ -7,9 +6,9 @@ import type { Endpoint } from "../shared/kube/transport.ts";
 import { type ClusterEntry, parseClusters } from "../shared/settings/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/settings/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
+import { RejectionError, rejectProblems } from "./errors.ts";
 import { RegistryCache } from "./registry.ts";
-import { RejectionError, rejectProblems } from "./rejection.ts";
-import { ReviewCounts } from "./review-counts.ts";
+import { ReviewCounts } from "./review.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
@@ -151,36 +150,4 @@ function endpointOf(entry: ClusterEntry, env: Env, platform: Platform): Endpoint
 
 function isFetcher(value: unknown): value is { fetch: Endpoint["fetch"] } {
   return typeof value === "object" && value !== null && "fetch" in value;
-}
-
-export type Caller = "webhook" | "operator";
-
-/** One path for a missing and for a wrong token, in constant time. */
-export async function authenticate(entry: ClusterEntry, caller: Caller, presented: string | undefined): Promise<void> {
-  const { webhookToken, operatorToken = webhookToken } = entry;
-  const expected = caller === "operator" ? operatorToken : webhookToken;
-  // Each of them is compared, whichever it is.
-  const found = await Promise.all([expected].flat().map((token) => isToken(presented ?? "", token)));
-  if (!found.includes(true)) throw new RejectionError("Unauthorized");
-}
-
-/** The token of `Authorization: Bearer …`. */
-export function bearerOf(header: string | undefined): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
-}
-
-/** Of expected tokens only, which are as few as clusters: each is asked for with every request. */
-const kept = new Map<string, string>();
-
-async function isToken(presented: string, expected: string): Promise<boolean> {
-  const digest = kept.get(expected) ?? (await sha256(expected));
-  kept.set(expected, digest);
-  // Equally long, and no caller can choose what they are: hashed once more they would be no better to compare.
-  return await timingSafeEqual(await sha256(presented), digest, (hashed: string) => hashed);
-}
-
-/** One character a byte. */
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return String.fromCharCode(...new Uint8Array(digest));
 }

@@ -3,8 +3,7 @@ import { html } from "hono/html";
 import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { keyOf } from "../../shared/kube/facts.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
-import { ago, type Column, type Html, isolated, lasting, sentence, table } from "./components.ts";
-import { move, vmLink } from "./links.ts";
+import { ago, type Column, type Html, isolated, lasting, move, sentence, table, vmLink } from "./components.ts";
 import { CAUSES, phaseBadge, whoCanChange } from "./words.ts";
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */

@@ -1,10 +1,12 @@
-/** The frame of every page, and the files that it loads. */
+/** The frame of every page, the files that it loads, and the page that says why there is no other one. */
 import { html, raw } from "hono/html";
 import { durationText } from "../../shared/settings/duration-text.ts";
-import { type Html, visible } from "./components.ts";
-import { FLEET_PATH } from "./links.ts";
+import type { Platform } from "../env.ts";
+import { type Reason, rejectionOf, type RenderedError, renderRejection } from "../errors.ts";
+import { FLEET_PATH, type Html, sentence, signInPath, visible } from "./components.ts";
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
+import type { PageContext } from "./visits.ts";
 
 /** The mark: a lifebuoy, cut where a light and a dark surface would both show it. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke-width="7"><circle cx="16" cy="16" r="11.5" stroke="#0f7f8c"/><circle cx="16" cy="16" r="11.5" stroke="#f4f7f7" stroke-dasharray="6.02 12.04" stroke-dashoffset="3.01"/></g><g fill="none" stroke="#0a5c66" stroke-width="1.2"><circle cx="16" cy="16" r="15"/><circle cx="16" cy="16" r="8"/></g></svg>
@@ -87,4 +89,43 @@ function signOut(visitor: string): Html {
     <span>${visible(visitor)}</span>
     <button type="submit">Sign out</button>
   </form>`;
+}
+
+/** As a page for a browser that shows it, as JSON for the script and for programs. */
+export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
+  const rendered = renderRejection(rejectionOf(error, platform.log));
+  const { code, body } = rendered;
+  const isPage = c.req.header("accept")?.includes("text/html") === true;
+  if (!isPage) return c.json(body, code);
+  // They come back to the page once they have signed in.
+  if (body.error.reason === "Unauthorized") return c.redirect(signInPath(c.req.path), 303);
+  const [title, words] = wordsOf(rendered);
+  const [, cluster] = /^(\/fleet\/[^/]+)\/./.exec(new URL(c.req.url).pathname) ?? [];
+  const main = html`<h1>${title}</h1>
+    <p class="lead">${words}</p>
+    <p class="acts">
+      ${cluster === undefined ? "" : html`<a href="${cluster}">To the cluster</a>`}
+      <a href="${FLEET_PATH}">To the fleet</a>
+    </p>`;
+  return c.html(await layout({ title, main }), code);
+}
+
+type Words = readonly [title: string, words: string];
+
+/** `InternalError` says nothing of what the error was. */
+// prettier-ignore
+const BY_REASON: Partial<Record<Reason, Words>> = {
+  NotFound:             ["No such page", "Lifeboat has no page at this address."],
+  UnknownCluster:       ["No such cluster", "Lifeboat knows no cluster of this name."],
+  NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
+  VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps them for an hour after their end."],
+  InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be reached", "Its API server did not answer as it should. Nothing was changed. Try again in a moment, or ask lifeboat doctor."],
+  Forbidden:            ["You may not do this", "You may look, but not act, and nothing was changed. To act takes the permission to create and patch evacuations."],
+  InternalError:        ["Something went wrong", "An unexpected error kept Lifeboat from showing this page. The log of Lifeboat has it. Your VMs are not affected."],
+};
+
+function wordsOf({ body }: RenderedError): Words {
+  const { reason, message } = body.error;
+  return BY_REASON[reason] ?? ["Lifeboat cannot do that", `${sentence(message)} Nothing was changed.`];
 }

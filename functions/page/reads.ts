@@ -26,9 +26,9 @@ import { preflight } from "../../shared/preflight/verdict.ts";
 import { type Blocker, blockersOf, type NodeProgress, nodeProgress } from "../../shared/preflight/progress.ts";
 import { subjectsOf } from "../../shared/preflight/subjects.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
-import { RejectionError } from "../rejection.ts";
+import { RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
-import type { Recent } from "./recent.ts";
+import type { Recent } from "./stream.ts";
 import { type Problem, problemsOf } from "./words.ts";
 
 const READ_SECONDS = 10;

@@ -6,21 +6,17 @@ import { TrieRouter } from "hono/router/trie-router";
 import { secureHeaders } from "hono/secure-headers";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
-import { RejectionError } from "../rejection.ts";
+import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
-import type { Fleet } from "./fleet-reads.ts";
-import { type Asset, ASSETS } from "./layout.ts";
-import { ACTS, clusterPath, FLEET_PATH } from "./links.ts";
-import { RecentReads } from "./recent.ts";
+import { act, askBefore, resultNotice } from "./acts.ts";
+import { clusterPage } from "./cluster.ts";
+import { ACTS, clusterPath, FLEET_PATH } from "./components.ts";
+import { type Fleet, fleetPage } from "./fleet.ts";
+import { answerError, type Asset, ASSETS } from "./layout.ts";
+import { nodePage } from "./node.ts";
 import { COOKIE, openCookie } from "./session.ts";
 import { signingIn } from "./sign-in.ts";
-import { type LivePage, show } from "./stream.ts";
-import { clusterPage } from "./views/cluster.ts";
-import { act, askBefore, resultNotice } from "./views/confirm.ts";
-import { answerError } from "./views/error.ts";
-import { fleetPage } from "./views/fleet.ts";
-import { nodePage } from "./views/node.ts";
-import { vmPage } from "./views/vm.ts";
+import { type LivePage, RecentReads, show } from "./stream.ts";
 import {
   AccessVisitors,
   ASSERTION,
@@ -30,6 +26,7 @@ import {
   type Visit,
   visitTo,
 } from "./visits.ts";
+import { vmPage } from "./vm.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
 const CONTENT_SECURITY_POLICY = {

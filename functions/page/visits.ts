@@ -3,9 +3,8 @@ import type { Context } from "hono";
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
 import type { ClusterEntry } from "../../shared/settings/clusters.ts";
-import { accessProblems } from "../env.ts";
-import type { Env, Platform } from "../env.ts";
-import { RejectionError } from "../rejection.ts";
+import { accessProblems, type Env, type Platform } from "../env.ts";
+import { RejectionError } from "../errors.ts";
 import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 import { clustersIn, findGrant, type Visitor } from "./session.ts";
 

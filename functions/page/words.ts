@@ -10,8 +10,7 @@ import { isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
 import { ownValue } from "../../shared/kube/own-value.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/eviction/remedies.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
-import { badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
-import type { Act } from "./links.ts";
+import { type Act, badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
 
 interface PhaseWords {
   readonly mood: Mood;

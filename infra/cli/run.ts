@@ -1,6 +1,6 @@
 /** One call of `lifeboat`, from its words to its exit code. */
 import { Command, CommanderError, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
-import { VERSION } from "../../functions/metrics.ts";
+import { VERSION } from "../../functions/env.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { type Add, type Call, EXIT, type ExitCode, secondsOf } from "./command.ts";
 import { completion } from "./completion.ts";

@@ -4,7 +4,7 @@ import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { newIsolateState } from "../../functions/target.ts";
-import { runTick } from "../../functions/ticks.ts";
+import { runTick } from "../../functions/schedule.ts";
 import { createClient } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import { type Log, reasonOf } from "../relay/log.ts";

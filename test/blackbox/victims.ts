@@ -13,7 +13,7 @@ import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";
 
 const Review = z.object({
-  door: z.literal("admission/deletions"),
+  endpoint: z.literal("admission/deletions"),
   pod: z.string(),
   verdict: z.string(),
   reason: z.optional(z.string()),

@@ -38,7 +38,7 @@ function asked(): readonly string[] {
 
 const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
 /** The webhook's failurePolicy decides. An API server does not show the body of a 5xx to a user, and obeys a Retry-After. */
-const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Blind" } } };
+const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Undecided" } } };
 
 // prettier-ignore
 const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [

@@ -5,12 +5,11 @@ import { type Doors, entry, openDoors, TOKENS } from "./support/doors.ts";
 import { evictionReview } from "./support/reviews.ts";
 import type { StubServer } from "./support/stub-server.ts";
 
-const UNAUTHORIZED = {
-  error: {
-    reason: "Unauthorized",
-    message: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
-  },
-};
+const EXPECTED = {
+  webhook: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
+  operator:
+    "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
+} as const;
 
 let server: StubServer;
 let doors: Doors;
@@ -67,7 +66,10 @@ describe.each(DOORS)("%s %s", (method, path, who) => {
     ["the service account's own",           `Bearer ${TOKENS.token}`],
   ])("token: %s", async (_, authorization) => {
     const before = server.requests.length;
-    expect(await ask(method, `prod${path}`, authorization)).toMatchObject({ code: 401, body: UNAUTHORIZED });
+    expect(await ask(method, `prod${path}`, authorization)).toMatchObject({
+      code: 401,
+      body: { error: { reason: "Unauthorized", message: EXPECTED[who] } },
+    });
     expect(server.requests).toHaveLength(before);
   });
 

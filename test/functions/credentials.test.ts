@@ -107,7 +107,7 @@ describe("a bound token of the service account", () => {
     replace({ token: await createToken(2 * HOUR) });
     await expectServed();
     pass(2 * HOUR + 1);
-    expect(await eviction()).toMatchObject({ code: 503, body: { error: { reason: "Blind" } } });
+    expect(await eviction()).toMatchObject({ code: 503, body: { error: { reason: "Undecided" } } });
     const message = expect.stringMatching(/token of this cluster ended at 20\S+Z: replace it/);
     expect(await ask("readyz")).toMatchObject({ code: 503, body: { ready: false, message } });
     const { code, text } = await ask("metrics");

@@ -76,7 +76,7 @@ test("the first time: the evacuation is begun, carried on and told of, and the a
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);
   expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
   expect(fake.story.map(({ reason }) => reason)).toContain("DeletionRefused");
-  expect(doors?.log.filter(({ door }) => door !== undefined)).toMatchObject([
+  expect(doors?.log.filter(({ endpoint }) => endpoint !== undefined)).toMatchObject([
     { verdict: "Refuse", retryAfterSeconds: 10 },
   ]);
 });

@@ -1,7 +1,7 @@
 /** What annotating launcher pods costs, and how it is proven to be permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { tryAnnotating } from "../../functions/permissions.ts";
-import { reconciling } from "../../functions/reconciling.ts";
+import { tryAnnotating } from "../../functions/conditions.ts";
+import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileActive } from "../../shared/reconcile/reconcile.ts";
 import type { Before } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
@@ -53,7 +53,7 @@ test("a look at what has not ended, where there is nothing, stays at one request
   const { target } = open();
   await target.settings(target.connect(1));
   asked = [];
-  await reconciling(target, 1, reconcileActive);
+  await reconcileWithin(target, 1, reconcileActive);
   expect(asked).toEqual(["listEvacuations"]);
 });
 

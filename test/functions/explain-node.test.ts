@@ -24,7 +24,7 @@ test("what is said of a pod before its node is drained is what its eviction then
       // A refusal may have warnings besides.
       const expected = allowed ? allowance(message === undefined ? {} : { warnings: [message] }) : refusal(message);
       expect((await doors.evict(evictionOf(evicted))).body).toMatchObject(expected);
-      expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });
+      expect(doors.log.find(({ endpoint }) => endpoint === "admission/evictions")).toMatchObject({ reason });
       await doors.settle();
     }),
     { seed: 20_261_122, numRuns: 1000 },

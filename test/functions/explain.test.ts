@@ -43,7 +43,7 @@ test("equals what an eviction then gets, and changes nothing", async () => {
       const expected = allowed ? allowance(more) : refusal(message, more);
       expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
       expect(withoutMaking(written)).toEqual(actions.toSorted());
-      expect(doors.log.find(({ door }) => door === "admission/evictions")).toMatchObject({ reason });
+      expect(doors.log.find(({ endpoint }) => endpoint === "admission/evictions")).toMatchObject({ reason });
       await doors.settle();
       seen.add([reason, ...actions].join(" "));
     }),

@@ -1,7 +1,7 @@
 /** What Lifeboat has to be allowed to do in a cluster, tried out for the conditions of the LifeboatConfiguration. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { tryPermissions } from "../../functions/permissions.ts";
+import { tryPermissions } from "../../functions/conditions.ts";
 import { newIsolateState, targetOf } from "../../functions/target.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings/settings.ts";
 import { type entry, newPlatform } from "./support/doors.ts";

@@ -1,7 +1,7 @@
 /** What a replica has answered since its start. */
 import parse from "parse-prometheus-text-format";
 import { expect, test } from "vitest";
-import { ReviewCounts } from "../../functions/review-counts.ts";
+import { ReviewCounts } from "../../functions/review.ts";
 
 test("by review and answer, all of them from the start", () => {
   const counts = new ReviewCounts();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
 import { COOKIE, signGrant } from "../../functions/page/session.ts";
-import { renderRejection, unavailable } from "../../functions/rejection.ts";
+import { rejectionOf, renderRejection } from "../../functions/errors.ts";
 import { notFound } from "./support/canned-cluster.ts";
 import { openCanned } from "./support/canned-doors.ts";
 import { asOperator, asWebhook, entry, NOW, openDoors } from "./support/doors.ts";
@@ -70,7 +70,7 @@ test.each<[Failure, number, string]>([
   [{ reason: "Refused", code: 500, request },                 502, "the API server answered GET /api/v1/pods with 500"],
   [{ reason: "Unintelligible", request, issue: "not JSON" },  502, "the answer to GET /api/v1/pods is not what an API server says: not JSON"],
 ])("a cluster that cannot be asked: %o", (failure, code, message) => {
-  const rejection = unavailable(new ClusterError(failure));
+  const rejection = rejectionOf(new ClusterError(failure), () => undefined);
   expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });
 });
 

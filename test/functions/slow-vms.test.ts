@@ -1,6 +1,6 @@
 /** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
 import { describe, expect, test } from "vitest";
-import { reconciling } from "../../functions/reconciling.ts";
+import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileActive, reconcileRequested } from "../../shared/reconcile/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -53,7 +53,7 @@ function given(slow: number, quick: number) {
   /** With how long it took. */
   const look = async (seconds: number, reconcile: (deps: Deps) => Promise<Result>) => {
     const began = clock.now();
-    const looking = reconciling(target, seconds, reconcile);
+    const looking = reconcileWithin(target, seconds, reconcile);
     await clock.settle([looking]);
     return { ...(await looking), took: secondsSince(began) };
   };

@@ -1,7 +1,7 @@
 /** A fleet without a queue: clusters whose API servers do not answer cost the others nothing but a few seconds. */
 import { describe, expect, test } from "vitest";
 import { newIsolateState } from "../../functions/target.ts";
-import { runTick } from "../../functions/ticks.ts";
+import { runTick } from "../../functions/schedule.ts";
 import { randomOf } from "../../infra/lab/chaos/random.ts";
 import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { VirtualClock } from "../fuzz/virtual-clock.ts";

@@ -1,6 +1,6 @@
 /** The API server's patience, as it says it in `?timeout=`: a Go duration. */
 import { expect, test } from "vitest";
-import { timeoutSeconds } from "../../functions/admission-review.ts";
+import { timeoutSeconds } from "../../functions/review.ts";
 import { openCanned, startForTest } from "./support/canned-doors.ts";
 import { entry, openDoors } from "./support/doors.ts";
 import { refusal, review } from "./support/reviews.ts";

@@ -3,7 +3,7 @@
  * secret opens, settings that the policy was made for.
  */
 import { Webhook } from "standardwebhooks";
-import { isSigned } from "../../functions/webhook-signature.ts";
+import { isSigned } from "../../functions/auth.ts";
 import { sender } from "../../shared/kube/transport.ts";
 import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { LONGEST_SECONDS } from "../generators/settings.ts";

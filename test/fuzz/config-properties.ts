@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
-import { timeoutSeconds } from "../../functions/admission-review.ts";
+import { timeoutSeconds } from "../../functions/review.ts";
 import { quantity } from "../../shared/kube/schemas/fields.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/settings/clusters.ts";
 import { parseConfiguration } from "../../shared/settings/lifeboat-configuration.ts";

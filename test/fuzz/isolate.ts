@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
 import type { Env } from "../../functions/env.ts";
-import { runTick } from "../../functions/ticks.ts";
+import { runTick } from "../../functions/schedule.ts";
 import { type IsolateState, newIsolateState } from "../../functions/target.ts";
 import { newPlatform } from "../functions/support/doors.ts";
 import { type Json, mutated, mutatedText } from "../generators/json.ts";

@@ -1,7 +1,7 @@
 /** What a cluster's metrics say, and that METRICS.md says which there are. */
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";
-import { VERSION } from "../../functions/metrics.ts";
+import { VERSION } from "../../functions/env.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { FAMILIES } from "../../shared/metrics/families.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../shared/metrics/metrics.ts";

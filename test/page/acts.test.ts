@@ -2,10 +2,10 @@
 import { Hono } from "hono";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Env } from "../../functions/env.ts";
-import { type Act, ACTS } from "../../functions/page/links.ts";
+import { type Act, ACTS } from "../../functions/page/components.ts";
 import type { Visitor } from "../../functions/page/session.ts";
-import { act as perform, askBefore, resultNotice } from "../../functions/page/views/confirm.ts";
-import { RejectionError } from "../../functions/rejection.ts";
+import { act as perform, askBefore, resultNotice } from "../../functions/page/acts.ts";
+import { RejectionError } from "../../functions/errors.ts";
 import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";

@@ -1,6 +1,6 @@
 /** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ACTS, actPath } from "../../functions/page/links.ts";
+import { ACTS, actPath } from "../../functions/page/components.ts";
 import { startCannedCluster, tokenOf } from "../functions/support/canned-cluster.ts";
 import { entry } from "../functions/support/doors.ts";
 import type { StubServer } from "../functions/support/stub-server.ts";

@@ -2,10 +2,10 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { ASSETS, layout } from "../../functions/page/layout.ts";
-import { clusterPage } from "../../functions/page/views/cluster.ts";
-import { fleetPage } from "../../functions/page/views/fleet.ts";
-import { nodePage } from "../../functions/page/views/node.ts";
-import { vmPage } from "../../functions/page/views/vm.ts";
+import { clusterPage } from "../../functions/page/cluster.ts";
+import { fleetPage } from "../../functions/page/fleet.ts";
+import { nodePage } from "../../functions/page/node.ts";
+import { vmPage } from "../../functions/page/vm.ts";
 import { failing } from "../fake-cluster/connect.ts";
 import { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { evacuation, NODE, PINNED, vmi } from "../policy/fixtures.ts";

@@ -1,6 +1,6 @@
 /** What pages have read is shared, for as long as it is new and there is room; who waits for another's reading gets it. */
 import { expect, test } from "vitest";
-import { RecentReads } from "../../functions/page/recent.ts";
+import { RecentReads } from "../../functions/page/stream.ts";
 
 /** Sleeping takes no time: the clock goes on. */
 function clockAt(start = 0) {

@@ -1,10 +1,10 @@
 /** What each page says of a cluster, a node, a VM, a fleet: one table; then order, acts, hostile words. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../functions/page/components.ts";
-import { clusterPage } from "../../functions/page/views/cluster.ts";
-import { fleetPage } from "../../functions/page/views/fleet.ts";
-import { nodePage } from "../../functions/page/views/node.ts";
-import { vmPage } from "../../functions/page/views/vm.ts";
+import { clusterPage } from "../../functions/page/cluster.ts";
+import { fleetPage } from "../../functions/page/fleet.ts";
+import { nodePage } from "../../functions/page/node.ts";
+import { vmPage } from "../../functions/page/vm.ts";
 import type { FakeCluster } from "../fake-cluster/fake-cluster.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../policy/fixtures.ts";
 import { plainPod, vmiOf } from "../policy/preflight/fixtures.ts";

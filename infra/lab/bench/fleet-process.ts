@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import type { Env, Platform } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";
-import { receiveTicks, runTick } from "../../../functions/ticks.ts";
+import { receiveTicks, runTick } from "../../../functions/schedule.ts";
 import { argumentOf, say } from "./child.ts";
 import { FleetSchema, type FleetTick } from "./fleet-ticks.ts";
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { tickTime } from "../stage/tick-times.ts";
 import { createApp } from "../../../functions/app.ts";
 import type { Platform } from "../../../functions/env.ts";
-import { runTick } from "../../../functions/ticks.ts";
+import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { argumentOf, say } from "./child.ts";
 import { type Done, Reconciled, readCycle, type Work, WorkSchema } from "./pass-work.ts";

@@ -1,6 +1,6 @@
 /** METRICS.md: the table of metrics, and what a table cannot say. Nothing that runs imports this. */
 import { renderTable } from "./policy/tables.ts";
-import { REVIEW_FAMILY } from "../../../functions/review-counts.ts";
+import { REVIEW_FAMILY } from "../../../functions/review.ts";
 import { FAMILIES } from "../../../shared/metrics/families.ts";
 import { OPEN_METRICS, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { CAUSES } from "../../../shared/kube/cause.ts";

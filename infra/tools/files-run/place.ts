@@ -9,7 +9,7 @@ import { buffer } from "node:stream/consumers";
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";
-import { runTick } from "../../../functions/ticks.ts";
+import { runTick } from "../../../functions/schedule.ts";
 import { type SimulatedSandbox, startSandbox } from "../../sandbox/sandbox.ts";
 import { freePort } from "../../sandbox/free-port.ts";
 import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";

@@ -109,7 +109,7 @@ const READ = /^(get|list|isAny|can|prove)|^Event$|^Unlabel$/;
 /** Everything that is asked for before the ruling is logged, but reads and the story. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
-  const isRuled = () => doors.log.some(({ door }) => door === "admission/evictions");
+  const isRuled = () => doors.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const doors = openFakeDoors(fake, (request) => {
     // A decision reads no budget: that is how its action begins.
     const asked = request === "getBudget" ? "EnsureBudget" : request;

@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
-import { receiveTicks, runTick } from "../../../functions/ticks.ts";
+import { receiveTicks, runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { REGISTRY_KEY } from "./sealed.ts";
 

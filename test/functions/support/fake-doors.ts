@@ -3,11 +3,9 @@ import { type Context, Hono } from "hono";
 import { reviewDeletionRequest } from "../../../functions/deletions.ts";
 import type { Env } from "../../../functions/env.ts";
 import { reviewEvictionRequest } from "../../../functions/evictions.ts";
-import { clusterMetrics } from "../../../functions/metrics.ts";
-import { reconciling } from "../../../functions/reconciling.ts";
-import { clusterReadyz } from "../../../functions/installation.ts";
-import { RejectionError, renderRejection, unavailable } from "../../../functions/rejection.ts";
-import { reconcileNow } from "../../../functions/schedule.ts";
+import { clusterMetrics, clusterReadyz } from "../../../functions/metrics.ts";
+import { reconcileNow, reconcileWithin } from "../../../functions/reconcile.ts";
+import { RejectionError, rejectionOf, renderRejection } from "../../../functions/errors.ts";
 import { newIsolateState, type Target, targetOf } from "../../../functions/target.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { cancelEvacuations, type Cancelling } from "../../../shared/evacuation/api.ts";
@@ -83,9 +81,8 @@ export function openFakeDoors(
   app.get("/metrics", (c) => clusterMetrics(c, target));
   app.get("/readyz", (c) => clusterReadyz(c, target));
   app.onError((error, c) => {
-    const rejection = error instanceof ClusterError ? unavailable(error) : error;
-    if (!(rejection instanceof RejectionError)) throw error;
-    const { code, body } = renderRejection(rejection);
+    if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
+    const { code, body } = renderRejection(rejectionOf(error, platform.log));
     return c.json(body, code);
   });
   const ask = async (path: string, method: string, body?: unknown) =>
@@ -116,7 +113,7 @@ export function openFakeDoors(
     },
     cancel: async (key) => {
       const cancelling = await cancelEvacuations(key, await asking());
-      await reconciling(target, ASK_SECONDS, (deps) => reconcileVmi(key, deps));
+      await reconcileWithin(target, ASK_SECONDS, (deps) => reconcileVmi(key, deps));
       return cancelling;
     },
     reconcile: () => ask("/reconcile", "POST"),

@@ -1,7 +1,7 @@
 /** Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed anywhere. */
 import * as fc from "fast-check";
 import { expect } from "vitest";
-import { reconciling } from "../../../functions/reconciling.ts";
+import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
@@ -36,7 +36,7 @@ export const evict: Task = async (doors) => {
 const passing =
   (pass: (deps: Deps) => Promise<Result>): Task =>
   (doors) =>
-    reconciling(doors.target, 20, pass);
+    reconcileWithin(doors.target, 20, pass);
 export const look = passing((deps) => reconcileVmi(WEB, deps));
 export const tick = passing(reconcileActive);
 export const scan = passing(reconcileAll);

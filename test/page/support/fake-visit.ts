@@ -1,6 +1,6 @@
 /** A visit of a page over a fake cluster: read and rendered, without HTTP. */
 import type { Html } from "../../../functions/page/components.ts";
-import type { Recent } from "../../../functions/page/recent.ts";
+import type { Recent } from "../../../functions/page/stream.ts";
 import type { Visitor } from "../../../functions/page/session.ts";
 import type { LivePage } from "../../../functions/page/stream.ts";
 import type { Visit } from "../../../functions/page/visits.ts";

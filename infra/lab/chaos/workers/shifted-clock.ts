@@ -1,7 +1,7 @@
 /** Lifeboat's Worker with a clock that is wrong: `CLOCK_SKEW_SECONDS` fast. */
 import { createApp } from "../../../../functions/app.ts";
 import type { Env, Platform } from "../../../../functions/env.ts";
-import { runTick } from "../../../../functions/ticks.ts";
+import { runTick } from "../../../../functions/schedule.ts";
 import { newIsolateState } from "../../../../functions/target.ts";
 
 interface ShiftedEnv extends Env {

@@ -1,18 +1,21 @@
 /** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
 import { html } from "hono/html";
-import { isActive } from "../../../shared/kube/evacuation.ts";
-import type { NamespacedName } from "../../../shared/kube/facts.ts";
-import type { NodeVerdict } from "../../../shared/preflight/facts.ts";
-import type { Blocker, BlockerKind, NodeProgress, NodeState, VmProgress } from "../../../shared/preflight/progress.ts";
-import { isQueued, type Subject, targetOf } from "../../../shared/preflight/subjects.ts";
-import { timeLeft, timeText } from "../../../shared/preflight/duration.ts";
-import { secondsSince, secondsUntil } from "../../../shared/settings/time.ts";
+import { isActive } from "../../shared/kube/evacuation.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import type { NodeVerdict } from "../../shared/preflight/facts.ts";
+import type { Blocker, BlockerKind, NodeProgress, NodeState, VmProgress } from "../../shared/preflight/progress.ts";
+import { isQueued, type Subject, targetOf } from "../../shared/preflight/subjects.ts";
+import { timeLeft, timeText } from "../../shared/preflight/duration.ts";
+import { secondsSince, secondsUntil } from "../../shared/settings/time.ts";
 import {
+  actPath,
   ago,
   badge,
+  clusterPath,
   type Column,
   commandLine,
   counted,
+  crumbs,
   type Fact,
   factList,
   fromTerminal,
@@ -20,19 +23,20 @@ import {
   isolated,
   type Labelled,
   lasting,
+  move,
   progressBar,
   section,
   sentence,
   shellLine,
   table,
   visible,
-} from "../components.ts";
-import { evacuationTable } from "../evacuations.ts";
-import { actPath, clusterPath, crumbs, move, vmLink } from "../links.ts";
-import { type NodeView, readNode } from "../reads.ts";
-import type { LivePage, Seen } from "../stream.ts";
-import type { Visit } from "../visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, phaseBadge } from "../words.ts";
+  vmLink,
+} from "./components.ts";
+import { evacuationTable } from "./evacuations.ts";
+import { type NodeView, readNode } from "./reads.ts";
+import type { LivePage, Seen } from "./stream.ts";
+import type { Visit } from "./visits.ts";
+import { ACT_WORDS, actsOn, CAUSES, phaseBadge } from "./words.ts";
 
 const MOST_VMS = 200;
 const MOST_GONE = 50;

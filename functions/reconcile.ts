@@ -1,24 +1,29 @@
-/** A reconcile within a time limit, with its failures in one line of the log; and what follows an answer. */
-import type { Held } from "../shared/kube/budget.ts";
-import type { ClusterError, Failure } from "../shared/kube/failures.ts";
+/** Reconciles of a cluster: within a time limit, with its failures in one line of the log; after an answer, or for a caller. */
+import type { Context } from "hono";
+import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
+import type { Held } from "../shared/kube/budget.ts";
 import type { NamespacedName } from "../shared/kube/facts.ts";
+import type { ClusterError, Failure } from "../shared/kube/failures.ts";
+import { OURS } from "../shared/kube/selections.ts";
+import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
-import { perform } from "../shared/evacuation/perform.ts";
-import { reconcileVmi } from "../shared/reconcile/reconcile.ts";
+import { reconcileActive, reconcileAll, reconcileVmi } from "../shared/reconcile/reconcile.ts";
+import { areBudgetsWanted } from "../shared/settings/covered.ts";
+import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
 
 /** A few objects: what takes longer does not answer. */
 export const SETTINGS_SECONDS = 5;
-/** Of the time for a reconcile, the part in which something is begun: what was begun comes to its end in the rest. */
-const BEGINNING = 0.8;
+/** Start no new work after this share of the deadline. */
+const STARTING_SHARE = 0.8;
 
 /**
  * Reconciles with requests that all end after so many seconds; what failed, and what time did not suffice for, is one line of the
  * log. Throws a ClusterError where nothing could be read at all. `fresh`: by settings that are read now. `held`: room for what is read.
  */
-export async function reconciling(
+export async function reconcileWithin(
   target: Target,
   seconds: number,
   reconcile: (deps: Deps) => Promise<Result>,
@@ -29,7 +34,7 @@ export async function reconciling(
   const cluster = target.connect(limit, held);
   const began = now().getTime();
   const connect = (most: number) => target.connect(Math.min(most, limit - (now().getTime() - began) / 1000), held);
-  const until = new Date(began + limit * BEGINNING * 1000);
+  const until = new Date(began + limit * STARTING_SHARE * 1000);
   const { settings } = await target.settings(target.connect(SETTINGS_SECONDS), fresh);
   const failures = new Failures();
   let left = 0;
@@ -43,7 +48,7 @@ export async function reconciling(
   }
 }
 
-/** Ten thousand failures are of few kinds: each is told once, with the first as its example. */
+/** Ten thousand failures are of few kinds: each is logged once, with the first as its example. */
 class Failures {
   readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
 
@@ -66,12 +71,12 @@ const AFTER_ANSWER_SECONDS = 20;
  * One reconcile of the VMI that was asked about: a drain repeats its requests every five seconds, so it drives itself; the relay and the tick
  * do the rest. Never throws: what fails is logged, and the next reconcile finds it.
  */
-export async function carryOn(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
+export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
   try {
-    await reconciling(target, AFTER_ANSWER_SECONDS, (deps) => reconcileVmi(vmi, deps, known), { held });
+    await reconcileWithin(target, AFTER_ANSWER_SECONDS, (deps) => reconcileVmi(vmi, deps, known), { held });
   } catch (error) {
-    target.logFailure("carrying an evacuation on", error);
+    target.logFailure("reconciling after an answer", error);
   } finally {
     held.end();
   }
@@ -81,4 +86,40 @@ export async function carryOn(target: Target, vmi: NamespacedName, known: Known 
 export async function recordEvents(target: Target, events: readonly Action[]): Promise<void> {
   const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
   await perform(events, { cluster: target.connect(AFTER_ANSWER_SECONDS), now: target.platform.now, onFailure });
+}
+
+/** A full scan of ten thousand VMs is about 120 pages. */
+const FULL_SCAN_SECONDS = 60;
+/** What is under way is a few requests for each VM. */
+const TICK_SECONDS = 50;
+/** How soon to ask again where there was not enough time: what is left can be done at once. */
+const REQUEUE_SECONDS = 1;
+
+/**
+ * The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. It is safe to repeat: what
+ * has been done is found done.
+ */
+export async function reconcileNow(c: Context, target: Target): Promise<Response> {
+  const { done, failures, left } = await scanAll(target);
+  if (left === 0) return c.json({ done, failures });
+  return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
+}
+
+/** Reads settings and webhooks, too: what has just been installed counts. */
+export async function scanAll(target: Target): Promise<Result> {
+  try {
+    return await reconcileWithin(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });
+  } finally {
+    await keepConditions(target);
+  }
+}
+
+/** Where budgets have become necessary, because a webhook does not fail closed any more, they come back with this tick. */
+export async function scanActive(target: Target): Promise<Result> {
+  const cluster = target.connect(TICK_SECONDS);
+  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
+  const [budget] = areBudgetsWanted(settings)
+    ? await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })
+    : [{}];
+  return await (budget === undefined ? scanAll(target) : reconcileWithin(target, TICK_SECONDS, reconcileActive));
 }

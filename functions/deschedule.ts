@@ -1,4 +1,4 @@
-/** The descheduling endpoint: runs a cycle on request, and when the interval has passed. */
+/** The descheduling handler: runs a cycle on request, and when the interval has passed. */
 import type { Context } from "hono";
 import type { LeaseFacts } from "../shared/kube/schemas/kubernetes.ts";
 import { deschedulingClient } from "../shared/descheduling/client.ts";
@@ -9,8 +9,8 @@ import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-fil
 import { reconcileActive } from "../shared/reconcile/reconcile.ts";
 import { keyOf } from "../shared/kube/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
-import { reconciling, recordEvents, SETTINGS_SECONDS } from "./reconciling.ts";
-import { RejectionError, rejectProblems } from "./rejection.ts";
+import { RejectionError, rejectProblems } from "./errors.ts";
+import { reconcileWithin, recordEvents, SETTINGS_SECONDS } from "./reconcile.ts";
 import type { Target } from "./target.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
@@ -28,7 +28,7 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
     return rejectProblems("InvalidConfiguration", loaded.problems);
   }
   const report = await runCycle(target, loaded, { dryRun });
-  if (!dryRun) c.executionCtx.waitUntil(carryOn(target, report, CARRY_ON_SECONDS.afterAnswer));
+  if (!dryRun) c.executionCtx.waitUntil(requeue(target, report, REQUEUE_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
 }
 
@@ -53,19 +53,19 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   if (!loaded.ok) return await reportPolicy(target, loaded);
   const report = await runCycle(target, loaded, { dryRun: false, lease });
-  await carryOn(target, report, CARRY_ON_SECONDS.ofTick);
+  await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
 
 /** The platform ends what runs after an answer at 30 s. */
-const CARRY_ON_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
+const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
-/** What was asked for begins at once, and what was withdrawn ends: the next look at them may be a minute away. */
-async function carryOn(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
+/** What was asked for starts at once, and what was withdrawn ends: the next reconcile of them may be a minute away. */
+async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
   if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
   try {
-    await reconciling(target, seconds, reconcileActive);
+    await reconcileWithin(target, seconds, reconcileActive);
   } catch (error) {
-    target.logFailure("carrying on what descheduling has asked for", error);
+    target.logFailure("reconciling what descheduling has asked for", error);
   }
 }
 
@@ -89,8 +89,8 @@ async function runCycle(
   });
   const { ended, nodes, pods, inProgress, nominations } = report;
   const { dryRun } = how;
-  const told = { ended, nodes, pods, inProgress, results: countsOf(nominations), withdrawn: report.withdrawn.length };
-  platform.log({ door: "deschedule", cluster: target.name, dryRun, ...told });
+  const counts = { ended, nodes, pods, inProgress, results: countsOf(nominations), withdrawn: report.withdrawn.length };
+  platform.log({ endpoint: "deschedule", cluster: target.name, dryRun, ...counts });
   return report;
 }
 

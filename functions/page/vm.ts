@@ -1,30 +1,33 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
-import { OUTCOMES, strategyInForce } from "../../../shared/eviction/explanation.ts";
-import { cooldownReason } from "../../../shared/evacuation/cooldown.ts";
-import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../../../shared/kube/facts.ts";
-import { secondsUntil } from "../../../shared/settings/time.ts";
+import { OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
+import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
+import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
+import { secondsUntil } from "../../shared/settings/time.ts";
 import {
+  actPath,
   ago,
   badge,
+  clusterPath,
+  crumbs,
   factList,
   fromTerminal,
   type Html,
   isolated,
   lasting,
   type Mood,
+  nodeLink,
   section,
   sentence,
   shellLine,
   visible,
-} from "../components.ts";
-import { byAge, evacuationTable } from "../evacuations.ts";
-import { actPath, clusterPath, crumbs, nodeLink } from "../links.ts";
-import { readVm, type VmView } from "../reads.ts";
-import type { LivePage, Seen } from "../stream.ts";
-import type { Visit } from "../visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, PHASES } from "../words.ts";
+} from "./components.ts";
+import { byAge, evacuationTable } from "./evacuations.ts";
+import { readVm, type VmView } from "./reads.ts";
+import type { LivePage, Seen } from "./stream.ts";
+import type { Visit } from "./visits.ts";
+import { ACT_WORDS, actsOn, CAUSES, PHASES } from "./words.ts";
 
 const MOST = 50;
 

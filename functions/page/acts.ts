@@ -1,17 +1,29 @@
 /** What a visitor does: before it, what it does for this VM now; then what has come of it. */
 import { html } from "hono/html";
-import { cancelEvacuations, evacuateVm, retryVm } from "../../../shared/evacuation/api.ts";
-import { reconcileVmi } from "../../../shared/reconcile/reconcile.ts";
-import { retryOf } from "../../../shared/evacuation/retry.ts";
-import type { NamespacedName } from "../../../shared/kube/facts.ts";
-import { reconciling } from "../../reconciling.ts";
-import { RejectionError } from "../../rejection.ts";
-import { commandLine, type Html, isolated, type Mood, notice, shellLine, visible } from "../components.ts";
-import { layout } from "../layout.ts";
-import { type Act, actPath, clusterPath, crumbs, vmPath } from "../links.ts";
-import { readVm, type VmView } from "../reads.ts";
-import type { PageContext, Visit } from "../visits.ts";
-import { ACT_WORDS, actsOn } from "../words.ts";
+import { cancelEvacuations, evacuateVm, retryVm } from "../../shared/evacuation/api.ts";
+import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
+import { retryOf } from "../../shared/evacuation/retry.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import { reconcileWithin } from "../reconcile.ts";
+import { RejectionError } from "../errors.ts";
+import {
+  type Act,
+  actPath,
+  clusterPath,
+  commandLine,
+  crumbs,
+  type Html,
+  isolated,
+  type Mood,
+  notice,
+  shellLine,
+  visible,
+  vmPath,
+} from "./components.ts";
+import { layout } from "./layout.ts";
+import { readVm, type VmView } from "./reads.ts";
+import type { PageContext, Visit } from "./visits.ts";
+import { ACT_WORDS, actsOn } from "./words.ts";
 
 const ACT_SECONDS = 10;
 
@@ -77,7 +89,7 @@ export async function act(c: PageContext, visit: Visit, { act: name, key }: Aske
   const { target, visitor } = visit;
   const result = await resultOf({ act: name, key }, visit);
   target.log({ level: "info", message: "a visitor has acted", act: name, ...key, visitor: visitor.name, result });
-  await reconciling(target, ACT_SECONDS, (deps) => reconcileVmi(key, deps));
+  await reconcileWithin(target, ACT_SECONDS, (deps) => reconcileVmi(key, deps));
   return c.redirect(`${vmPath(target.name, key)}?result=${result}`, 303);
 }
 

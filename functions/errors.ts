@@ -1,6 +1,7 @@
 /** Every answer that is not the one asked for: one table, one renderer. */
+import type * as z from "zod/mini";
 import { ClusterError } from "../shared/kube/failures.ts";
-import type { ConfigProblem } from "../shared/settings/problem.ts";
+import { type ConfigProblem, parseConfig } from "../shared/settings/problem.ts";
 
 export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 
@@ -29,22 +30,22 @@ const REJECTIONS = {
   TryAgain: { code: 503, message: "not everything could be acted on: send all again" },
   Busy: { code: 503, message: "as much is being reviewed as can be at a time" },
   /** An API server learns nothing but the code. */
-  Blind: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
+  Undecided: { code: 503, message: "nothing can be learnt about the pod; the log of the Worker says why" },
   InternalError: { code: 500, message: "an unexpected error; the log of the Worker has it" },
 } as const satisfies Record<string, Known>;
 
 export type Reason = keyof typeof REJECTIONS;
 
-/** Thrown by doors, rendered once in app.ts. */
+/** Thrown by handlers, rendered once in app.ts. */
 export class RejectionError extends Error {
   readonly reason: Reason;
-  readonly told: Partial<Known>;
+  readonly details: Partial<Known>;
 
-  constructor(reason: Reason, told: Partial<Known> = {}) {
-    super(told.message ?? REJECTIONS[reason].message);
+  constructor(reason: Reason, details: Partial<Known> = {}) {
+    super(details.message ?? REJECTIONS[reason].message);
     this.name = "RejectionError";
     this.reason = reason;
-    this.told = told;
+    this.details = details;
   }
 }
 
@@ -61,19 +62,26 @@ export interface RenderedError {
   readonly body: { readonly error: Omit<Known, "code"> & { readonly reason: Reason } };
 }
 
-export function renderRejection({ reason, told }: Pick<RejectionError, "reason" | "told">): RenderedError {
-  const { code, ...error } = { ...REJECTIONS[reason], ...told };
+export function renderRejection({ reason, details }: Pick<RejectionError, "reason" | "details">): RenderedError {
+  const { code, ...error } = { ...REJECTIONS[reason], ...details };
   return { code, body: { error: { reason, ...error } } };
 }
 
-/** Of a cluster that does not answer as it should. */
-export function unavailable({ failure, message }: ClusterError): RejectionError {
-  const codes: Partial<Record<typeof failure.reason, ErrorCode>> = {
-    Unreachable: 503,
-    Busy: 503,
-    DeadlineExceeded: 504,
-  };
-  return new RejectionError("ClusterUnavailable", { code: codes[failure.reason] ?? 502, message });
+const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], ErrorCode>> = {
+  Unreachable: 503,
+  Busy: 503,
+  DeadlineExceeded: 504,
+};
+
+/** Of anything that was thrown. What is neither a rejection nor a cluster's failure is a defect, which only the log describes. */
+export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, unknown>>) => void): RejectionError {
+  if (error instanceof RejectionError) return error;
+  if (error instanceof ClusterError) {
+    const code = CODES_OF_FAILURES[error.failure.reason] ?? 502;
+    return new RejectionError("ClusterUnavailable", { code, message: error.message });
+  }
+  log({ level: "error", message: "unexpected error", error: error instanceof Error ? error.stack : undefined });
+  return new RejectionError("InternalError");
 }
 
 /** Whether asking the same again would be answered the same. */
@@ -81,20 +89,21 @@ export function isCallersFault(error: unknown): boolean {
   return error instanceof RejectionError && renderRejection(error).code < 500;
 }
 
-/** What a caller may know about why something failed. */
+/** What a caller may know about why something failed; a mistake in the configuration is named. */
 export function describeFailure(error: unknown): string {
-  return error instanceof ClusterError ? error.message : "an unexpected error";
-}
-
-/** Of a failure before any cluster could be asked: a mistake in the configuration is told. */
-export function describeDefect(error: unknown): string {
-  if (!(error instanceof RejectionError)) return describeFailure(error);
+  if (error instanceof ClusterError) return error.message;
+  if (!(error instanceof RejectionError)) return "an unexpected error";
   const { field, message } = renderRejection(error).body.error;
   return field === undefined ? message : `${field}: ${message}`;
 }
 
-/** Of a body. */
-export function parseJson(text: string): unknown {
+/** A body of JSON; BadRequest names the first problem of one that is not as expected. */
+export function parseBody<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
+  const parsed = parseConfig(schema, jsonOf(text), "body");
+  return parsed.ok ? parsed.value : rejectProblems("BadRequest", parsed.problems);
+}
+
+function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,30 +1,31 @@
 /** A cluster: its nodes, those that are being emptied first; what leaves, and what has left. */
 import { html } from "hono/html";
-import { type EvacuationFacts, isActive } from "../../../shared/kube/evacuation.ts";
-import type { NodeFacts } from "../../../shared/kube/facts.ts";
-import { carriesDrainTaint } from "../../../shared/kube/taints.ts";
-import { type Departures, departuresFrom, type NodeState, nodeState } from "../../../shared/preflight/progress.ts";
+import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
+import type { NodeFacts } from "../../shared/kube/facts.ts";
+import { carriesDrainTaint } from "../../shared/kube/taints.ts";
+import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
 import {
   ago,
   badge,
   type Column,
   counted,
+  crumbs,
   fromTerminal,
   type Html,
   isolated,
   type Labelled,
   lasting,
+  nodeLink,
   progressBar,
   section,
   table,
   visible,
-} from "../components.ts";
-import { evacuationTable, type Sorted, sortEvacuations } from "../evacuations.ts";
-import { crumbs, nodeLink } from "../links.ts";
-import { type ClusterView, readCluster, type VmsOfNode } from "../reads.ts";
-import type { LivePage, Seen } from "../stream.ts";
-import type { Visit } from "../visits.ts";
-import { CAUSES, problemNotices } from "../words.ts";
+} from "./components.ts";
+import { evacuationTable, type Sorted, sortEvacuations } from "./evacuations.ts";
+import { type ClusterView, readCluster, type VmsOfNode } from "./reads.ts";
+import type { LivePage, Seen } from "./stream.ts";
+import type { Visit } from "./visits.ts";
+import { CAUSES, problemNotices } from "./words.ts";
 
 const MOST_NODES = 300;
 const MOST_OPEN = 200;

@@ -1,0 +1,187 @@
+/** What reviews of evictions and of deletions have in common: the AdmissionReview, its body, its deadline, its answer. */
+import type { Context } from "hono";
+import * as z from "zod/mini";
+import type { Held } from "../shared/kube/budget.ts";
+import { type Family, renderOpenMetrics } from "../shared/metrics/open-metrics.ts";
+import type { Parsed } from "../shared/settings/problem.ts";
+import { parseBody, RejectionError } from "./errors.ts";
+
+/** What has arrived. `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
+export interface Received {
+  readonly arrived: Date;
+  readonly body: string;
+  /** Room for what is read until the answer. */
+  readonly held: Held;
+}
+
+/** An API server puts the uid at the beginning. Without it no answer would count. */
+const BEGINNING_BYTES = 1024;
+
+/**
+ * The body of a review, as far as there is room for it. `Busy`: there is none, and nothing but the uid was read. At most so many bytes
+ * are taken.
+ */
+export async function readBody(
+  c: Context,
+  held: Held,
+  most: number,
+): Promise<{ readonly text: string } | { readonly reason: "Busy"; readonly uid: string }> {
+  if (Number(c.req.header("content-length") ?? 0) > most) throw tooLarge(most);
+  const decoder = new TextDecoder();
+  let [text, bytes, hasRoom] = ["", 0, true];
+  for await (const chunk of chunksOf(c.req.raw)) {
+    bytes += chunk.byteLength;
+    if (bytes > most) throw tooLarge(most);
+    hasRoom &&= held.take(chunk.byteLength);
+    text += decoder.decode(chunk, { stream: true });
+    if (!hasRoom && bytes >= BEGINNING_BYTES) break;
+  }
+  return hasRoom ? { text: text + decoder.decode() } : { reason: "Busy", uid: uidIn(text) };
+}
+
+async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  try {
+    for (;;) {
+      const { done = true, value } = (await reader?.read()) ?? {};
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader?.cancel();
+  }
+}
+
+export function tooLarge(most: number): RejectionError {
+  return new RejectionError("PayloadTooLarge", { message: `expected a body of at most ${most} bytes` });
+}
+
+function uidIn(text: string): string {
+  const [, uid] = /"request"\s*:\s*\{\s*"uid"\s*:\s*"([\w-]{1,256})"/.exec(text) ?? [];
+  if (uid === undefined) throw new RejectionError("Busy");
+  return uid;
+}
+
+/** It is sent back. An API server's has 36 characters. */
+const LONGEST_UID = 256;
+const A_UID = "expected the review's uid";
+
+/** Without these nothing can be answered that an API server would understand. */
+const Envelope = z.lazy(() =>
+  z.object({
+    apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
+    kind: z.literal("AdmissionReview", "expected AdmissionReview"),
+    request: z.looseObject({
+      uid: z.string(A_UID).check(z.minLength(1, A_UID), z.maxLength(LONGEST_UID, A_UID)),
+    }),
+  }),
+);
+
+/** The review's uid and request, or a rejection that says what is missing. */
+export function requestIn(body: string) {
+  const { request } = parseBody(Envelope, body);
+  return { uid: request.uid, request };
+}
+
+/** Says of the review of something else what is wrong with it. */
+export function otherThan(expected: string, { problems: [problem] }: Extract<Parsed<unknown>, { ok: false }>): string {
+  return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
+}
+
+interface Refusal {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  /** The API server passes it on as Retry-After. */
+  readonly details?: { readonly retryAfterSeconds: number };
+}
+
+export interface AdmissionReview {
+  readonly apiVersion: "admission.k8s.io/v1";
+  readonly kind: "AdmissionReview";
+  readonly response: {
+    readonly uid: string;
+    readonly allowed: boolean;
+    readonly warnings?: readonly string[];
+    readonly status?: Refusal;
+  };
+}
+
+interface More {
+  readonly warnings?: readonly string[];
+  /** Of a deletion: whoever evicts asks again by itself, and shows the message only where there is none. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** 429 in every case: callers know it as "try again", anything else as final. */
+export function refusal(uid: string, message: string, { warnings, retryAfterSeconds }: More = {}): AdmissionReview {
+  const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
+  return answer(uid, warnings, { code: 429, reason: "TooManyRequests", message, ...details });
+}
+
+export function permission(uid: string, warnings?: readonly string[]): AdmissionReview {
+  return answer(uid, warnings);
+}
+
+function answer(uid: string, warnings: readonly string[] = [], status?: Refusal): AdmissionReview {
+  const more = { ...(warnings.length > 0 && { warnings }), ...(status && { status }) };
+  const response = { uid, allowed: status === undefined, ...more };
+  return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
+}
+
+/** How long the API server waits for the answer to a review. */
+export interface Deadline {
+  readonly timeoutSeconds: number;
+  /** Milliseconds since the epoch: since when it waits. To find and authenticate the cluster takes its share. */
+  readonly arrivedAt: number;
+  /** By then everything has ended: the rest is for the way back. */
+  readonly answerBy: number;
+}
+
+export function deadlineOf(c: Context, arrived: Date, share: number): Deadline {
+  const timeout = timeoutSeconds(c.req.query("timeout"));
+  const arrivedAt = arrived.getTime();
+  return { timeoutSeconds: timeout, arrivedAt, answerBy: arrivedAt + timeout * share * 1000 };
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
+const DEFAULT_TIMEOUT_SECONDS = 10;
+/** Kubernetes allows a webhook no more. */
+const LONGEST_TIMEOUT_SECONDS = 30;
+
+/** Seconds the API server waits, from its `?timeout=` (a Go duration); its default where that is missing or odd. */
+export function timeoutSeconds(query: string | undefined): number {
+  const parts = [...(query ?? "").matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([all]) => all).join("") !== query) return DEFAULT_TIMEOUT_SECONDS;
+  const total = parts.reduce((sum, [, value, unit = ""]) => sum + Number(value) * (UNIT_SECONDS[unit] ?? 0), 0);
+  return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
+}
+
+const REVIEWS = ["evictions", "deletions"] as const;
+const ANSWERS = ["allowed", "refused", "undecided"] as const;
+
+export const REVIEW_FAMILY: Family = {
+  name: "lifeboat_reviews",
+  type: "counter",
+  unit: "",
+  labels: ["review", "answer"],
+  help: "Reviews that this replica has answered since it started; undecided: without the facts.",
+};
+
+/** Reviews that this process has answered, but for dry runs. */
+export class ReviewCounts {
+  readonly #counts = new Map<string, number>();
+
+  count(review: (typeof REVIEWS)[number], answer: (typeof ANSWERS)[number]): void {
+    const key = `${review} ${answer}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** All there can be are there from the start. */
+  render(): string {
+    const samples = REVIEWS.flatMap((review) =>
+      ANSWERS.map((answer) => ({ labels: [review, answer], value: this.#counts.get(`${review} ${answer}`) ?? 0 })),
+    );
+    return renderOpenMetrics([[REVIEW_FAMILY, samples]]);
+  }
+}
