@@ -11,7 +11,7 @@ import { isLauncher } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "./client.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
-import type { DeschedulerPolicy, PolicyNeeds } from "./cycle/policy.ts";
+import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
 
 export interface DeschedulingDeps {
@@ -63,34 +63,16 @@ async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
  * Evacuations come first: one that begins later is found by the read before its request. VMIs come after the pods: a launcher pod whose VMI
  * is missing has lost it.
  */
-async function observe({ cluster, client, policy: { needs } }: DeschedulingDeps) {
+async function observe({ cluster, client }: DeschedulingDeps) {
   const evacuations = await activeEvacuations(cluster);
-  const [nodes, pods, namespaces, budgets, priorityClasses] = await Promise.all([
-    cluster.list("nodes", { as: NodeWithResources }),
-    client.listPods(),
-    needs.namespaces ? client.listNamespaceLabels() : new Map<string, never>(),
-    needs.budgets ? cluster.list("poddisruptionbudgets") : [],
-    priorityClassesOf(needs, client),
-  ]);
+  const [nodes, pods] = await Promise.all([cluster.list("nodes", { as: NodeWithResources }), client.listPods()]);
   const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];
   return {
     evacuations,
     nodes,
     pods,
-    namespaces,
-    priorityClasses,
-    budgets: Map.groupBy(budgets, (budget) => budget.namespace),
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
   } satisfies Partial<CycleWorld>;
-}
-
-async function priorityClassesOf({ priorityClasses }: PolicyNeeds, client: DeschedulingClient) {
-  const found = new Map<string, number>();
-  for (const name of priorityClasses) {
-    const value = await client.getPriorityClassValue(name);
-    if (value !== undefined) found.set(name, value);
-  }
-  return found;
 }
 
 /** In a dry run nothing is written, but evictions are asked for: webhooks and budgets say what would become of them. */

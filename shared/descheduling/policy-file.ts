@@ -5,10 +5,9 @@ import { present } from "../kube/schemas/fields.ts";
 import type { ConfigMapFacts } from "../kube/schemas/kubernetes.ts";
 import { collect, type ConfigProblem, type Parsed, parseConfig } from "../settings/problem.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
-import type { DeschedulerPolicy, DeschedulingLimits, PolicyNeeds } from "./cycle/policy.ts";
-import type { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
+import type { DeschedulerPolicy, DeschedulingLimits, Profile as ConfiguredProfile } from "./cycle/policy.ts";
 import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
-import { type ConfiguredProfile, profileOf } from "./profile.ts";
+import { profileOf } from "./profile.ts";
 
 const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
 const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
@@ -94,8 +93,7 @@ function policyOf(file: PolicyFile, profiles: readonly ConfiguredProfile[]): Des
     requestTtlSeconds: file.maxEvacuationRequestTTL,
     messagePrefixes: file.evictionMessagePrefixes,
     notifyFailures: file.evictionFailureEventNotification,
-    profiles: profiles.map(({ profile }) => profile),
-    needs: needsOf(profiles.map(({ evictor }) => evictor)),
+    profiles,
   };
 }
 
@@ -107,20 +105,6 @@ function limitsOf(file: PolicyFile): DeschedulingLimits {
     evacuationsPerNode: file.maxNoOfPodsEvacuationsPerNode,
     evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
   });
-}
-
-function needsOf(evictors: readonly EvictorArguments[]): PolicyNeeds {
-  return {
-    namespaces: evictors.some(({ namespaceLabelSelector }) => namespaceLabelSelector !== undefined),
-    budgets: evictors.some(({ protections }) => protections.includes("PodsWithoutPDB")),
-    priorityClasses: [...new Set(evictors.flatMap(priorityClassOf))],
-  };
-}
-
-/** With SystemCriticalPods disabled, the threshold does not count either. */
-function priorityClassOf({ protections, priorityThreshold }: EvictorArguments): readonly string[] {
-  const name = priorityThreshold?.name;
-  return name && protections.includes("SystemCriticalPods") ? [name] : [];
 }
 
 /** The library is loaded with the first text: most clusters have none, and evaluating it takes some milliseconds of a fresh isolate's start. */

@@ -1,8 +1,7 @@
 /** A profile of the policy file: the plugins that are enabled, with their arguments. */
 import { collect, type ConfigProblem, type Parsed, parseConfig } from "../settings/problem.ts";
 import type { EnabledPlugin, Profile } from "./cycle/policy.ts";
-import { defaultEvictor } from "./plugins/default-evictor.ts";
-import { EvictorArguments } from "./plugins/default-evictor-arguments.ts";
+import { defaultEvictor, EvictorArguments } from "./plugins/default-evictor.ts";
 import { lowNodeUtilization } from "./plugins/low-node-utilization.ts";
 import { nodeAffinity } from "./plugins/node-affinity.ts";
 import { nodeTaints } from "./plugins/node-taints.ts";
@@ -46,13 +45,8 @@ export interface ProfileFile {
   readonly plugins: Readonly<Record<Point, { readonly enabled: readonly string[] }>>;
 }
 
-export interface ConfiguredProfile {
-  readonly profile: Profile;
-  readonly evictor: EvictorArguments;
-}
-
 /** `field` is where it is. */
-export function profileOf(file: ProfileFile, field: string): Parsed<ConfiguredProfile> {
+export function profileOf(file: ProfileFile, field: string): Parsed<Profile> {
   const configured = configuredPlugins(file, `${field}.pluginConfig`);
   const evictor = evictorOf(file, `${field}.pluginConfig`);
   const problems = [
@@ -64,8 +58,7 @@ export function profileOf(file: ProfileFile, field: string): Parsed<ConfiguredPr
   if (!configured.ok || !evictor.ok || problems.length > 0) return { ok: false, problems };
   const enabled = new Set(POINTS.flatMap((point) => file.plugins[point].enabled));
   const plugins = [...enabled].flatMap((name) => configured.value.filter((plugin) => plugin.name === name));
-  const profile = { name: file.name, evictor: defaultEvictor(evictor.value), plugins };
-  return { ok: true, value: { profile, evictor: evictor.value } };
+  return { ok: true, value: { name: file.name, evictor: defaultEvictor(evictor.value), plugins } };
 }
 
 /** Names that are there already, above. */

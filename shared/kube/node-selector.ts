@@ -14,12 +14,6 @@ export function isWanted({ nodeSelector, required }: Placement, node: Node): boo
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 
-/** How much the pod would like to be there: the sum of the preferences that the node meets. */
-export function weightOf({ preferred }: Placement, node: Node): number {
-  const met = preferred.filter(({ preference }) => matchesTerm(preference, node));
-  return met.reduce((sum, { weight }) => sum + weight, 0);
-}
-
 /** A term without any requirement matches nothing. */
 export function matchesTerm({ matchExpressions, matchFields }: NodeSelectorTerm, node: Node): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;

@@ -19,17 +19,11 @@ export interface NodeSelectorTerm {
   readonly matchFields: readonly NodeRequirement[];
 }
 
-export interface PreferredTerm {
-  readonly weight: number;
-  readonly preference: NodeSelectorTerm;
-}
-
 /** What a pod asks of the node it runs on. */
 export interface Placement {
   readonly nodeSelector: Labels;
   /** Terms are ORed; absent: no requirement. */
   readonly required?: readonly NodeSelectorTerm[];
-  readonly preferred: readonly PreferredTerm[];
 }
 
 /** A constraint that forbids a domain in which there would be more than `maxSkew` pods more than in the emptiest one. */

@@ -21,8 +21,6 @@ export interface ScheduledPod extends PodFacts, AnnotatedPod {
   readonly nodeName: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** `status.startTime`, milliseconds since the epoch. */
-  readonly startedAt?: number;
   readonly qosClass: QosClass;
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
@@ -33,12 +31,4 @@ export interface ScheduledPod extends PodFacts, AnnotatedPod {
   /** Names of its PersistentVolumeClaims. */
   readonly claims: readonly string[];
   readonly hasResourceClaims: boolean;
-  /** `status.reason`, and what its containers wait for or ended with. */
-  readonly states: readonly PodState[];
-}
-
-/** `of` says which kind of container it is about, `Pod` the pod itself. */
-export interface PodState {
-  readonly of: "Pod" | "Container" | "InitContainer";
-  readonly reason: string;
 }

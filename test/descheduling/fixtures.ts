@@ -1,6 +1,5 @@
 /** Descheduling, minimal plus one tweak: nodes and pods like those of upstream's tests, a world of them, and a driver. */
-import { EvictorArguments } from "../../shared/descheduling/plugins/default-evictor-arguments.ts";
-import { defaultEvictor } from "../../shared/descheduling/plugins/default-evictor.ts";
+import { defaultEvictor, EvictorArguments } from "../../shared/descheduling/plugins/default-evictor.ts";
 import type { Arguments as LowNodeUtilizationArguments } from "../../shared/descheduling/plugins/low-node-utilization.ts";
 import type {
   EvictorWorld,
@@ -14,7 +13,7 @@ import type { NodeRequirement, NodeSelectorTerm, Placement } from "../../shared/
 import type { ScheduledNode, ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 
-export const ANYWHERE: Placement = { nodeSelector: {}, preferred: [] };
+export const ANYWHERE: Placement = { nodeSelector: {} };
 
 /** 2 CPU, 3000 bytes, 10 pods. */
 export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {
@@ -46,7 +45,6 @@ export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledP
     localStorage: false,
     claims: [],
     hasResourceClaims: false,
-    states: [],
     ...tweak,
   };
 }
@@ -86,10 +84,8 @@ export function evictorArguments(tweak: Partial<EvictorArguments> = {}): Evictor
 /** CPU and pods, under 30% and over 50%. */
 export function utilizationArguments(tweak: Partial<LowNodeUtilizationArguments> = {}): LowNodeUtilizationArguments {
   return {
-    useDeviationThresholds: false,
     thresholds: { cpu: 30, pods: 30 },
     targetThresholds: { cpu: 50, pods: 50 },
-    numberOfNodes: 0,
     ...tweak,
   };
 }
@@ -105,13 +101,10 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
   return {
     nodes,
     podsOn: (name) => byNode.get(name) ?? [],
-    namespaces: new Map(),
     isInProgress: () => false,
     now: NOW,
     replicasOf: (namespace, uid) =>
       pods.filter((one) => one.namespace === namespace && one.owners.some((o) => o.uid === uid)).length,
-    priorityClasses: new Map(),
-    budgets: new Map(),
     ...tweak,
   };
 }

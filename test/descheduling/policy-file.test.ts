@@ -1,5 +1,5 @@
 /** The descheduler's policy file: every key, its default, and what has to be read for it. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { parse, withPlugins } from "./policy-files.ts";
 
 /** What the plugins do with their arguments is not looked at here: the functions only have to be there. */
@@ -15,7 +15,6 @@ const DEFAULTS = {
   messagePrefixes: ["Eviction triggered"],
   notifyFailures: false,
   profiles: [],
-  needs: { namespaces: false, budgets: false, priorityClasses: [] },
 };
 
 test("absent keys take their defaults", async () => {
@@ -24,7 +23,8 @@ test("absent keys take their defaults", async () => {
 
 // prettier-ignore
 test.each([
-  [{ nodeSelector: "k in (a,b),!c" },                { nodeSelector: { matchLabels: {}, matchExpressions: [{ key: "k", operator: "In", values: ["a", "b"] }, { key: "c", operator: "DoesNotExist", values: [] }] } }],
+  [{ nodeSelector: "k=a, !c , d!=e,f" },             { nodeSelector: { matchLabels: {}, matchExpressions: [
+    { key: "k", operator: "In", values: ["a"] }, { key: "c", operator: "DoesNotExist", values: [] }, { key: "d", operator: "NotIn", values: ["e"] }, { key: "f", operator: "Exists", values: [] }] } }],
   [{ nodeSelector: "" },                             { nodeSelector: { matchLabels: {}, matchExpressions: [] } }],
   [{ maxNoOfPodsToEvictPerNode: 2 },                 { limits: { evictionsPerNode: 2 } }],
   [{ maxNoOfPodsToEvictPerNamespace: 3 },            { limits: { evictionsPerNamespace: 3 } }],
@@ -59,24 +59,4 @@ test.each([
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
 ] as const)("enabled: %j", async (plugins, expected) => {
   expect(await parse(withPlugins(plugins))).toEqual({ ok: true, value: { ...DEFAULTS, profiles: [profile("p", ...expected)] } });
-});
-
-const evictor = (args: object) => ({ pluginConfig: [{ name: "DefaultEvictor", args }] });
-const threshold = (priorityThreshold: object) => ({ priorityThreshold });
-
-describe("what has to be read", () => {
-  // prettier-ignore
-  test.each([
-    [[{}],                                                                       {}],
-    [[threshold({ value: 5 })],                                                  {}],
-    [[{ podProtections: { extraEnabled: ["PodsWithPVC", "PodsWithResourceClaims"] } }], {}],
-    [[{ namespaceLabelSelector: { matchLabels: { a: "b" } } }],                  { namespaces: true }],
-    [[{ podProtections: { extraEnabled: ["PodsWithoutPDB"] } }],                 { budgets: true }],
-    [[threshold({ name: "high" })],                                              { priorityClasses: ["high"] }],
-    [[{ ...threshold({ name: "high" }), podProtections: { defaultDisabled: ["SystemCriticalPods"] } }], {}],
-    [[threshold({ name: "b" }), threshold({ name: "a" }), threshold({ name: "b" })], { priorityClasses: ["b", "a"] }],
-  ])("%j", async (evictors, needs) => {
-    const parsed = await parse({ profiles: evictors.map((args, i) => ({ name: `p${i}`, ...evictor(args) })) });
-    expect(parsed.ok && parsed.value.needs).toEqual({ ...DEFAULTS.needs, ...needs });
-  });
 });

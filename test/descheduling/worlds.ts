@@ -72,7 +72,6 @@ export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<Desched
     requestTtlSeconds: 600,
     messagePrefixes: ["Eviction triggered"],
     notifyFailures: false,
-    needs: { namespaces: false, budgets: false, priorityClasses: [] },
     profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
     ...tweak,
   };

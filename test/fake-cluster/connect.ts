@@ -26,8 +26,6 @@ export function connectDescheduling(fake: FakeCluster, before: Before = () => un
   const { descheduling } = fake;
   return {
     listPods: () => when("listPods", () => fake.pods.list().filter(isScheduledPod)),
-    listNamespaceLabels: () => when("listNamespaceLabels", () => new Map()),
-    getPriorityClassValue: () => when("getPriorityClassValue", () => undefined),
     getLease: () => when("getLease", () => descheduling.lease),
     takeLease: (found, now) => when("TakeLease", () => descheduling.takeLease(found, now)),
     giveLeaseBack: (taken) => when("GiveLeaseBack", () => descheduling.giveLeaseBack(taken)),

@@ -95,7 +95,7 @@ function inFull(pod: PodFacts) {
     hasAnnotations: true,
     createdAt: 0,
     vmiUID: pod.labels[names.CREATED_BY_LABEL] ?? "",
-    placement: { nodeSelector: {}, preferred: [] },
+    placement: { nodeSelector: {} },
     affinity: [],
     antiAffinity: [],
     spread: [],

@@ -105,7 +105,7 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
 function residentsOn(node: string, { pods, vmis }: ClusterFacts) {
   return pods.filter(isLauncher).flatMap((pod) => {
     const vmi = vmis.find(({ name }) => name === vmiNameOf(pod));
-    const asked = { requests: { memory: pod.memoryRequest ?? 0 }, placement: { nodeSelector: {}, preferred: [] } };
+    const asked = { requests: { memory: pod.memoryRequest ?? 0 }, placement: { nodeSelector: {} } };
     return vmi && pod.nodeName === node ? [{ vmi, pod: { ...pod, ...asked } }] : [];
   });
 }
@@ -143,21 +143,15 @@ export const cycleWorld: fc.Arbitrary<Omit<CycleWorld, "policy">> = fc
     cluster,
     settings: gated,
     inBackground: fc.boolean(),
-    claimed: fc.boolean(),
-    isProtected: fc.boolean(),
     now,
     until: now,
   })
-  .map(({ cluster: { collections }, isProtected, ...rest }) => {
-    const { vmis, budgets, evacuations } = factsOf(collections);
+  .map(({ cluster: { collections }, ...rest }) => {
+    const { vmis, evacuations } = factsOf(collections);
     return {
       ...rest,
       ...deschedulingFactsOf(collections),
       vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
       evacuations: evacuations.filter(isActive),
-      namespaces: new Map([["apps", { team: "a" }]]),
-      budgets: new Map(isProtected ? [["apps", budgets]] : []),
-      storageClasses: new Map([["apps/disk", "fast"]]),
-      priorityClasses: new Map([["high", 1000]]),
     };
   });

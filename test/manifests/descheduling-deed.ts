@@ -1,23 +1,15 @@
-/** A descheduling cycle whose policy depends on everything that one may depend on, and which finds one pod to evict. */
+/** A descheduling cycle that finds one pod to evict. */
 import { dump } from "js-yaml";
 import { createBareNode } from "../functions/support/bare-node.ts";
 import * as core from "../../infra/sandbox/actors/resources.ts";
-import { NAMESPACE, type TestCluster } from "../functions/support/test-cluster.ts";
+import type { TestCluster } from "../functions/support/test-cluster.ts";
 import { ask, type Trial } from "./trial.ts";
 
 const NODES = ["node01", "node02"];
-const PRIORITY_CLASS = { name: "important" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
-/** Namespaces and a priority class have to be read for it. */
-const EVICTOR = {
-  namespaceLabelSelector: { matchLabels: { "kubernetes.io/metadata.name": NAMESPACE } },
-  priorityThreshold: PRIORITY_CLASS,
-  podProtections: {
-    defaultDisabled: ["PodsWithLocalStorage"],
-  },
-};
+const EVICTOR = { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } };
 
 /** Pods that do not tolerate their node's taints have to go. */
 const POLICY_FILE = {
@@ -48,7 +40,6 @@ export const deschedule = {
     }
     const taints = [{ key: "maintenance", effect: "NoSchedule" }];
     await client.patch(core.nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
-    await client.create(core.priorityClasses, { metadata: PRIORITY_CLASS, value: 1000 });
     const data = { "policy.yaml": dump(POLICY_FILE) };
     await client.create(core.configMaps, { metadata: POLICY, data });
   },
@@ -57,7 +48,6 @@ export const deschedule = {
 
 export async function tidyDescheduling({ client }: TestCluster): Promise<void> {
   await client.delete(core.nodes, { name: "node02" });
-  await client.delete(core.priorityClasses, PRIORITY_CLASS);
   await client.delete(core.configMaps, POLICY);
   await client.delete(core.leases, LEASE);
 }

@@ -113,8 +113,6 @@ export const NEEDS: readonly Need[] = [
   ]),
   ...of("kubernetes/optional/descheduling/descheduling.yaml", [
     ["patch pods",                             "no pod that is to be asked only is descheduled", shown.podStays,         "deschedule",     `PATCH ${POD}`],
-    ["list namespaces",                        "no cycle whose policy selects namespaces by label",         shown.noCycle,          "deschedule",     "GET /api/v1/namespaces"],
-    ["get scheduling.k8s.io/priorityclasses",  "no cycle whose policy names a PriorityClass",               shown.noCycle,          "deschedule",     "GET /apis/scheduling.k8s.io/v1/priorityclasses/important"],
     ["get configmaps/lifeboat-descheduler",    "there is no policy: no cycle",                              shown.noCycle,          "deschedule",     `GET ${OWN}/lifeboat-descheduler`],
     ["get coordination.k8s.io/leases/lifeboat-descheduling",   "whether another cycle runs is unknown: no cycle", shown.noCycle,          "deschedule",     `GET ${LEASES}/lifeboat-descheduling`],
     ["patch coordination.k8s.io/leases/lifeboat-descheduling", "one cycle in five minutes",              shown.onlyFirstPodGone, "deschedule again", `PATCH ${LEASES}/lifeboat-descheduling`],

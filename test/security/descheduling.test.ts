@@ -27,7 +27,7 @@ const NODES = [
 
 const owned = (uid: string) => ({ owners: [owner({ kind: "ReplicaSet", name: uid, uid })] });
 const web = { namespace: "shop", labels: { app: "web" }, ...owned("web"), createdAt: 0 };
-const inZoneB = { placement: { nodeSelector: {}, required: [term(requirement("zone", "In", "b"))], preferred: [] } };
+const inZoneB = { placement: { nodeSelector: {}, required: [term(requirement("zone", "In", "b"))] } };
 
 const VM = vmPod("vm-0", { nodeName: "n0", requests: { cpu: 600, memory: 900 }, createdAt: 0, ...inZoneB });
 const VICTIMS: readonly ScheduledPod[] = [
@@ -85,9 +85,6 @@ function worldOf({ pods, policy }: World): CycleWorld {
     pods,
     nodes: NODES,
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
-    namespaces: new Map(),
-    budgets: new Map(),
-    priorityClasses: new Map(),
     evacuations: [],
     inBackground: true,
     until: at(200),

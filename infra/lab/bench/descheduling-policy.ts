@@ -19,7 +19,7 @@ profiles:
   - name: stuck
     pluginConfig:
       - name: PodLifeTime
-        args: {maxPodLifeTimeSeconds: ${LIFE_SECONDS}, states: [CrashLoopBackOff]}
+        args: {maxPodLifeTimeSeconds: ${LIFE_SECONDS}}
     plugins:
       deschedule: {enabled: [PodLifeTime]}
   - name: virtual-machines

@@ -13,15 +13,6 @@ export interface DeschedulingLimits {
   readonly evacuationsPerNamespace?: number;
 }
 
-/** What the policy needs besides nodes and pods. */
-export interface PolicyNeeds {
-  /** Labels of namespaces. */
-  readonly namespaces: boolean;
-  readonly budgets: boolean;
-  /** Names of PriorityClasses. */
-  readonly priorityClasses: readonly string[];
-}
-
 /** A plugin with its arguments. */
 export interface EnabledPlugin extends Pick<Plugin<never>, "name" | "extensionPoint"> {
   nominate(world: PluginWorld): Nominations;
@@ -44,8 +35,7 @@ export interface DeschedulerPolicy {
   readonly messagePrefixes: readonly string[];
   /** Of the pods that are evicted; absent: each pod's own. */
   readonly gracePeriodSeconds?: number;
-  /** Whether a failed eviction is told by an Event. */
+  /** Whether a failed eviction gets an Event. */
   readonly notifyFailures: boolean;
   readonly profiles: readonly Profile[];
-  readonly needs: PolicyNeeds;
 }

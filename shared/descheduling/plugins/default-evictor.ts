@@ -1,4 +1,5 @@
 /** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
+import * as z from "zod/mini";
 import { matches } from "../../kube/selector.ts";
 import {
   CONFIG_SOURCE_ANNOTATION,
@@ -8,39 +9,79 @@ import {
   PREFER_NO_EVICTION_ANNOTATION,
 } from "../../kube/names.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { type EvictorArguments, type PodProtection, SYSTEM_CRITICAL_PRIORITY } from "./default-evictor-arguments.ts";
+import { Count, flag, Int32, listOf, mapping, Selector } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
-import type { Evictor, EvictorWorld } from "./plugin.ts";
+import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
 
-type Predicate = (pod: ScheduledPod) => boolean;
+/** Priority of the PriorityClass `system-cluster-critical`: pods from it on are protected in any case. */
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+export const DEFAULT_PROTECTIONS = [
+  "PodsWithLocalStorage",
+  "SystemCriticalPods",
+  "FailedBarePods",
+  "DaemonSetPods",
+] as const;
+export const EXTRA_PROTECTIONS = ["PodsWithPVC", "PodsWithResourceClaims"] as const;
+
+export type PodProtection = (typeof DEFAULT_PROTECTIONS)[number] | (typeof EXTRA_PROTECTIONS)[number];
+
+const LARGEST = `expected no more than ${SYSTEM_CRITICAL_PRIORITY}`;
+
+function protections<Name extends PodProtection>(names: readonly [Name, ...Name[]]) {
+  return listOf(z.enum(names, `expected one of ${names.join(", ")}`));
+}
+
+/** Upstream: defaultevictor/{types,validation}.go. Every other key is an error. */
+export const EvictorArguments = z.lazy(() =>
+  z.pipe(
+    mapping({
+      labelSelector: z.exactOptional(Selector),
+      priorityThreshold: z.exactOptional(mapping({ value: Int32.check(z.maximum(SYSTEM_CRITICAL_PRIORITY, LARGEST)) })),
+      nodeFit: flag(false),
+      minReplicas: z._default(Count, 0),
+      noEvictionPolicy: z._default(
+        z.enum(["", "Preferred", "Mandatory"], "expected Preferred or Mandatory"),
+        "Preferred",
+      ),
+      podProtections: z.prefault(
+        mapping({ defaultDisabled: protections(DEFAULT_PROTECTIONS), extraEnabled: protections(EXTRA_PROTECTIONS) }),
+        {},
+      ),
+    }),
+    z.transform(({ noEvictionPolicy, podProtections: { defaultDisabled, extraEnabled }, ...args }) => ({
+      ...args,
+      /** `prefer-no-eviction` on a pod is obeyed. */
+      obeysPreference: noEvictionPolicy === "Mandatory",
+      /** Those in force. */
+      protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
+    })),
+  ),
+);
+
+export type EvictorArguments = ArgumentsOf<typeof EvictorArguments>;
 
 export function defaultEvictor(args: EvictorArguments): (world: EvictorWorld) => Evictor {
-  return (world) => {
-    const isEvictable = all([
-      (pod) => !isStatic(pod) && !pod.deleting,
-      // Without the protection a pod without an owner may go as well, but only if it has failed.
-      (pod) => pod.owners.length > 0 || (!args.protections.includes("FailedBarePods") && pod.phase === "Failed"),
-      ...args.protections.map((protection) => PROTECTIONS[protection](args, world)),
-      (pod) => args.labelSelector === undefined || matches(args.labelSelector, pod.labels),
-      (pod) => hasReplicas(pod, args, world),
-      (pod) => isOldEnough(pod, args, world),
-    ]);
-    return {
-      filter: (pod) => {
-        if (Object.hasOwn(pod.annotations, EVICT_ANNOTATION)) return true;
-        return !(args.obeysPreference && prefersNoEviction(pod)) && isEvictable(pod);
-      },
-      preEvictionFilter: all([isInNamespace(args, world), fitsElsewhere(args, world)]),
-    };
-  };
+  return (world) => ({
+    filter: (pod) => {
+      if (Object.hasOwn(pod.annotations, EVICT_ANNOTATION)) return true;
+      return !(args.obeysPreference && prefersNoEviction(pod)) && isEvictable(pod, args, world);
+    },
+    preEvictionFilter: args.nodeFit ? nodeFit(world.nodes, world).fitsAnyOther : () => true,
+  });
 }
 
 export function prefersNoEviction(pod: ScheduledPod): boolean {
   return Object.hasOwn(pod.annotations, PREFER_NO_EVICTION_ANNOTATION);
 }
 
-function all(predicates: readonly Predicate[]): Predicate {
-  return (pod) => predicates.every((predicate) => predicate(pod));
+function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWorld): boolean {
+  if (isStatic(pod) || pod.deleting) return false;
+  if (!args.protections.every((protection) => PASSES[protection](pod, args))) return false;
+  // Without the protection a pod without an owner may go as well, but only if it has failed.
+  if (pod.owners.length === 0 && pod.phase !== "Failed") return false;
+  if (args.labelSelector !== undefined && !matches(args.labelSelector, pod.labels)) return false;
+  return hasReplicas(pod, args, world);
 }
 
 /** The kubelet runs a static pod again after its mirror pod is gone. */
@@ -50,52 +91,19 @@ function isStatic({ annotations }: ScheduledPod): boolean {
 }
 
 /** The pods that pass each protection. */
-const PROTECTIONS = {
-  PodsWithLocalStorage: () => (pod) => !pod.localStorage,
-  SystemCriticalPods: (args, world) => {
-    const below = Math.min(SYSTEM_CRITICAL_PRIORITY, thresholdOf(args, world));
-    return (pod) => pod.priority === undefined || pod.priority < below;
-  },
-  // The filter itself has this rule: a part of it holds without the protection.
-  FailedBarePods: () => () => true,
-  DaemonSetPods: () => (pod) => !pod.owners.some(({ kind }) => kind === "DaemonSet"),
-  PodsWithPVC: () => (pod) => pod.claims.length === 0,
-  PodsWithoutPDB: (_, { budgets }) => {
-    return (pod) => budgets.get(pod.namespace)?.some(({ selector }) => matches(selector, pod.labels)) ?? false;
-  },
-  PodsWithResourceClaims: () => (pod) => !pod.hasResourceClaims,
-} as const satisfies Record<PodProtection, (args: EvictorArguments, world: EvictorWorld) => Predicate>;
-
-/** A PriorityClass that does not exist protects every pod that has a priority. */
-function thresholdOf({ priorityThreshold }: EvictorArguments, { priorityClasses }: EvictorWorld): number {
-  const { value, name } = priorityThreshold ?? {};
-  if (name) return priorityClasses.get(name) ?? -Infinity;
-  return value ?? SYSTEM_CRITICAL_PRIORITY;
-}
+const PASSES = {
+  PodsWithLocalStorage: ({ localStorage }) => !localStorage,
+  SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>
+    priority < (priorityThreshold?.value ?? SYSTEM_CRITICAL_PRIORITY),
+  FailedBarePods: ({ owners }) => owners.length > 0,
+  DaemonSetPods: ({ owners }) => !owners.some(({ kind }) => kind === "DaemonSet"),
+  PodsWithPVC: ({ claims }) => claims.length === 0,
+  PodsWithResourceClaims: ({ hasResourceClaims }) => !hasResourceClaims,
+} as const satisfies Record<PodProtection, (pod: ScheduledPod, args: EvictorArguments) => boolean>;
 
 /** Applies to pods with exactly one owner. Upstream also counts pods of other namespaces, whose tenants may claim any owner. */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;
   if (minReplicas < 2 || owner === undefined || owners.length > 1) return true;
   return world.replicasOf(namespace, owner.uid) >= minReplicas;
-}
-
-/** A pod that has not started yet is too young. */
-function isOldEnough(pod: ScheduledPod, { minPodAgeSeconds }: EvictorArguments, { now }: EvictorWorld) {
-  if (minPodAgeSeconds === undefined) return true;
-  return pod.startedAt !== undefined && now.getTime() - pod.startedAt >= minPodAgeSeconds * 1000;
-}
-
-/** Upstream overlooks a selector that has nothing but matchExpressions, and so evicts from everywhere; here it counts. */
-function isInNamespace({ namespaceLabelSelector }: EvictorArguments, world: EvictorWorld): Predicate {
-  return (pod) => {
-    const labels = world.namespaces.get(pod.namespace);
-    return namespaceLabelSelector === undefined || (labels !== undefined && matches(namespaceLabelSelector, labels));
-  };
-}
-
-function fitsElsewhere({ nodeFit: isAsked, nodeSelector }: EvictorArguments, world: EvictorWorld): Predicate {
-  if (!isAsked) return () => true;
-  const nodes = world.nodes.filter((node) => nodeSelector === undefined || matches(nodeSelector, node.labels));
-  return nodeFit(nodes, world).fitsAnyOther;
 }

@@ -17,9 +17,6 @@ export function listOf<Item extends z.core.$ZodType>(item: Item, message = "expe
 
 export const text = (message: string) => z.string(message).check(z.minLength(1, message));
 
-/** A key that no code acts on: the message says so. */
-export const unsupported = (message: string) => z.exactOptional(z.never(message));
-
 const TRUE_OR_FALSE = "expected true or false";
 export const flag = (fallback: boolean) => z._default(z.boolean(TRUE_OR_FALSE), fallback);
 
@@ -29,39 +26,17 @@ export const Count = z.lazy(() => z.int(COUNT).check(z.nonnegative(COUNT)));
 const INT32 = "expected a whole number of 32 bits";
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
 
-/** Durations are as Go writes them: `1h30m`, `0.5s`. */
-const SECONDS: ReadonlyMap<string, number> = new Map([
-  ["ns", 1e-9],
-  ["us", 1e-6],
-  ["µs", 1e-6],
-  ["μs", 1e-6],
-  ["ms", 1e-3],
-  ["s", 1],
-  ["m", 60],
-  ["h", 3600],
-]);
+/** As Go writes durations, in hours, minutes and seconds. */
+const TIMES = /^(?=.)(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$/;
 
-/** Sticky: it does not look for a part further on, so that the time grows with the length of the text only. */
-const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
-
-/** Go counts nanoseconds in 64 bits. */
-const LONGEST_SECONDS = 2 ** 63 / 1e9;
-
-/** Undefined for what is none, and for a negative one. */
-function secondsOf(text: string): number | undefined {
-  if (text === "0") return 0;
-  const parts = [...text.matchAll(PART)];
-  if (text === "" || parts.map(([part]) => part).join("") !== text) return undefined;
-  const seconds = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (SECONDS.get(unit) ?? 0), 0);
-  return seconds < LONGEST_SECONDS ? seconds : undefined;
+function secondsOf(text: string): number {
+  const [, hours = 0, minutes = 0, seconds = 0] = TIMES.exec(text) ?? [];
+  return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
 const DURATION = "expected a duration, such as 10m, 1h30m or 0.5s";
 export const Duration = z.lazy(() =>
-  z.pipe(
-    z.string(DURATION).check(z.refine((value) => secondsOf(value) !== undefined, DURATION)),
-    z.transform((value) => secondsOf(value) ?? 0),
-  ),
+  z.pipe(z.string(DURATION).check(z.regex(TIMES, DURATION)), z.transform(secondsOf)),
 );
 
 const KEY = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/;
@@ -75,33 +50,31 @@ function isLabelValue(text: string): boolean {
   return VALUE.test(text);
 }
 
-/** In a label selector that is written as one text, one requirement and the comma after it: `!key`, `key`, `key=value`, `key!=value`, `key in (a,b)`, `key notin (a,b)`. */
+/** One requirement of a label selector that is written as one text. */
 const REQUIREMENT =
-  /(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*)| (?<set>in|notin) ?\((?<values>[^()]*)\))?) ?(?:, ?|$)/gy;
+  /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
-/** Undefined for what is no selector; also for `<` and `>`, which compare numbers. An empty text selects everything. */
+/** Undefined for what is no selector, also for one of sets. An empty text selects everything. */
 export function selectorOf(text: string): LabelSelector | undefined {
-  const written = text.trim().replaceAll(/\s+/g, " ");
-  const found = [...written.matchAll(REQUIREMENT)];
-  // A comma promises another one.
-  if (found.map(([part]) => part).join("") !== written || written.endsWith(",")) return undefined;
-  const matchExpressions = found.map(({ groups = {} }) => requirementOf(groups));
-  return matchExpressions.every(isValid) ? { matchLabels: {}, matchExpressions } : undefined;
+  const parts =
+    text.trim() === "" ? [] : text.split(",").map((one) => REQUIREMENT.exec(one.trim().replaceAll(/\s+/g, " ")));
+  const matchExpressions = parts.flatMap((part) => (part?.groups === undefined ? [] : [requirementOf(part.groups)]));
+  const isSelector = matchExpressions.length === parts.length && matchExpressions.every(isValid);
+  return isSelector ? { matchLabels: {}, matchExpressions } : undefined;
 }
 
 function requirementOf(groups: Readonly<Record<string, string | undefined>>): LabelSelectorRequirement {
-  const { absent, key = "", sign, value = "", set, values = "" } = groups;
+  const { absent, key = "", sign, value = "" } = groups;
   if (absent !== undefined) return { key: absent, operator: "DoesNotExist", values: [] };
   if (sign !== undefined) return { key, operator: sign === "!=" ? "NotIn" : "In", values: [value] };
-  if (set === undefined) return { key, operator: "Exists", values: [] };
-  return { key, operator: set === "in" ? "In" : "NotIn", values: values.split(",").map((one) => one.trim()) };
+  return { key, operator: "Exists", values: [] };
 }
 
 function isValid({ key, values }: LabelSelectorRequirement): boolean {
   return isLabelKey(key) && values.every(isLabelValue);
 }
 
-const SELECTOR = "expected a label selector, such as: a in (b,c),d=e,f!=g,h,!i";
+const SELECTOR = "expected a label selector, such as: d=e,f!=g,h,!i";
 export const SelectorText = z.lazy(() =>
   z.pipe(
     z.string(SELECTOR).check(z.refine((value) => selectorOf(value) !== undefined, SELECTOR)),
@@ -135,13 +108,13 @@ export const Selector: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   }),
 );
 
-/** `{include, exclude}`: only one may be used; an empty list counts as absent. */
-export function oneOfLists(of: string) {
-  const names = z.exactOptional(z.array(text(`expected the ${of}`), "expected a list"));
+/** `{include, exclude}` of namespaces: only one may be used; an empty list counts as absent. */
+export const Namespaces = z.lazy(() => {
+  const names = z.exactOptional(z.array(text("expected the name of a namespace"), "expected a list"));
   return mapping({ include: names, exclude: names }).check(
     z.refine(
       ({ include = [], exclude = [] }) => include.length === 0 || exclude.length === 0,
       "expected include or exclude, not both",
     ),
   );
-}
+});

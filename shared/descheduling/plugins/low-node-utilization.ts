@@ -5,18 +5,9 @@ import { ownValue } from "../../kube/own-value.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { untolerated } from "../../kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
-import { Count, flag, listOf, mapping, text } from "./fields.ts";
+import { Count, listOf, mapping, text } from "./fields.ts";
 import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
-import {
-  countedResources,
-  type NodeUsage,
-  requestOf,
-  usageOf,
-  type Utilization,
-  utilizationOf,
-  weightOf,
-} from "./utilization.ts";
 
 const PERCENT = "expected a percentage, from 0 to 100";
 const Thresholds = z.lazy(() =>
@@ -28,38 +19,23 @@ const Thresholds = z.lazy(() =>
     )
     .check(z.refine((thresholds) => Object.keys(thresholds).length > 0, "expected at least one resource")),
 );
+type Thresholds = Readonly<Record<string, number>>;
 
-const sameKeys = (a: object, b: object) =>
-  Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => Object.hasOwn(b, key));
+function isBelow(thresholds: Thresholds, targets: Thresholds): boolean {
+  const [low, high] = [Object.entries(thresholds), Object.keys(targets)];
+  return low.length === high.length && low.every(([name, percent]) => percent <= (ownValue(targets, name) ?? -1));
+}
 
 const Arguments = z.lazy(() =>
   mapping({
-    useDeviationThresholds: flag(false),
     thresholds: Thresholds,
     targetThresholds: Thresholds,
-    numberOfNodes: z._default(Count, 0),
-    evictableNamespaces: z.exactOptional(
-      mapping({
-        exclude: listOf(text("expected the name of a namespace")),
-      }),
-    ),
+    evictableNamespaces: z.exactOptional(mapping({ exclude: listOf(text("expected the name of a namespace")) })),
     evictionLimits: z.exactOptional(mapping({ node: z.exactOptional(Count) })),
   }).check(
-    z.refine(({ thresholds, targetThresholds }) => sameKeys(thresholds, targetThresholds), {
+    z.refine(({ thresholds, targetThresholds }) => isBelow(thresholds, targetThresholds), {
       path: ["targetThresholds"],
-      error: "expected the same resources as in thresholds",
-    }),
-    z.superRefine(({ thresholds, targetThresholds, useDeviationThresholds }, context) => {
-      if (useDeviationThresholds) return;
-      for (const [resource, low] of Object.entries(thresholds)) {
-        const target = targetThresholds[resource];
-        if (target === undefined || low <= target) continue;
-        context.addIssue({
-          code: "custom",
-          path: ["thresholds", resource],
-          message: "expected no more than in targetThresholds",
-        });
-      }
+      error: "expected the same resources as in thresholds, each with no less",
     }),
   ),
 );
@@ -70,42 +46,72 @@ export const lowNodeUtilization: Plugin<Arguments> = {
   extensionPoint: "balance",
   arguments: Arguments,
   *nominate(args, world) {
-    const resources = countedResources(args.thresholds);
+    const resources = countedResources(args);
     const nodes = world.nodes.toSorted(byNodeName).map((node) => usageOf(node, world.podsOn(node.name), resources));
-    const { under, over, high } = utilizationOf(nodes, args);
-    // No room, or room on too few nodes.
-    if (under.length <= args.numberOfNodes) return;
-    const run = { args, world, high, pool: poolOf(under, high, resources), mayGo: mayGoTo(under, args, world) };
+    const under = nodes.filter((usage) => !usage.node.unschedulable && !exceeds(usage, args.thresholds));
+    const over = nodes.filter((usage) => exceeds(usage, args.targetThresholds));
+    if (under.length === 0) return;
+    const run = { args, world, room: roomOn(under, args, resources), mayGo: mayGoTo(under, args, world) };
     for (const source of over.toSorted(fullestFirst)) {
       if ((yield* relieve(source, run)) === "TotalLimit") return;
     }
   },
 };
 
+/** Of every resource counted, the sum of requests; of `pods`, their number. Floating point, in the order of upstream's nodeutilization. */
+interface NodeUsage {
+  readonly node: ScheduledNode;
+  readonly usage: ReadonlyMap<string, number>;
+}
+
+/** Those that have a threshold; CPU, memory and pods are counted in any case, as room for them must not run out. */
+function countedResources({ thresholds }: Arguments): readonly string[] {
+  return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
+}
+
+/** Pods that have ended ask for nothing any more. */
+function usageOf(node: ScheduledNode, pods: readonly ScheduledPod[], resources: readonly string[]): NodeUsage {
+  const running = pods.filter((pod) => !isCompleted(pod));
+  const sum = (resource: string) => running.reduce((total, pod) => total + requestOf(pod, resource), 0);
+  return { node, usage: new Map(resources.map((resource) => [resource, sum(resource)])) };
+}
+
+function requestOf(pod: ScheduledPod, resource: string): number {
+  return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
+}
+
+/** Of some resource more than its threshold. One that the node does not have does not count. */
+function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
+  return Object.entries(thresholds).some(([resource, percent]) => {
+    const capacity = ownValue(node.allocatable, resource) ?? 0;
+    return capacity > 0 && ((usage.get(resource) ?? 0) / capacity) * 100 > percent;
+  });
+}
+
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  readonly high: Utilization["high"];
   /** What under-utilised nodes can still take in together. */
-  readonly pool: Map<string, number>;
+  readonly room: Map<string, number>;
   readonly mayGo: (pod: ScheduledPod) => boolean;
 }
 
+/** By what the pods of a node ask for in all, in one number: memory decides unless there is none. */
 const fullestFirst: Order<NodeUsage> = inLevels(
-  by((usage) => -weightOf(usage)),
+  by(({ usage }) => -[...usage.values()].reduce((sum, amount) => sum + amount, 0)),
   by(({ node }) => node.name),
 );
 
-function poolOf(under: readonly NodeUsage[], high: Run["high"], resources: readonly string[]): Map<string, number> {
+function roomOn(under: readonly NodeUsage[], args: Arguments, resources: readonly string[]): Map<string, number> {
   const room = (resource: string) =>
-    under.reduce((sum, { node, usage }) => sum + targetOf(node, resource, high) - (usage.get(resource) ?? 0), 0);
+    under.reduce((sum, { node, usage }) => sum + targetOf(node, resource, args) - (usage.get(resource) ?? 0), 0);
   return new Map(resources.map((resource) => [resource, room(resource)]));
 }
 
 /** Up to where a node is to be filled: whole units below the threshold, or all of it where there is none. */
-function targetOf({ allocatable }: ScheduledNode, resource: string, high: Run["high"]): number {
+function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThresholds }: Arguments): number {
   const capacity = ownValue(allocatable, resource) ?? 0;
-  const percent = high.get(resource);
+  const percent = ownValue(targetThresholds, resource);
   return percent === undefined ? capacity : Math.trunc(percent * 0.01 * capacity);
 }
 
@@ -113,7 +119,9 @@ function targetOf({ allocatable }: ScheduledNode, resource: string, high: Run["h
 function* relieve(source: NodeUsage, run: Run): Generator<Nomination, Verdict | undefined, Verdict> {
   const usage = new Map(source.usage);
   let limit = run.args.evictionLimits?.node ?? Infinity;
-  const isEnough = () => limit <= 0 || isExhausted(run.pool) || !isAboveTarget(source.node, usage, run.high);
+  const isExhausted = () => [...run.room.values()].some((left) => left <= 0);
+  const isAboveTarget = () => [...usage].some(([name, amount]) => amount > targetOf(source.node, name, run.args));
+  const isEnough = () => limit <= 0 || isExhausted() || !isAboveTarget();
   for (const pod of isEnough() ? [] : removableFrom(source.node, run)) {
     if (!run.mayGo(pod)) continue;
     const verdict = yield { pod, reason: `node ${source.node.name} is over-utilised` };
@@ -121,22 +129,14 @@ function* relieve(source: NodeUsage, run: Run): Generator<Nomination, Verdict | 
     if (verdict !== "Accepted") return verdict;
     limit -= 1;
     subtract(pod, usage);
-    subtract(pod, run.pool);
+    subtract(pod, run.room);
     if (isEnough()) return undefined;
   }
   return undefined;
 }
 
-function isExhausted(pool: Run["pool"]): boolean {
-  return [...pool.values()].some((left) => left <= 0);
-}
-
 function subtract(pod: ScheduledPod, amounts: Map<string, number>): void {
   for (const [resource, amount] of amounts) amounts.set(resource, amount - requestOf(pod, resource));
-}
-
-function isAboveTarget(node: ScheduledNode, usage: ReadonlyMap<string, number>, high: Run["high"]): boolean {
-  return [...usage].some(([resource, amount]) => amount > targetOf(node, resource, high));
 }
 
 function removableFrom(node: ScheduledNode, { world }: Run): readonly ScheduledPod[] {

@@ -1,25 +1,20 @@
-/** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their affinity, or is no longer the one they prefer. */
+/** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their required affinity. */
 import * as z from "zod/mini";
 import { isCompleted } from "../../kube/facts.ts";
-import { isWanted, weightOf } from "../../kube/node-selector.ts";
-import type { Placement } from "../../kube/placement.ts";
+import { isWanted } from "../../kube/node-selector.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
-import { byNodeName, nominateInGroups, nominationsAmong, oncePer, selection } from "./nominate.ts";
+import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
 
-const TYPES = [
-  "requiredDuringSchedulingIgnoredDuringExecution",
-  "preferredDuringSchedulingIgnoredDuringExecution",
-] as const;
-const TYPE = `expected ${TYPES.join(" or ")}`;
+const TYPE = "requiredDuringSchedulingIgnoredDuringExecution";
 
 const Arguments = z.lazy(() =>
   mapping({
     ...selection,
     nodeAffinityType: z
-      .array(z.enum(TYPES, TYPE), "expected a list")
+      .array(z.literal(TYPE, `expected ${TYPE}`), "expected a list")
       .check(z.minLength(1, "expected at least one type")),
   }),
 );
@@ -29,51 +24,23 @@ export const nodeAffinity: Plugin<Arguments> = {
   name: "RemovePodsViolatingNodeAffinity",
   extensionPoint: "deschedule",
   arguments: Arguments,
-  nominate: (args, world) => nominateInGroups(groups(args, world)),
+  nominate: (args, world) => {
+    const nodes = world.nodes.toSorted(byNodeName);
+    const { fitsAny } = nodeFit(nodes, world);
+    return nominateInGroups(nodes.map((node) => fitting(violators(node, args, world), fitsAny)));
+  },
 };
 
-/** Type by type in the order given, node by node. */
-function* groups(args: Arguments, world: PluginWorld): Iterable<Iterable<Nomination>> {
-  const nodes = world.nodes.toSorted(byNodeName);
-  const fit = nodeFit(nodes, world);
-  // A pod that one type has nominated is not nominated by the next.
-  const nominated = new Set<ScheduledPod>();
-  const fitting = function* (violators: Iterable<Nomination>) {
-    for (const nomination of violators) {
-      if (nominated.has(nomination.pod) || !fit.fitsAny(nomination.pod)) continue;
-      nominated.add(nomination.pod);
-      yield nomination;
-    }
-  };
-  for (const type of args.nodeAffinityType) {
-    const violation = VIOLATIONS[type](nodes);
-    for (const node of nodes) {
-      const nominationOf = (pod: ScheduledPod) =>
-        !isCompleted(pod) && violation.isBy(pod, node) ? { pod, reason: violation.reason(node) } : undefined;
-      yield fitting(nominationsAmong(world.podsOn(node.name), { args, world, nominationOf }));
-    }
-  }
+function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
+  const reason = `node ${node.name} does not meet its required node affinity`;
+  // The nodeSelector counts too, but only for pods that have the affinity: as upstream.
+  const nominationOf = (pod: ScheduledPod) =>
+    !isCompleted(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
+      ? { pod, reason }
+      : undefined;
+  return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });
 }
 
-interface Violation {
-  readonly isBy: (pod: ScheduledPod, node: ScheduledNode) => boolean;
-  readonly reason: (node: ScheduledNode) => string;
+function* fitting(violators: Iterable<Nomination>, fits: (pod: ScheduledPod) => boolean): Iterable<Nomination> {
+  for (const nomination of violators) if (fits(nomination.pod)) yield nomination;
 }
-
-const VIOLATIONS = {
-  requiredDuringSchedulingIgnoredDuringExecution: () => ({
-    // The nodeSelector counts too, but only for pods that have the affinity: as upstream.
-    isBy: ({ placement }, node) => placement.required !== undefined && !isWanted(placement, node),
-    reason: (node) => `node ${node.name} does not meet its required node affinity`,
-  }),
-  preferredDuringSchedulingIgnoredDuringExecution: (nodes) => {
-    const best = oncePer(
-      ({ preferred }: Placement) => JSON.stringify(preferred),
-      (placement) => nodes.reduce((most, node) => Math.max(most, weightOf(placement, node)), 0),
-    );
-    return {
-      isBy: ({ placement }, node) => placement.preferred.length > 0 && best(placement) > weightOf(placement, node),
-      reason: (node) => `its preferred node affinity speaks for another node than ${node.name}`,
-    };
-  },
-} as const satisfies Record<(typeof TYPES)[number], (nodes: readonly ScheduledNode[]) => Violation>;

@@ -3,12 +3,12 @@ import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/selector.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { oneOfLists, Selector } from "./fields.ts";
+import { Namespaces, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
 
 /** Arguments of the plugins that choose among all pods of a node. */
 export const selection = {
-  namespaces: z.exactOptional(z.lazy(() => oneOfLists("name of a namespace"))),
+  namespaces: z.exactOptional(Namespaces),
   labelSelector: z.exactOptional(Selector),
 };
 

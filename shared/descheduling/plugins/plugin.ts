@@ -1,12 +1,10 @@
 /**
  * The one shape of all descheduling plugins.
  *
- * A plugin is a generator: it nominates one pod, is told the verdict, and continues. So it takes accepted pods into account, as upstream's
+ * A plugin is a generator: it nominates one pod, receives the verdict, and continues. So it takes accepted pods into account, as upstream's
  * plugins do, and stays pure: the cycle decides and acts.
  */
 import type * as z from "zod/mini";
-import type { BudgetFacts } from "../../kube/facts.ts";
-import type { Labels } from "../../kube/placement.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
@@ -47,12 +45,6 @@ export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   readonly nodes: readonly ScheduledNode[];
   /** How many pods of the namespace, finished ones included, have an owner with this UID. */
   replicasOf(namespace: string, ownerUID: string): number;
-  /** Labels by namespace. Empty unless `needs.namespaces`. */
-  readonly namespaces: ReadonlyMap<string, Labels>;
-  /** Value by name, of those that `needs` names. */
-  readonly priorityClasses: ReadonlyMap<string, number>;
-  /** By namespace. Empty unless `needs.budgets`. */
-  readonly budgets: ReadonlyMap<string, readonly BudgetFacts[]>;
 }
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

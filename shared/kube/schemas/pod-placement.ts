@@ -7,7 +7,6 @@ const Affinity = z.lazy(() =>
   z.nullish(
     z.object({
       requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })),
-      preferredDuringSchedulingIgnoredDuringExecution: listOf(z.object({ weight: z.number(), preference: NodeTerm })),
     }),
   ),
 );
@@ -18,11 +17,7 @@ export const Asked = z.lazy(() =>
     z.object({ nodeSelector: TextsOrNone, nodeAffinity: Affinity }),
     z.transform(({ nodeSelector, nodeAffinity }) => {
       const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-      return {
-        nodeSelector,
-        ...(required === undefined ? {} : { required }),
-        preferred: nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [],
-      };
+      return { nodeSelector, ...(required !== undefined && { required }) };
     }),
   ),
 );

@@ -28,13 +28,12 @@ function issueAt({ path, message }: z.core.$ZodIssue, at: readonly string[], inp
   return { code: "custom", input, path: [...at, ...path], message };
 }
 
-/** The same for values that need no parsing, such as node names. */
-export function rememberedValue<T extends string | readonly unknown[]>(): (value: T) => T {
-  const seen = new Map<string, T>();
-  return (value) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
+/** The same for texts, such as node names. */
+export function rememberedText(): (text: string) => string {
+  const seen = new Map<string, string>();
+  return (text) => {
     const known = seen.get(text);
-    if (known === undefined) seen.set(text, value);
-    return known ?? value;
+    if (known === undefined) seen.set(text, text);
+    return known ?? text;
   };
 }

@@ -1,13 +1,13 @@
 /** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
 import * as z from "zod/mini";
 import type { Labels } from "../placement.ts";
-import type { PodState, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
+import type { ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
 import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";
 import { Computed, resourcesOf } from "./pod-resources.ts";
-import { type Issues, remembered, rememberedValue } from "./remembered.ts";
+import { type Issues, remembered, rememberedText } from "./remembered.ts";
 
 const NONE: Labels = {};
 
@@ -59,17 +59,6 @@ const Volume = z.lazy(() =>
   }),
 );
 
-const ContainerStatus = z.lazy(() =>
-  z.object({
-    state: z.nullish(
-      z.object({
-        waiting: z.nullish(z.object({ reason: Text })),
-        terminated: z.nullish(z.object({ reason: Text })),
-      }),
-    ),
-  }),
-);
-
 /** Parts that pods may share stay unparsed: the projection parses each of them once. */
 const ScheduledPodObject = z.lazy(() =>
   z.object({
@@ -104,12 +93,8 @@ const ScheduledPodObject = z.lazy(() =>
     }),
     status: part({
       phase: z._default(z.string(), ""),
-      reason: Text,
       qosClass: z.nullish(z.enum(["BestEffort", "Burstable", "Guaranteed"])),
-      startTime: z.nullish(Time),
       conditions: Conditions,
-      containerStatuses: listOf(ContainerStatus),
-      initContainerStatuses: listOf(ContainerStatus),
     }),
   }),
 );
@@ -149,8 +134,7 @@ function newMemory() {
     placement: remembered(Asked, ["spec"]),
     antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
     tolerations: remembered(Tolerations, ["spec", "tolerations"]),
-    text: rememberedValue<string>(),
-    states: rememberedValue<readonly PodState[]>(),
+    text: rememberedText(),
   };
 }
 
@@ -174,7 +158,6 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     ...(spec.priority === undefined || spec.priority === null ? {} : { priority: spec.priority }),
     tolerations: memory.tolerations(spec.tolerations, issues),
     createdAt: metadata.creationTimestamp,
-    ...(status.startTime === undefined || status.startTime === null ? {} : { startedAt: status.startTime }),
     qosClass: status.qosClass ?? qosClass,
     requests,
     placement: memory.placement({ nodeSelector, nodeAffinity: affinity?.nodeAffinity }, issues),
@@ -182,7 +165,6 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
     claims: claimsOf(spec),
     hasResourceClaims: spec.resourceClaims.length > 0,
-    states: memory.states(statesOf(status)),
   };
 }
 
@@ -196,20 +178,4 @@ function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
 
 function computedFrom({ containers, initContainers, overhead, resources }: PodObject["spec"]) {
   return { containers: containers.map((container) => container.resources), initContainers, overhead, pod: resources };
-}
-
-function statesOf(status: PodObject["status"]): readonly PodState[] {
-  const { reason, containerStatuses, initContainerStatuses } = status;
-  return [
-    ...(reason === undefined ? [] : [{ of: "Pod", reason } as const]),
-    ...containerStatuses.flatMap((container) => statesOfOne(container, "Container")),
-    ...initContainerStatuses.flatMap((container) => statesOfOne(container, "InitContainer")),
-  ];
-}
-
-type ContainerStatus = PodObject["status"]["containerStatuses"][number];
-
-function statesOfOne({ state }: ContainerStatus, of: PodState["of"]): readonly PodState[] {
-  const reasons = [state?.waiting?.reason, state?.terminated?.reason];
-  return reasons.flatMap((reason) => (reason === undefined ? [] : [{ of, reason }]));
 }

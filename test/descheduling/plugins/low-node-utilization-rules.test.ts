@@ -37,31 +37,7 @@ describe("which nodes", () => {
     ["60 is not more than 60",                               cpu(30, 60),                        ["a-0"]],
     ["80 is not more than 80: no node is over-utilised",     cpu(30, 80),                        []],
     ["no node is under-utilised",                            cpu(9, 50),                         []],
-    ["two under-utilised, more than numberOfNodes",          cpu(30, 50, { numberOfNodes: 1 }),  ["a-0", "a-1", "b-0"]],
-    ["two under-utilised, not more than numberOfNodes",      cpu(30, 50, { numberOfNodes: 2 }),  []],
-    ["all nodes are under-utilised",                         cpu(80, 80),                        []],
-    ["deviation: 45 on average, 20 less and 20 more",        cpu(20, 20, { useDeviationThresholds: true }), ["a-0"]],
-    ["deviation: never below 0, so none is under",           cpu(50, 20, { useDeviationThresholds: true }), []],
-    ["deviation: never above 100, so none is over",          cpu(20, 60, { useDeviationThresholds: true }), []],
   ] as const)("%s", (_, given, expected) => expect(evicted(lowNodeUtilization, given, world({ nodes, pods }))).toEqual(expected));
-
-  test("deviation: never below 0, so a node that is quite empty is under-utilised", () => {
-    const given = cpu(50, 20, { useDeviationThresholds: true });
-    const empty = node("e", { allocatable: { cpu: 1000, memory: 1, pods: 100 } });
-    // 36% on average.
-    expect(evicted(lowNodeUtilization, given, world({ nodes: [...nodes, empty], pods }))).toEqual([
-      "a-0",
-      "a-1",
-      "b-0",
-    ]);
-  });
-
-  test("deviation: never above 100, so a node of which more is asked for than there is is over-utilised", () => {
-    const given = cpu(20, 60, { useDeviationThresholds: true });
-    // 52.5% on average.
-    const more = [...pods, ...at("a", [30]).map((p) => ({ ...p, name: "extra" }))];
-    expect(evicted(lowNodeUtilization, given, world({ nodes, pods: more }))).toEqual(["a-0"]);
-  });
 
   test("pods that have ended ask for nothing, and do not leave", () => {
     const ended = pods.map((p) => (p.nodeName === "a" ? { ...p, phase: "Succeeded" } : p));

@@ -38,7 +38,7 @@ type Nominate = (args: PodSelection, seen: PluginWorld) => Nominations;
 const PLUGINS: readonly (readonly [name: string, nominate: Nominate, byNode: boolean])[] = [
   ["NodeTaints",   (args, seen) => nodeTaints.nominate({ ...args, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [] }, seen), true],
   ["NodeAffinity", (args, seen) => nodeAffinity.nominate({ ...args, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }, seen), true],
-  ["PodLifeTime",  (args, seen) => podLifeTime.nominate({ ...args, states: [], includingInitContainers: false, maxPodLifeTimeSeconds: 1 }, seen),                                   false],
+  ["PodLifeTime",  (args, seen) => podLifeTime.nominate({ ...args, maxPodLifeTimeSeconds: 1 }, seen),                                   false],
 ];
 
 function nominated(nominations: Nominations, judge: Judge = () => "Accepted"): readonly string[] {

@@ -20,5 +20,5 @@ export const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
   enabled(nodeAffinity, { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
   // Of any age.
-  enabled(podLifeTime, { maxPodLifeTimeSeconds: -1, states: [], includingInitContainers: false }),
+  enabled(podLifeTime, { maxPodLifeTimeSeconds: -1 }),
 ];

@@ -31,7 +31,6 @@ test.each<[string, Tweak]>([
   ["spec.affinity",                spec({ affinity: "near" })],
   ["status.phase",                 status({ phase: null })],
   ["status.qosClass",              status({ qosClass: "Best" })],
-  ["status.startTime",             status({ startTime: 1 })],
   ["status.conditions.0.status",            status({ conditions: [{ type: "Ready" }] })],
   ["status.conditions.0.reason",            status({ conditions: [{ type: "Ready", status: "True", reason: 1 }] })],
   ["status.containerStatuses.0",     status({ containerStatuses: [null] })],

@@ -27,9 +27,6 @@ export const IN = { key: "zone", operator: "In", values: ["a", "b"] };
 export const required = (nodeSelectorTerms: unknown) => ({
   affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
 });
-export const preferred = (...terms: readonly unknown[]) => ({
-  affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: terms } },
-});
 export const apart = (...terms: readonly unknown[]) => ({
   affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
-import { apart, EXISTS, IN, preferred, raw, required, type Tweak } from "./raw-pods.ts";
+import { apart, EXISTS, IN, raw, required, type Tweak } from "./raw-pods.ts";
 
 const FACTS: ScheduledPod = {
   namespace: "apps",
@@ -21,12 +21,11 @@ const FACTS: ScheduledPod = {
   createdAt: Date.parse("2026-01-01T00:00:00Z"),
   qosClass: "BestEffort",
   requests: {},
-  placement: { nodeSelector: {}, preferred: [] },
+  placement: { nodeSelector: {} },
   antiAffinity: [],
   localStorage: false,
   claims: [],
   hasResourceClaims: false,
-  states: [],
 };
 
 function read(...tweaks: readonly Tweak[]): readonly ScheduledPod[] {
@@ -40,14 +39,14 @@ const nulls = (...keys: readonly string[]) => Object.fromEntries(keys.map((key) 
 const NULLS: Tweak = {
   metadata: nulls("labels", "annotations", "ownerReferences", "deletionTimestamp"),
   spec: nulls("priority", "tolerations", "nodeSelector", "affinity", "containers", "initContainers", "overhead", "resources", "volumes", "resourceClaims"),
-  status: nulls("reason", "qosClass", "startTime", "conditions", "containerStatuses", "initContainerStatuses"),
+  status: nulls("qosClass", "conditions"),
 };
 
 // prettier-ignore
 test.each<[string, Tweak]>([
   ["nothing but what must be",  {}],
   ["nulls",                     NULLS],
-  ["empty lists and maps",      { metadata: { labels: {}, ownerReferences: [] }, spec: { tolerations: [], affinity: {}, containers: [], volumes: [] }, status: { conditions: [], containerStatuses: [] } }],
+  ["empty lists and maps",      { metadata: { labels: {}, ownerReferences: [] }, spec: { tolerations: [], affinity: {}, containers: [], volumes: [] }, status: { conditions: [] } }],
   ["fields that are new",       { metadata: { future: 1 }, spec: { future: {} }, status: { future: [] } }],
 ])("a pod with %s", (_, tweak) => {
   expect(read(tweak)).toEqual([FACTS]);
@@ -68,10 +67,9 @@ describe("a field", () => {
     ["priority",               { spec: { priority: 0 } },                               { priority: 0 }],
     ["priority below nothing", { spec: { priority: -10 } },                             { priority: -10 }],
     ["tolerations",            { spec: { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c", value: "", effect: "" }] } }, { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c" }] }],
-    ["node selector",          { spec: { nodeSelector: { zone: "a" } } },               { placement: { nodeSelector: { zone: "a" }, preferred: [] } }],
-    ["required terms",         { spec: required([{ matchExpressions: [IN, EXISTS] }, { matchFields: [IN] }]) }, { placement: { nodeSelector: {}, required: [{ matchExpressions: [IN, { ...EXISTS, values: [] }], matchFields: [] }, { matchExpressions: [], matchFields: [IN] }], preferred: [] } }],
-    ["no required term",       { spec: required(null) },                                { placement: { nodeSelector: {}, required: [], preferred: [] } }],
-    ["preferred terms",        { spec: preferred({ weight: 5, preference: { matchExpressions: [IN] } }) }, { placement: { nodeSelector: {}, preferred: [{ weight: 5, preference: { matchExpressions: [IN], matchFields: [] } }] } }],
+    ["node selector",          { spec: { nodeSelector: { zone: "a" } } },               { placement: { nodeSelector: { zone: "a" } } }],
+    ["required terms",         { spec: required([{ matchExpressions: [IN, EXISTS] }, { matchFields: [IN] }]) }, { placement: { nodeSelector: {}, required: [{ matchExpressions: [IN, { ...EXISTS, values: [] }], matchFields: [] }, { matchExpressions: [], matchFields: [IN] }] } }],
+    ["no required term",       { spec: required(null) },                                { placement: { nodeSelector: {}, required: [] } }],
     ["anti-affinity",          { spec: apart({ topologyKey: "host", labelSelector: { matchLabels: { a: "b" } } }) }, { antiAffinity: [{ topologyKey: "host", namespaces: [], selector: { matchLabels: { a: "b" }, matchExpressions: [] } }] }],
     ["… in namespaces",        { spec: apart({ topologyKey: "host", namespaces: ["x"], labelSelector: {} }) }, { antiAffinity: [{ topologyKey: "host", namespaces: ["x"], selector: { matchLabels: {}, matchExpressions: [] } }] }],
     ["… that selects nothing", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
@@ -87,36 +85,10 @@ describe("a field", () => {
     ["claims",                 { spec: { volumes: [{ persistentVolumeClaim: { claimName: "disk" } }, { persistentVolumeClaim: { claimName: "data" } }] } }, { claims: ["disk", "data"] }],
     ["resource claims",        { spec: { resourceClaims: [{ name: "gpu" }] } },         { hasResourceClaims: true }],
     ["phase",                  { status: { phase: "Running" } },                        { phase: "Running" }],
-    ["start",                  { status: { startTime: T1 } },                           { startedAt: Date.parse(T1) }],
     ["readiness",              { status: { conditions: [{ type: "Ready", status: "True" }] } }, { ready: true }],
     ["unreadiness",            { status: { conditions: [{ type: "Ready", status: "False", reason: "PodCompleted", lastTransitionTime: T1 }] } }, {}],
   ])("%s", (_, tweak, expected) => {
     expect(read(tweak)).toEqual([{ ...FACTS, ...expected }]);
-  });
-});
-
-const waiting = (reason?: string) => ({ state: { waiting: { reason } } });
-const ended = (reason?: string) => ({ state: { terminated: { exitCode: 1, reason } } });
-
-describe("states", () => {
-  const running = { state: { running: { startedAt: T1 } } };
-
-  // prettier-ignore
-  test.each<[string, object, ScheduledPod["states"]]>([
-    ["the pod's reason",               { reason: "Evicted" },                                                  [{ of: "Pod", reason: "Evicted" }]],
-    ["no reason",                      { reason: "" },                                                         []],
-    ["running",                        { containerStatuses: [running] },                                       []],
-    ["no state at all",                { containerStatuses: [{}, { state: null }, { state: { waiting: null } }] }, []],
-    ["waiting",                        { containerStatuses: [running, waiting("CrashLoopBackOff")] },          [{ of: "Container", reason: "CrashLoopBackOff" }]],
-    ["waiting without a reason",       { containerStatuses: [waiting(), waiting("")] },                        []],
-    ["ended",                          { containerStatuses: [ended("OOMKilled")] },                       [{ of: "Container", reason: "OOMKilled" }]],
-    ["ended well",                     { containerStatuses: [ended("Completed")] },                         [{ of: "Container", reason: "Completed" }]],
-    ["ended, and no more is said",     { containerStatuses: [ended()] },                                       []],
-    ["how it ended before",            { containerStatuses: [{ ...running, lastState: { terminated: { exitCode: 1, reason: "Error" } } }] }, []],
-    ["init containers",                { initContainerStatuses: [ended("Completed"), waiting("PodInitializing")] }, [{ of: "InitContainer", reason: "Completed" }, { of: "InitContainer", reason: "PodInitializing" }]],
-    ["all of them",                    { reason: "Shutdown", containerStatuses: [ended("a")], initContainerStatuses: [ended("b")] }, [{ of: "Pod", reason: "Shutdown" }, { of: "Container", reason: "a" }, { of: "InitContainer", reason: "b" }]],
-  ])("%s", (_, status, states) => {
-    expect(read({ status })).toEqual([{ ...FACTS, states }]);
   });
 });
 
@@ -140,9 +112,8 @@ describe("what pods have in common is one object", () => {
       tolerations: [EXISTS],
       containers: [{ resources: { requests: { cpu: "1" } } }],
     },
-    status: { containerStatuses: [{ state: { terminated: { exitCode: 1 } } }] },
   };
-  const fields = ["tolerations", "placement", "requests", "states"] as const;
+  const fields = ["tolerations", "placement", "requests"] as const;
 
   test.each(fields)("%s, if they are equal", (field) => {
     const [one, other] = read(common, { ...common, metadata: { name: "other" } });

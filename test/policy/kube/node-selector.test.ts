@@ -1,6 +1,6 @@
 /** Node selector terms, as Kubernetes matches them. */
 import { expect, test } from "vitest";
-import { isWanted, matchesTerm, weightOf } from "../../../shared/kube/node-selector.ts";
+import { isWanted, matchesTerm } from "../../../shared/kube/node-selector.ts";
 import { ANYWHERE, node, requirement, term } from "../../descheduling/fixtures.ts";
 
 const NODE = node("n1", { labels: { zone: "a", cores: "8", negative: "-3", empty: "" } });
@@ -70,12 +70,3 @@ test.each([
   ["labels met, field not",                 { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n2")] }] }, false],
   ["labels and field met",                  { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n1")] }] }, true],
 ] as const)("%s: %s", (_, placement, expected) => expect(isWanted(placement, NODE)).toBe(expected));
-
-// prettier-ignore
-test.each([
-  ["no preference",           [],                                                                            0],
-  ["met",                     [{ weight: 10, preference: met }],                                             10],
-  ["not met",                 [{ weight: 10, preference: unmet }],                                           0],
-  ["the sum of those met",    [{ weight: 1, preference: met }, { weight: 20, preference: unmet }, { weight: 300, preference: met }], 301],
-  ["an empty preference",     [{ weight: 10, preference: term() }],                                          0],
-] as const)("weight: %s", (_, preferred, expected) => expect(weightOf({ ...ANYWHERE, preferred }, NODE)).toBe(expected));

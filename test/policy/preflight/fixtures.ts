@@ -14,7 +14,7 @@ export function node(name: string, { allocatable, ...tweak }: Partial<FitNode> =
 }
 
 const ASKED = {
-  placement: { nodeSelector: {}, preferred: [] },
+  placement: { nodeSelector: {} },
   affinity: [],
   antiAffinity: [],
   spread: [],

@@ -7,9 +7,7 @@ import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fi
 
 const vm = (tweak: Parameters<typeof vmiOf>[1], more: Partial<PreflightFacts> = {}) =>
   preflight(facts({ vmis: [vmiOf("web", tweak)], ...more }));
-const selecting = (nodeSelector: Record<string, string>) => [
-  launcher("web", { placement: { nodeSelector, preferred: [] } }),
-];
+const selecting = (nodeSelector: Record<string, string>) => [launcher("web", { placement: { nodeSelector } })];
 const noRoom = (more: Partial<PreflightFacts>) => {
   const { verdict, pods } = vm({}, more);
   return { verdict, message: pods[0]?.room?.message };

@@ -19,7 +19,7 @@ export const ROOM = taker("node02", 8 * GIB);
 
 /** What a pod asks of a node: nothing but memory. */
 export function asking(memory: number): FitPod {
-  return { requests: { memory }, placement: { nodeSelector: {}, preferred: [] } };
+  return { requests: { memory }, placement: { nodeSelector: {} } };
 }
 
 /** With the gate on. */

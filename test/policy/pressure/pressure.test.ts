@@ -187,7 +187,7 @@ describe("who takes them", () => {
   });
 
   test("a pod that asks for other nodes, or tolerates their taint, as the scheduler sees it", () => {
-    const placement = { nodeSelector: { disk: "fast" }, preferred: [] };
+    const placement = { nodeSelector: { disk: "fast" } };
     const picky = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
     expect(leaving(picky)).toEqual([]);
     expect(leaving(picky, { takers: [taker("node02", 8 * GIB, { labels: { disk: "fast" } })] })).toEqual(["a", "b"]);
