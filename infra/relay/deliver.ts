@@ -2,7 +2,7 @@
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
-import type { Outbox, Part } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
 import type { Outcome, Result, Send } from "./send.ts";
 
 export interface DeliveryOptions {
@@ -19,117 +19,71 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** Short: a disruption is over after about two minutes, and the Worker may be back at any time. */
-const RETRY = { firstMs: 500, longestMs: 15_000 };
+/** Short: what is new waits as long as what has failed, and a disruption is over after about two minutes. */
+const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
-/** Of one part of the outbox: deliveries that have failed one after another, when the next one is due, and of how many events. */
-interface Pace {
-  readonly failures: number;
-  readonly due: number;
-  readonly limit: number;
-}
-
-interface Delivered {
-  readonly part: Part;
-  readonly events: readonly LifeboatEvent[];
-}
-
-/** What has failed waits longer each time. What is new does not wait for it, unless new events fail, too. */
 export function startDelivery({ outbox, send, clock, random, log, onResult }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  const atOnce: Pace = { failures: 0, due: 0, limit: LARGEST_BATCH };
-  const paces: Record<Part, Pace> = { New: atOnce, Failed: atOnce };
-  /** In turn, if both are due. */
-  let turns: readonly Part[] = ["New", "Failed"];
-
-  const now = () => clock.now().getTime();
-  const waiting = () => turns.filter((part) => outbox.first(1, part).length > 0);
+  /** Deliveries that have failed one after another, and how many events the next one has at most. */
+  let [failures, limit] = [0, LARGEST_BATCH];
 
   const run = async () => {
     while (!stopped.signal.aborted) {
-      const part = waiting().find((one) => paces[one].due <= now());
-      if (part === undefined) {
-        await untilDue();
+      const events = outbox.first(limit);
+      if (events.length === 0) {
+        filled = Promise.withResolvers();
+        await filled.promise;
         continue;
       }
-      turns = [otherThan(part), part];
-      const events = outbox.first(paces[part].limit, part);
       const outcome = await send(events, stopped.signal);
       if (stopped.signal.aborted) return;
       onResult(outcome.result, events);
-      react({ part, events }, outcome);
+      await react(events, outcome);
     }
   };
 
-  /** Or until there is a new event. */
-  const untilDue = async () => {
-    filled = Promise.withResolvers<void>();
-    const over = new AbortController();
-    const due = Math.min(...waiting().map((part) => paces[part].due));
-    const pauses = due === Infinity ? [] : [pause(clock, due - now(), over.signal)];
-    await Promise.race([filled.promise, ...pauses]);
-    over.abort();
-  };
-
-  const react = ({ part, events }: Delivered, outcome: Outcome): void => {
+  const react = async (events: readonly LifeboatEvent[], outcome: Outcome): Promise<void> => {
     switch (outcome.result) {
       case "accepted":
         outbox.settle(events);
-        if (paces[part].failures > 0) log("info", "Lifeboat takes deliveries again", { waiting: outbox.length });
-        return pace(part, { failures: 0, due: 0, limit: Math.min(paces[part].limit * 2, LARGEST_BATCH) });
+        if (failures > 0) log("info", "Lifeboat takes deliveries again", { waiting: outbox.length });
+        [failures, limit] = [0, Math.min(limit * 2, LARGEST_BATCH)];
+        return;
       case "refused":
-        return refuse({ part, events }, outcome);
+        return refuse(events, outcome);
       case "unavailable":
       case "misconfigured":
-        return fail({ part, events }, outcome);
+        return await fail(events, outcome);
     }
   };
 
-  const pace = (part: Part, tweak: Partial<Pace>) => {
-    paces[part] = { ...paces[part], ...tweak };
-  };
-
   /** Halves the batch until the refused event is alone in it: one bad event must not cost 99 good ones. */
-  const refuse = ({ part, events }: Delivered, { status, reason }: Outcome) => {
-    pace(part, { limit: halfOf(events) });
+  const refuse = (events: readonly LifeboatEvent[], { status, reason }: Outcome) => {
+    limit = halfOf(events);
     if (events.length > 1) return log("warn", "Lifeboat refused a batch, sending half of it", { status, reason });
     outbox.settle(events);
     const [{ id, subject } = {}] = events;
     log("error", "Lifeboat refused an event, dropping it", { status, reason, id, subject });
   };
 
-  const fail = ({ part, events }: Delivered, { result, status, reason, retryAfterMs }: Outcome) => {
-    const failures = paces[part].failures + 1;
-    const asked = Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-    const ms = Math.max(asked, backoffMs(RETRY, failures, random));
-    const due = now() + ms;
-    pace(part, { failures, due });
-    const isAnswer = result === "unavailable" && status !== undefined;
-    if (isAnswer) lighten({ part, events });
-    // Nothing else would be taken before, either.
-    if (!isAnswer || retryAfterMs !== undefined) pace(otherThan(part), { due });
-    const level = result === "misconfigured" ? "error" : "warn";
-    const details = { status, reason, failures, waiting: outbox.length, inMs: Math.round(ms) };
-    log(level, "Lifeboat did not take a delivery, sending all of it again", details);
-  };
-
-  /** The Worker answers, so either the batch is too much for it, or it fails on one of these objects. */
-  const lighten = ({ part, events }: Delivered) => {
-    const [{ failures, due }, limit] = [paces[part], halfOf(events)];
-    pace(part, { limit });
-    if (part === "New") {
-      const isFirst = outbox.first(1, "Failed").length === 0;
-      pace(
-        "Failed",
-        isFirst
-          ? { failures, due, limit }
-          : { due: Math.min(paces.Failed.due, due), limit: Math.min(paces.Failed.limit, limit) },
-      );
+  const fail = async (
+    events: readonly LifeboatEvent[],
+    { result, status, reason, retryAfterMs = 0 }: Outcome,
+  ): Promise<void> => {
+    failures += 1;
+    // The Worker answers, so either the batch is too much for it, or it fails on one of these objects.
+    if (result === "unavailable" && status !== undefined) {
+      limit = halfOf(events);
+      outbox.postpone(events);
     }
-    outbox.postpone(events);
+    const ms = Math.max(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS), backoffMs(RETRY, failures, random));
+    const details = { status, reason, failures, waiting: outbox.length, inMs: Math.round(ms) };
+    const level = result === "misconfigured" ? "error" : "warn";
+    log(level, "Lifeboat did not take a delivery, sending all of it again", details);
+    await pause(clock, ms, stopped.signal);
   };
 
   const running = run();
@@ -144,10 +98,6 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
       await running;
     },
   };
-}
-
-function otherThan(part: Part): Part {
-  return part === "New" ? "Failed" : "New";
 }
 
 function halfOf({ length }: readonly LifeboatEvent[]): number {

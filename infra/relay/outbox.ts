@@ -1,20 +1,14 @@
 /** Events that the Worker has not taken yet: of every object the newest event of each type. */
 import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 
-/** Those that have been put off are `Failed`, also when their object changes again. */
-export type Part = "New" | "Failed";
-
 export interface Outbox {
   readonly length: number;
   put(event: LifeboatEvent, now: Date): void;
-  /**
-   * The events that have waited longest, as many as one delivery takes, `New` ones unless another part is named; they stay until they are
-   * settled.
-   */
-  first(limit: number, part?: Part): readonly LifeboatEvent[];
+  /** The next events, as many as one delivery takes; they stay until they are settled. */
+  first(limit: number): readonly LifeboatEvent[];
   /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** They have failed: those that have not failed before come first among such, the others last. */
+  /** To the end: those behind them must not wait for them. */
   postpone(events: readonly LifeboatEvent[]): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
@@ -28,22 +22,25 @@ interface Waiting {
 }
 
 export function createOutbox(): Outbox {
-  const parts: Record<Part, Map<string, Waiting>> = { New: new Map(), Failed: new Map() };
-  const partOf = (key: string) => (parts.Failed.has(key) ? parts.Failed : parts.New);
-
+  const waiting = new Map<string, Waiting>();
+  const remove = (event: LifeboatEvent) => {
+    const key = keyOf(event);
+    const entry = waiting.get(key);
+    waiting.delete(key);
+    return entry;
+  };
   return {
     get length() {
-      return parts.New.size + parts.Failed.size;
+      return waiting.size;
     },
     put(event, now) {
       const key = keyOf(event);
-      const part = partOf(key);
-      part.set(key, { event, since: part.get(key)?.since ?? now, newest: now });
+      waiting.set(key, { event, since: waiting.get(key)?.since ?? now, newest: now });
     },
-    first(limit, part = "New") {
+    first(limit) {
       const events: LifeboatEvent[] = [];
       let bytes = BRACKETS_BYTES;
-      for (const { event } of parts[part].values()) {
+      for (const { event } of waiting.values()) {
         bytes += bytesOf(event);
         if (events.length === limit || (events.length > 0 && bytes > LARGEST_BATCH_BYTES)) break;
         events.push(event);
@@ -52,26 +49,20 @@ export function createOutbox(): Outbox {
     },
     settle(events) {
       for (const event of events) {
-        const key = keyOf(event);
-        const part = partOf(key);
-        const entry = part.get(key);
-        part.delete(key);
+        const entry = remove(event);
         // To the end: an object that changes all the time must not make the others wait.
-        if (entry !== undefined && entry.event !== event) parts.New.set(key, { ...entry, since: entry.newest });
+        if (entry !== undefined && entry.event !== event) waiting.set(keyOf(event), { ...entry, since: entry.newest });
       }
     },
     postpone(events) {
-      const keys = new Set(events.map(keyOf));
-      const [first = [], last = []] = [parts.New, parts.Failed].map((part) =>
-        [...part].filter(([key]) => keys.has(key)),
-      );
-      for (const key of keys) partOf(key).delete(key);
-      parts.Failed = new Map([...first, ...parts.Failed, ...last]);
+      for (const event of events) {
+        const entry = remove(event);
+        if (entry !== undefined) waiting.set(keyOf(event), entry);
+      }
     },
     waitingSince() {
       let oldest: Date | undefined;
-      for (const part of Object.values(parts))
-        for (const { since } of part.values()) if (oldest === undefined || since < oldest) oldest = since;
+      for (const { since } of waiting.values()) if (oldest === undefined || since < oldest) oldest = since;
       return oldest;
     },
   };

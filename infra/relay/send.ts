@@ -32,7 +32,7 @@ export interface SendOptions {
   readonly fetch: Fetch;
 }
 
-/** The Worker looks at every object of a batch before it answers. */
+/** The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
 /** Any other status below 500 is `misconfigured`: redirects too, and a 200, which is another server's. */

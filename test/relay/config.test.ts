@@ -27,28 +27,16 @@ describe("the environment", () => {
     expect(parseEnvironment({ ...VALID, ...laptop })).toEqual({ ok: true, value });
   });
 
-  test("escapes the cluster's name", () => {
-    const parsed = parseEnvironment({ ...VALID, LIFEBOAT_CLUSTER: "a/b c" });
-    expect(parsed.ok && parsed.value.endpoint.pathname).toBe("/clusters/a%2Fb%20c/events");
-  });
-
   test.each([
     ["LIFEBOAT_URL", undefined, "expected the address of Lifeboat's Worker"],
-    ["LIFEBOAT_URL", "lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "http://lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "https://lifeboat.example.com/?x=1", "expected an https:// URL, or http:// to loopback"],
-    ["LIFEBOAT_URL", "https://lifeboat.example.com?", "expected an https:// URL, or http:// to loopback"],
-    ["LIFEBOAT_URL", "https://lifeboat.example.com/#", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_URL", "https://me:pw@lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_CLUSTER", undefined, "expected this cluster's name in the Worker's CLUSTERS"],
-    ["LIFEBOAT_CLUSTER", "", "expected this cluster's name in the Worker's CLUSTERS"],
     ["LIFEBOAT_RELAY_SECRET", undefined, "expected whsec_ and the base64 of 24 to 64 bytes"],
     ["LIFEBOAT_RELAY_SECRET", "whsec_REPLACE-ME", "expected whsec_ and the base64 of 24 to 64 bytes"],
-    ["LIFEBOAT_RELAY_SECRET", "whsec_c2hvcnQ=", "expected whsec_ and the base64 of 24 to 64 bytes"],
-    ["LIFEBOAT_RELAY_SECRET", `${SECRET}\n`, "expected whsec_ and the base64 of 24 to 64 bytes"],
     ["KUBECONFIG", "", "expected the path of one kubeconfig"],
     ["KUBERNETES_SERVICE_HOST", undefined, "expected the path of one kubeconfig: this is no pod"],
-    ["PORT", "http", "expected a port"],
     ["PORT", "70000", "expected a port"],
   ])("%s = %j is refused", (field, value, message) => {
     const parsed = parseEnvironment({ ...VALID, [field]: value });

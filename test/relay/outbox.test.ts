@@ -1,11 +1,11 @@
 /** What waits for the Worker: of every object the newest event of each type, in order, in bounded memory. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { createOutbox, type Outbox, type Part } from "../../infra/relay/outbox.ts";
+import { createOutbox, type Outbox } from "../../infra/relay/outbox.ts";
 import { LARGEST_BATCH_BYTES } from "../../shared/events/cloud-event.ts";
 import { vmiEvent } from "./fake-worker.ts";
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second));
-const ids = (outbox: Outbox, limit = 100, part?: Part) => outbox.first(limit, part).map(({ id }) => id);
+const ids = (outbox: Outbox, limit = 100) => outbox.first(limit).map(({ id }) => id);
 
 describe("the outbox", () => {
   let outbox: Outbox;
@@ -52,26 +52,13 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(3));
   });
 
-  test("puts what has failed apart, and keeps its order", () => {
+  test("given events that have failed, when they are postponed, then they stand behind the others", () => {
     for (const name of ["a", "b", "c", "d"]) outbox.put(vmiEvent(name), at(0));
     const batch = outbox.first(3);
     outbox.settle(batch.slice(1, 2));
     outbox.postpone(batch);
-    expect([ids(outbox), ids(outbox, 100, "Failed")]).toEqual([["d.1"], ["a.1", "c.1"]]);
-    outbox.postpone(outbox.first(1, "Failed"));
-    expect(ids(outbox, 100, "Failed")).toEqual(["c.1", "a.1"]);
+    expect(ids(outbox)).toEqual(["d.1", "a.1", "c.1"]);
     expect([outbox.length, outbox.waitingSince()]).toEqual([3, at(0)]);
-  });
-
-  test("keeps an object that has failed apart when it changes again, until its event is taken", () => {
-    outbox.put(vmiEvent("a", 1), at(0));
-    outbox.postpone(outbox.first(1));
-    outbox.put(vmiEvent("a", 2), at(1));
-    const batch = outbox.first(1, "Failed");
-    expect([ids(outbox), batch.map(({ id }) => id)]).toEqual([[], ["a.2"]]);
-    outbox.put(vmiEvent("a", 3), at(2));
-    outbox.settle(batch);
-    expect([ids(outbox), ids(outbox, 100, "Failed"), outbox.waitingSince()]).toEqual([["a.3"], [], at(2)]);
   });
 
   test("tells types of one object apart", () => {
