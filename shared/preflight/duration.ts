@@ -27,7 +27,7 @@ export function durationOf(moving: readonly VmiFacts[], w: World): DrainTime | u
   const slowest = (vmi: VmiFacts) => AROUND_SECONDS.most + memoryOf(vmi) / pace.slow;
   // As many places as can be in use: a limit may be a number without end.
   const places = Array<number>(Math.min(atOnce, taken + moving.length)).fill(0);
-  // VMs of other nodes end at once, at best, and have just begun, at worst.
+  // VMs of other nodes end at once, at best, and have just started, at worst.
   const before = w.migratingElsewhere.map(slowest).toSorted((a, b) => a - b);
   const atWorst = places.map((free, i) => (i < taken ? (before[i] ?? free) : free));
   return {

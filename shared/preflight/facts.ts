@@ -1,7 +1,7 @@
 /** What a preflight decides on (a node that is to be drained, what runs there, the room elsewhere), and what it says. */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { NodeSelectorTerm, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
+import type { NodeSelectorTerm, Resources } from "../kube/scheduled-pod.ts";
 import type { Moment } from "../settings/time.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 
@@ -17,18 +17,14 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
   /** As `requests`. */
   readonly limits?: Resources;
-  /** Required terms. */
-  readonly affinity: readonly PodTerm[];
-  /** `DoNotSchedule`. */
-  readonly spread: readonly SpreadConstraint[];
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
   /** Has an emptyDir. */
   readonly localStorage: boolean;
-  /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: nobody has deleted it. */
+  /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: it is not deleted. */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];
-  /** What it asks of its node besides, which preflight does not look at, in the words of its fields. */
+  /** What it asks of its node besides, which a preflight does not judge, in the words of its fields. */
   readonly unchecked: readonly string[];
 }
 

@@ -1,14 +1,18 @@
 /**
  * Does a pod fit on a node? One row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes.
  *
- * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity, PodTopologySpread, NodeResourcesFit.
+ * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */
 import { isCompleted, type NodeFacts, type Taint, type Toleration } from "../kube/facts.ts";
-import { isWanted, matchesTerm } from "../kube/node-selector.ts";
-import { ownValue } from "../kube/own-value.ts";
-import type { Labels, NodeSelectorTerm, Placement, PodTerm, Resources, SpreadConstraint } from "../kube/placement.ts";
-import type { ScheduledNode as FitNode } from "../kube/scheduled-pod.ts";
-import { matches } from "../kube/selector.ts";
+import { isWanted, matches, matchesTerm, ownValue } from "../kube/selector.ts";
+import type {
+  Labels,
+  NodeSelectorTerm,
+  Placement,
+  PodTerm,
+  Resources,
+  ScheduledNode as FitNode,
+} from "../kube/scheduled-pod.ts";
 import { untolerated } from "../kube/taints.ts";
 
 export type { FitNode };
@@ -31,8 +35,7 @@ export interface Spot {
 
 /** What is around a pod. What is absent is not judged. */
 export interface Around {
-  readonly near?: Near;
-  readonly isUneven?: Judge;
+  readonly isRepelled?: Judge;
   /** That the pod uses, and that not every node reaches. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
@@ -47,9 +50,7 @@ const KEEPS = {
   Volumes: (_, { node }, { volumes = [] }) =>
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
   Taints: ({ tolerations }, { node }) => untolerated(taintsOf(node), tolerations) !== undefined,
-  PodAffinity: (_, { node }, { near }) => near?.lacks(node) === true,
-  PodAntiAffinity: (_, { node }, { near }) => near?.repels(node) === true,
-  TopologySpread: (_, { node }, { isUneven }) => isUneven?.(node) === true,
+  PodAntiAffinity: (_, { node }, { isRepelled }) => isRepelled?.(node) === true,
   Resources: ({ requests }, { room }) =>
     room !== undefined &&
     Object.entries({ ...requests, pods: 1 }).some(([name, amount]) => amount > Math.max(0, room.get(name) ?? 0)),
@@ -109,45 +110,23 @@ export interface Neighbour {
   readonly antiAffinity: readonly PodTerm[];
 }
 
-export interface Near {
-  readonly lacks: Judge;
-  readonly repels: Judge;
-}
+type WithTerms = Omit<Neighbour, "nodeName">;
 
-type WithTerms = Omit<Neighbour, "nodeName"> & { readonly affinity: readonly PodTerm[] };
-
-/** `there`: without ended pods; `nodes`: every one on which they are. */
-export function nearOf(pod: WithTerms, there: readonly Neighbour[], nodes: readonly FitNode[]): Near {
+/** Which nodes are in a domain that the pod avoids, or from which another pod keeps it. `there`: without ended pods; `nodes`: every one on which they are. */
+export function repelling(pod: WithTerms, there: readonly Neighbour[], nodes: readonly FitNode[]): Judge {
   const labelsOf = new Map(nodes.map(({ name, labels }) => [name, labels]));
-  const domainsOf = (terms: readonly PodTerm[], { nodeName }: Neighbour) =>
-    terms.flatMap(({ topologyKey }) => domainOf(labelsOf.get(nodeName), topologyKey) ?? []);
-  // A neighbour counts only if every term selects it.
-  const isOfGroup = (other: Neighbour) => pod.affinity.every((term) => selects(term, pod, other));
-  const group = pod.affinity.length === 0 ? [] : there.filter(isOfGroup);
-  const wanted = new Set(group.flatMap((other) => domainsOf(pod.affinity, other)));
-  const isFirst = wanted.size === 0 && pod.affinity.every((term) => selects(term, pod, pod));
   const shy = there.filter(({ antiAffinity }) => pod.antiAffinity.length + antiAffinity.length > 0);
   const unwanted = new Set(
-    shy.flatMap((other) => [
-      ...domainsOf(
-        pod.antiAffinity.filter((term) => selects(term, pod, other)),
-        other,
-      ),
-      ...domainsOf(
-        other.antiAffinity.filter((term) => selects(term, other, pod)),
-        other,
-      ),
-    ]),
+    shy.flatMap((other) => {
+      const terms = [
+        ...pod.antiAffinity.filter((term) => selects(term, pod, other)),
+        ...other.antiAffinity.filter((term) => selects(term, other, pod)),
+      ];
+      return terms.flatMap(({ topologyKey }) => domainOf(labelsOf.get(other.nodeName), topologyKey) ?? []);
+    }),
   );
-  return {
-    lacks: ({ labels }) =>
-      pod.affinity.some(({ topologyKey }) => {
-        const domain = domainOf(labels, topologyKey);
-        return domain === undefined || !(isFirst || wanted.has(domain));
-      }),
-    repels: ({ labels }) =>
-      unwanted.size > 0 && Object.keys(labels).some((key) => unwanted.has(domainOf(labels, key) ?? "")),
-  };
+  return ({ labels }) =>
+    unwanted.size > 0 && Object.keys(labels).some((key) => unwanted.has(domainOf(labels, key) ?? ""));
 }
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
@@ -161,53 +140,4 @@ function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named,
 function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
   const value = ownValue(labels, topologyKey);
   return value === undefined ? undefined : `${topologyKey}=${value}`;
-}
-
-type Spreading = FitPod & Named & { readonly spread: readonly SpreadConstraint[] };
-
-interface Counted {
-  readonly eligible: readonly FitNode[];
-  readonly living: readonly Neighbour[];
-}
-
-/** Whether one more pod on a node would be too many. `nodes`: every one, the drained one included: its pods count until they have gone. */
-export function unevenOf(
-  pod: Spreading,
-  there: readonly (Neighbour & { readonly deleting: boolean })[],
-  nodes: readonly FitNode[],
-): Judge {
-  if (pod.spread.length === 0) return () => false;
-  const hasKeys = ({ labels }: FitNode) =>
-    pod.spread.every(({ topologyKey }) => domainOf(labels, topologyKey) !== undefined);
-  const eligible = nodes.filter(hasKeys);
-  const living = there.filter(({ namespace, deleting }) => namespace === pod.namespace && !deleting);
-  const rules = pod.spread.map((constraint) => ruleOf(constraint, pod, { eligible, living }));
-  return (node) => rules.some((isUneven) => isUneven(node));
-}
-
-function ruleOf(constraint: SpreadConstraint, pod: Spreading, counted: Counted): Judge {
-  const { topologyKey, maxSkew, minDomains, selector } = constraint;
-  const counts = countsOf(constraint, pod, counted);
-  const emptiest = counts.size < Math.max(1, minDomains) ? 0 : Math.min(...counts.values());
-  const itself = matches(selector, pod.labels) ? 1 : 0;
-  return ({ labels }) => {
-    const domain = domainOf(labels, topologyKey);
-    return domain === undefined || (counts.get(domain) ?? 0) + itself - emptiest > maxSkew;
-  };
-}
-
-/** How many pods each domain has, those with none included. */
-function countsOf(constraint: SpreadConstraint, pod: Spreading, { eligible, living }: Counted): Map<string, number> {
-  const { topologyKey, selector, honorsAffinity, honorsTaints } = constraint;
-  const isIncluded = (node: FitNode) =>
-    (!honorsAffinity || isWanted(pod.placement, node)) &&
-    (!honorsTaints || untolerated(taintsOf(node), pod.tolerations) === undefined);
-  const nodes = eligible.filter(isIncluded);
-  const domains = new Map(nodes.map(({ name, labels }) => [name, domainOf(labels, topologyKey) ?? ""]));
-  const counts = new Map([...domains.values()].map((domain) => [domain, 0]));
-  for (const { nodeName, labels } of living) {
-    const domain = domains.get(nodeName);
-    if (domain !== undefined && matches(selector, labels)) counts.set(domain, (counts.get(domain) ?? 0) + 1);
-  }
-  return counts;
 }

@@ -135,7 +135,7 @@ function orUnread(unread: string[]) {
   };
 }
 
-/** Those that go on, of which one may not say its node yet; and those from this node that have ended. */
+/** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
 async function evacuationsSeen(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
   const [active, fromHere] = await Promise.all([activeEvacuations(cluster), evacuationsFrom(node, cluster)]);
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];

@@ -7,7 +7,7 @@
 import { isCompleted, keyOf } from "../kube/facts.ts";
 import { launcherOfHotplug } from "../kube/pod-kind.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
-import { type Around, type FitNode, nearOf, obstacleTo, type Room, roomOn, roomWith, unevenOf } from "./fit.ts";
+import { type Around, type FitNode, obstacleTo, repelling, type Room, roomOn, roomWith } from "./fit.ts";
 import { budgetOf } from "./refusals.ts";
 
 interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
@@ -89,7 +89,7 @@ function aroundOf(pod: PreflightPod, { pods: present }: Board, w: World): Around
   const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
   const claims = w.volumes.length === 0 ? [] : [pod, ...w.pods.filter(isIts)].flatMap((one) => one.claims);
   const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
-  return { near: nearOf(pod, present, nodes), isUneven: unevenOf(pod, present, nodes), volumes };
+  return { isRepelled: repelling(pod, present, nodes), volumes };
 }
 
 function mostRoomFirst(a: Spot, b: Spot): number {
@@ -133,20 +133,25 @@ interface Leaving {
   readonly key: string;
 }
 
-/**
- * Of pods that are evicted, those that never go, by UID: their budget lets them go one after the other, each when the replacement of one
- * before it is ready.
- */
-export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): ReadonlyMap<string, Held> {
+export interface Replacing {
+  /** Those that never go, by UID. */
+  readonly held: ReadonlyMap<string, Held>;
+  /** Pods whose replacements have been placed. */
+  readonly replaced: readonly PreflightPod[];
+}
+
+/** Of pods that are evicted: their budget lets them go one after the other, each when the replacement of one before it is ready. */
+export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const leaving = evicted.map((pod): Leaving => {
     const budget = budgetOf(pod, f.budgets);
     return budget === undefined ? { pod, key: "" } : { pod, budget: budget.name, key: keyOf(budget) };
   });
   const allowed = new Map(f.budgets.map((budget) => [keyOf(budget), budget.status.disruptionsAllowed]));
   const counts = Map.groupBy(leaving, ({ key }) => key);
-  const isTight = [...counts].some(([key, pods]) => key !== "" && pods.length > (allowed.get(key) ?? 0));
+  const tight = [...counts].filter(([key, pods]) => key !== "" && pods.length > (allowed.get(key) ?? 0));
   // Replacements of pods without a budget take room away, but keep no pod from going.
-  return isTight ? playedThrough(leaving, allowed, f) : new Map();
+  const held = tight.length > 0 ? playedThrough(leaving, allowed, f) : new Map<string, Held>();
+  return { held, replaced: tight.flatMap(([, pods]) => pods.map(({ pod }) => pod)) };
 }
 
 /** Round by round: what its budget lets go goes, and each replacement that finds a node gives a disruption back. */

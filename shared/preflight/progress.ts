@@ -1,6 +1,5 @@
 /** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
-import type { Cause } from "../kube/cause.ts";
-import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -10,7 +9,7 @@ import { failingPhase, isBlocked, isMinor, type Mood, type Row, rowOf, type Subj
 
 /**
  * `Emptying`: VMs are asked to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no new pods, but
- * nobody asks its VMs to leave. `InUse`: none of these; single VMs may move.
+ * no request asks its VMs to leave. `InUse`: none of these; single VMs may move.
  */
 export type NodeState = "Emptying" | "Emptied" | "Cordoned" | "InUse";
 
@@ -142,8 +141,8 @@ function byFrequency<T extends string>(values: readonly T[]): readonly T[] {
 }
 
 /**
- * `Blocked`: it needs action. `NoRoom`: no other node has room for the VM. `Waits`: it may end by itself. `ShutsDown`: it is in nobody's
- * way, but a guest ends.
+ * `Blocked`: it needs action. `NoRoom`: no other node has room for the VM. `Waits`: it may end by itself. `ShutsDown`: it blocks no
+ * drain, but a guest ends.
  */
 const KINDS = ["Blocked", "NoRoom", "Waits", "ShutsDown"] as const;
 export type BlockerKind = (typeof KINDS)[number];
@@ -204,7 +203,7 @@ function isHeldUp(subject: Subject): boolean {
   return (outcome === "Waits" && remedy !== undefined) || failingPhase(subject) !== undefined;
 }
 
-/** What the Evacuation says tells more than what an eviction is answered, but for a refusal that is not Lifeboat's. */
+/** The Evacuation's message says more than an eviction's answer, but for a refusal that is not Lifeboat's. */
 function messageOf(subject: Subject, kind: BlockerKind): string {
   const { verdict, evacuation } = subject;
   const isLifeboats = kind === "Waits" && !isBlocked(subject);

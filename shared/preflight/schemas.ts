@@ -1,46 +1,18 @@
 /** Pods as a preflight sees them: what they ask of a node and of the pods near them. */
 import * as z from "zod/mini";
-import { PodAffinityTerm, podTermOf } from "../kube/schemas/pod-placement.ts";
-import { Limits, resourcesOf } from "../kube/schemas/pod-resources.ts";
-import type { Issues } from "../kube/schemas/remembered.ts";
-import { scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
-import { ownValue } from "../kube/own-value.ts";
-import type { Labels, Resources, SpreadConstraint } from "../kube/placement.ts";
+import { Limits, resourcesOf } from "../kube/schemas/pod-requirements.ts";
+import { type Issues, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
+import type { Resources } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "./facts.ts";
 import { resourceOf } from "./refusals.ts";
-import {
-  listOf,
-  NodeTerm,
-  ObjectName,
-  ObjectNamespace,
-  part,
-  present,
-  Quantities,
-  Selector,
-  Text,
-} from "../kube/schemas/fields.ts";
-
-const Terms = z.lazy(() => part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(PodAffinityTerm) }));
-
-const Spread = z.lazy(() =>
-  z.object({
-    whenUnsatisfiable: z.string(),
-    topologyKey: z.string(),
-    maxSkew: z.number(),
-    minDomains: z.nullish(z.number()),
-    labelSelector: z.nullish(Selector),
-    matchLabelKeys: listOf(z.string()),
-    nodeAffinityPolicy: Text,
-    nodeTaintsPolicy: Text,
-  }),
-);
+import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
 
 const Asking = z.lazy(() =>
   z.object({
     metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
     spec: z.object({
-      affinity: part({ podAffinity: Terms }),
-      topologySpreadConstraints: listOf(Spread),
+      affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
+      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
       volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
       containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
     }),
@@ -80,8 +52,6 @@ function unlimitedPodSchema() {
     const { deletionTimestamp: goneBy, finalizers } = metadata;
     return {
       ...pod,
-      affinity: spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.map(podTermOf),
-      spread: spreadOf(spec, pod.labels),
       localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
       ...(typeof goneBy === "number" && { goneBy }),
       finalizers,
@@ -101,44 +71,15 @@ export function neighbourPodSchema() {
   );
 }
 
-function spreadOf({ topologySpreadConstraints }: Asked, labels: Labels): readonly SpreadConstraint[] {
-  const strict = topologySpreadConstraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
-  return strict.map((constraint) => {
-    const { topologyKey, maxSkew, minDomains, nodeAffinityPolicy, nodeTaintsPolicy } = constraint;
-    return present({
-      topologyKey,
-      maxSkew,
-      minDomains: minDomains ?? 1,
-      selector: spreadSelector(constraint, labels),
-      honorsAffinity: nodeAffinityPolicy !== "Ignore",
-      honorsTaints: nodeTaintsPolicy === "Honor",
-    });
-  });
-}
-
-/** Of `matchLabelKeys` those count that the pod has itself. */
-function spreadSelector({ labelSelector, matchLabelKeys }: z.output<typeof Spread>, labels: Labels) {
-  if (!labelSelector) return undefined;
-  const own = matchLabelKeys.flatMap((key) => {
-    const value = ownValue(labels, key);
-    return value === undefined ? [] : [{ key, operator: "In", values: [value] }];
-  });
-  return { ...labelSelector, matchExpressions: [...labelSelector.matchExpressions, ...own] };
-}
-
 function uncheckedOf(spec: Asked, hasResourceClaims: boolean): readonly string[] {
-  const { affinity, containers } = spec;
-  const near = affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+  const { affinity, containers, topologySpreadConstraints } = spec;
+  const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
   return [
     ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
-    ...(near.some((term) => isSome(term.namespaceSelector)) ? ["namespaceSelector of podAffinity"] : []),
+    ...(affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.length > 0 ? ["podAffinity"] : []),
+    ...(isStrict ? ["topologySpreadConstraints"] : []),
     ...(hasResourceClaims ? ["resourceClaims"] : []),
   ];
-}
-
-function isSome(selector: z.output<typeof PodAffinityTerm>["namespaceSelector"]): boolean {
-  if (!selector) return false;
-  return Object.keys(selector.matchLabels).length + selector.matchExpressions.length > 0;
 }
 
 /** Undefined: every node reaches it, or no claim is bound to it. */

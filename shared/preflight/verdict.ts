@@ -16,12 +16,13 @@ export function preflight(f: PreflightFacts): Preflight {
   const judged = f.pods.map((pod) => ({ pod, verdict: verdictOfPod(pod, f) }));
   const moving = judged.filter(needsRoom).map(({ pod }) => pod);
   const evicted = judged.filter(isEvicted).map(({ pod }) => pod);
-  const [rooms, held] = [placeAll(moving, f), heldByBudgets(evicted, f)];
+  const rooms = placeAll(moving, f);
+  const { held, replaced } = heldByBudgets(evicted, f);
   const pods = judged.map(({ pod, verdict }) => {
     const room = rooms.get(pod.uid) ?? held.get(pod.uid)?.room;
     return room === undefined ? verdict : { ...verdict, room };
   });
-  const unknown = [...f.unread, ...notJudged(moving, f), ...otherCpus(pods, f), ...mayStay(judged, held, f)];
+  const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...otherCpus(pods, f), ...mayStay(judged, held, f)];
   const verdict = verdictOf(pods, unknown);
   const time = durationOf(vmisOf(pods, f), f);
   const counts: Partial<Record<Outcome, number>> = {};
@@ -89,9 +90,13 @@ function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-/** What VMs that are to move ask for, and what is not judged. */
-function notJudged(moving: readonly PreflightPod[], f: PreflightFacts): readonly string[] {
-  const unchecked = moving.flatMap((pod) =>
+/** What VMs that are to move and replacements ask for, and what is not judged. */
+function notJudged(
+  moving: readonly PreflightPod[],
+  replaced: readonly PreflightPod[],
+  f: PreflightFacts,
+): readonly string[] {
+  const unchecked = [...moving, ...replaced].flatMap((pod) =>
     pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
   );
   return [...unchecked, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];

@@ -57,6 +57,16 @@ test("a pod that is deleted says when it was to be gone, and what keeps it", () 
   expect(alive).not.toHaveProperty("goneBy");
 });
 
+test("given rules of the scheduler that are not judged, when a pod is read, then it names them", () => {
+  const spec = {
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: "zone" }] } },
+    topologySpreadConstraints: [{ whenUnsatisfiable: "DoNotSchedule", topologyKey: "zone", maxSkew: 1 }],
+  };
+  expect(podOf({}, spec).unchecked).toEqual(["podAffinity", "topologySpreadConstraints"]);
+  const lenient = { topologySpreadConstraints: [{ whenUnsatisfiable: "ScheduleAnyway" }] };
+  expect(podOf({}, lenient).unchecked).toEqual([]);
+});
+
 test("a pod has the limits of all its containers, and overhead of what is limited", () => {
   const pod = podOf(
     {},

@@ -15,9 +15,7 @@ export function node(name: string, { allocatable, ...tweak }: Partial<FitNode> =
 
 const ASKED = {
   placement: { nodeSelector: {} },
-  affinity: [],
   antiAffinity: [],
-  spread: [],
   claims: [],
   requests: { cpu: 1000, memory: 2 * GIB },
   localStorage: true,

@@ -12,14 +12,12 @@ import {
   gpu,
   HOST,
   type Labels,
-  near,
   nodeOf,
   podOf,
   podTerm,
   readPod,
   requesting,
   type Spec,
-  spread,
   volumeIn,
   claiming,
 } from "./scheduling.ts";
@@ -33,39 +31,21 @@ const anyTerms = fc.array(
     ),
   { maxLength: 2 },
 );
-const anySpread = fc.array(
-  fc.record(
-    {
-      maxSkew: fc.integer({ min: 1, max: 2 }),
-      topologyKey: fc.constantFrom(HOST, "zone"),
-      labels: fc.constantFrom({ app: "x" }, { app: "y" }, {}),
-      minDomains: fc.integer({ min: 1, max: 3 }),
-      matchLabelKeys: fc.constant(["app"]),
-      nodeAffinityPolicy: fc.constantFrom("Honor", "Ignore"),
-      nodeTaintsPolicy: fc.constantFrom("Honor", "Ignore"),
-    },
-    { requiredKeys: ["maxSkew", "topologyKey"] },
-  ),
-  { minLength: 1, maxLength: 2 },
-);
 /** One volume that only some zone reaches, and one that every node does. */
 const VOLUMES = [volumeIn("d", ["1"]), volumeIn("e", undefined)];
 const anySpec = fc
   .record({
     cpu: fc.integer({ min: 0, max: 6 }),
     gpus: fc.constantFrom(0, 0, 1),
-    near: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, { arbitrary: anyTerms, weight: 1 }),
     apart: fc.oneof({ arbitrary: fc.constant([]), weight: 1 }, { arbitrary: anyTerms, weight: 1 }),
     zone: fc.constantFrom(undefined, undefined, "1", "2"),
     tolerates: fc.boolean(),
-    spread: fc.oneof({ arbitrary: fc.constant([]), weight: 2 }, { arbitrary: anySpread, weight: 1 }),
     claims: fc.oneof({ arbitrary: fc.constant([]), weight: 3 }, { arbitrary: fc.subarray(["d", "e"]), weight: 1 }),
   })
   .map((s): Spec => ({
     ...requesting({ cpu: String(s.cpu), ...(s.gpus > 0 && { [gpu]: String(s.gpus) }) }),
-    affinity: { ...near(...s.near).affinity, ...apart(...s.apart).affinity },
+    ...apart(...s.apart),
     ...(s.zone !== undefined && { nodeSelector: { zone: s.zone } }),
-    ...spread(...s.spread),
     ...claiming(...s.claims),
     ...(s.tolerates && { tolerations: [{ operator: "Exists" as const }] }),
   }));

@@ -7,7 +7,7 @@ import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf }
 
 const quorum = (...names: readonly string[]) => names.map((name) => plainPod(name, { labels: { app: "quorum" } }));
 const allowing = (disruptionsAllowed: number): readonly BudgetFacts[] => {
-  const status = { disruptionsAllowed, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 };
+  const status = { disruptionsAllowed, currentHealthy: 3, desiredHealthy: 2 };
   return [foreignBudget("quorum", "quorum", { status })];
 };
 const small = (memory: number) => [node("node02", { allocatable: { memory } })];
@@ -33,6 +33,7 @@ test.each<[string, Partial<PreflightFacts>, verdict: string, stuck: number]>([
   ["their anti-affinity, and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
   ["… the pod that goes is not in its way",    { pods: quorum("a").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1) }, "WillSucceed", 0],
   ["not ready: they take no disruption",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
+  ["… they ask for what is not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
   ["no controller makes replacements",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
   ["one of them goes already",                 { pods: quorum("a", "b").map((pod, i) => ({ ...pod, deleting: i === 0 })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
 ])("%s", (_, more, verdict, stuck) => {

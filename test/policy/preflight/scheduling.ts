@@ -7,7 +7,7 @@ import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandb
 import { PersistentVolume, preflightPodSchema } from "../../../shared/preflight/schemas.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/preflight/facts.ts";
-import { nearOf, obstacleTo, roomOn, unevenOf } from "../../../shared/preflight/fit.ts";
+import { obstacleTo, repelling, roomOn } from "../../../shared/preflight/fit.ts";
 import { isCompleted } from "../../../shared/kube/facts.ts";
 
 export type Spec = Partial<NonNullable<Pod["spec"]>>;
@@ -39,33 +39,8 @@ export const podTerm = (
   ...rest,
 });
 type Term = ReturnType<typeof podTerm>;
-export const near = (...terms: Term[]): Spec => ({
-  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
-});
 export const apart = (...terms: Term[]): Spec => ({
   affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
-});
-
-interface SpreadTweak {
-  readonly maxSkew: number;
-  readonly topologyKey: string;
-  /** Absent: no selector. */
-  readonly labels?: Labels;
-  readonly whenUnsatisfiable?: string;
-  readonly minDomains?: number;
-  readonly matchLabelKeys?: readonly string[];
-  readonly nodeAffinityPolicy?: string;
-  readonly nodeTaintsPolicy?: string;
-}
-export const spread = (...constraints: SpreadTweak[]): Spec => ({
-  topologySpreadConstraints: constraints.map(
-    ({ labels, matchLabelKeys, whenUnsatisfiable = "DoNotSchedule", ...rest }) => ({
-      whenUnsatisfiable,
-      ...(matchLabelKeys && { matchLabelKeys: [...matchLabelKeys] }),
-      ...(labels && { labelSelector: { matchLabels: { ...labels } } }),
-      ...rest,
-    }),
-  ),
 });
 
 export interface PodTweak {
@@ -145,8 +120,7 @@ export function fitsByPreflight(
   const living = there.filter((other) => !isCompleted(other));
   const reached = volumes.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
   const around = {
-    near: nearOf(moving, living, seen),
-    isUneven: unevenOf(moving, living, seen),
+    isRepelled: repelling(moving, living, seen),
     volumes: reached.filter(({ namespace, claim }) => namespace === moving.namespace && moving.claims.includes(claim)),
   };
   const fitting = seen.filter((node) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../fixtures.ts";
-import { facts, foreignBudget, GIB, launcher, neighbour, node, plainPod, vmiOf } from "./fixtures.ts";
+import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "./fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
   facts({ pods: [plainPod("app", tweak)], vmis: [], ...more });
@@ -120,17 +120,6 @@ test("a volume of another namespace's claim is another one", () => {
   const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
   const pods = [launcher("web", { claims: ["disk"] })];
   expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
-});
-
-test("where spread honours taints, the node does not count although it is not cordoned yet", () => {
-  const selector = { matchLabels: { app: "db" }, matchExpressions: [] };
-  const byHost = { topologyKey: "kubernetes.io/hostname", maxSkew: 1, minDomains: 1, selector, honorsAffinity: true };
-  const otherPods = [neighbour("db", "node02"), neighbour("db", "node02", { name: "db-2", uid: "db-2" })];
-  const fits = (honorsTaints: boolean) => {
-    const pods = [launcher("web", { spread: [{ ...byHost, honorsTaints }] })];
-    return preflight(facts({ pods, otherPods })).pods[0]?.room?.fits;
-  };
-  expect([fits(true), fits(false)]).toEqual([true, false]);
 });
 
 test("what a VM waits for is named before any migration is there", () => {
