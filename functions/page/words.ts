@@ -1,13 +1,11 @@
 /** What phases, causes, acts and conditions mean to a person, and who can change them. */
 import { html } from "hono/html";
-import type { Cause } from "../../shared/kube/cause.ts";
-import type { ConfigurationObserved } from "../../shared/kube/configuration.ts";
+import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
+import { type ConfigurationObserved, isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
 import { retryOf } from "../../shared/evacuation/retry.ts";
 import { isMarked } from "../../shared/settings/strategy.ts";
-import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { isToMove } from "../../shared/eviction/table.ts";
-import { isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
-import { ownValue } from "../../shared/kube/own-value.ts";
+import { ownValue } from "../../shared/kube/selector.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/eviction/remedies.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { type Act, badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";

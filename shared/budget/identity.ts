@@ -1,7 +1,6 @@
 /** Which VMI a disruption budget belongs to, and what its name is. */
 import type { BudgetFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";
-import { derivedName, hash8 } from "../kube/object-name.ts";
-import { NAME_PREFIX } from "../kube/names.ts";
+import { derivedName, hash8, NAME_PREFIX } from "../kube/names.ts";
 
 /** The same for every function that makes, grows or shrinks it. */
 export function budgetName(vmi: Pick<VmiFacts, "name" | "uid">): string {

@@ -21,9 +21,9 @@ export interface DeschedulingDeps {
   readonly policy: DeschedulerPolicy;
   /** Decides everything, changes nothing. */
   readonly dryRun: boolean;
-  /** As it was when the cycle was found to be due: gives way to one that has begun meanwhile. Absent: as it is now. */
+  /** As it was when the cycle was found to be due: gives way to one that has started meanwhile. Absent: as it is now. */
   readonly lease?: LeaseFacts | undefined;
-  /** Seconds after which no further request is begun. */
+  /** Seconds after which no further request is made. */
   readonly seconds: number;
   readonly now: () => Date;
   readonly onFailure: (failure: ClusterError) => void;

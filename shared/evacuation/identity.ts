@@ -4,11 +4,9 @@
  * The name is derived from the pod and counts up, so that two functions that begin the same evacuation create one object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
-import type { Cause } from "../kube/cause.ts";
+import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
-import { derivedName, hash8 } from "../kube/object-name.ts";
-import { FOUND_MARKED } from "../kube/names.ts";
-import { type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
+import { derivedName, FOUND_MARKED, hash8 } from "../kube/names.ts";
 import { secondsUntil } from "../settings/time.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */

@@ -1,7 +1,7 @@
 /** The objects that Lifeboat creates. */
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { hash8 } from "../kube/object-name.ts";
+import { hash8 } from "../kube/names.ts";
 import * as names from "../kube/names.ts";
 import { withoutFractions } from "../settings/time.ts";
 

@@ -2,7 +2,7 @@
 import type { Action } from "../kube/action.ts";
 import { areBudgetsWanted } from "../settings/covered.ts";
 import { budgetName } from "../budget/identity.ts";
-import { CAUSE, type Cause, type Urgency } from "../kube/cause.ts";
+import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked, isMarkedTooLate } from "../settings/strategy.ts";

@@ -1,5 +1,5 @@
 /**
- * What a relay may tell the Worker from inside a cluster: CloudEvents 1.0, JSON, in batches. An event only says where to look: the Worker
+ * What a relay reports to the Worker from inside a cluster: CloudEvents 1.0, JSON, in batches. An event only says where to look: the Worker
  * reads the object named and decides by that, so a duplicate, late or reordered event is harmless. Specification:
  * https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format
  */

@@ -2,20 +2,19 @@
 import { type Action, recordEvent } from "../kube/action.ts";
 import { desiredBudget, ensureBudget } from "../budget/budget.ts";
 import { areBudgetsWanted } from "../settings/covered.ts";
-import type { Cause } from "../kube/cause.ts";
+import type { Cause, EvacuationFacts } from "../kube/evacuation.ts";
 import {
   activeEvacuation,
-  isMarkEnded,
-  hasNoRequester,
-  newEvacuation,
   backingOffEvacuation,
+  hasNoRequester,
+  isMarkEnded,
+  newEvacuation,
   withRequester,
 } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
 import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
 import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
 import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { readyToMove } from "../evacuation/mark.ts";
 import { MESSAGE, ownersPart } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";

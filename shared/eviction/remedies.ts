@@ -1,5 +1,5 @@
 /** Who can change what is in the way of a drain, and how. */
-import { ownValue } from "../kube/own-value.ts";
+import { ownValue } from "../kube/selector.ts";
 
 export const REMEDY = {
   NotMigratable: "its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible",

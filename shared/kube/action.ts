@@ -1,8 +1,14 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
-import type { Urgency } from "./cause.ts";
-import type { ConfigurationObserved } from "./configuration.ts";
-import type { AnnotatedPod, BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
-import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "./evacuation.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
+import type {
+  AnnotatedPod,
+  BudgetFacts,
+  ConfigurationObserved,
+  MigrationFacts,
+  NamespacedName,
+  PodFacts,
+  VmiFacts,
+} from "./facts.ts";
 
 export type Action =
   /**
@@ -12,9 +18,9 @@ export type Action =
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
   /** Have KubeVirt clear that, and take label and annotation off. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Set the label that MigrationPolicies select. The chain goes on without it. */
+  /** Set the label that MigrationPolicies select. The chain continues without it. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Set the label of the shield; without a value take it off. `optional`: the chain goes on without it. */
+  /** Set the label of the shield; without a value take it off. `optional`: the chain continues without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /**
    * One that exists under the name and has not ended is joined; one that has ended is a conflict. `optional`: where none can be created, the VM is
@@ -29,7 +35,7 @@ export type Action =
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-      /** Performed if it is refused for good, by KubeVirt's admission or whatever stands before it. */
+      /** Performed if it is refused for good, by KubeVirt's admission or by a policy before it. */
       readonly ifRefused?: readonly Action[];
     }
   /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
@@ -44,7 +50,7 @@ export type Action =
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
   /** Make sure that the VMI has one: one that exists may have any size. */
   | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Set ours for the VMI to 2. `required`: made where there is none; else the chain goes on without it. */
+  /** Set ours for the VMI to 2. `required`: made where there is none; else the chain continues without it. */
   | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
   | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
@@ -74,14 +80,14 @@ export interface NewEvacuation extends NamespacedName {
 
 /**
  * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict; none depends
- * on another. `again`: the actions have consequences that another look finds at once.
+ * on another. `again`: the actions have consequences that another reconcile finds at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
   readonly again?: boolean;
 }
 
-/** Whether the chain goes on if this one fails: an Event or a label is not worth an evacuation. */
+/** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
   if (action.verb === "GrowBudget") return !action.required;
   if (action.verb === "Shield" || action.verb === "CreateEvacuation") return action.optional === true;

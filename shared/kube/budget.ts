@@ -73,7 +73,7 @@ export class Budget {
     };
   }
 
-  /** It may always go on: if each of many reviews held its pod, and had no room for its VM, none would ever be answered. */
+  /** It may always continue: if each of many reviews held its pod, and had no room for its VM, none would ever be answered. */
   #isOldestReview(lease: Lease): boolean {
     for (const one of this.#leases) if (one.reviews > 0) return one === lease;
     return false;

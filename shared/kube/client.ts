@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
-import { countAll, type OnOddItem, parseAnswer, readAll, readItems, readObject, unlessNotServed } from "./read.ts";
+import { countAll, type OnOddItem, parseAnswer, readAll, readObject, unlessNotServed } from "./read.ts";
 import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
@@ -21,7 +21,7 @@ export interface Selection {
 export interface Listing extends Selection {
   /** What takes longer fails: it must not use up the time of other requests. */
   readonly withinMs?: number;
-  /** Told of an item that does not parse and is left out, besides the log. */
+  /** Called for an item that does not parse and is left out, besides the log. */
   readonly onOdd?: () => void;
   /** An item that does not parse is a failure. */
   readonly strict?: boolean;
@@ -130,17 +130,13 @@ export function createClient(options: ClientOptions): Client {
     resource: Resource,
     { withinMs, as, ...listing }: Listing & As<unknown> = {},
   ): Promise<readonly unknown[]> {
-    const { namespace, limit } = listing;
     const within = withinMs === undefined ? send : sendWithin(withinMs);
-    const selected = { ...(namespace !== undefined && { namespace }), ...selectorsOf(listing) };
-    const schema = as ?? SCHEMAS[resource].facts;
-    const onOddItem = oddItems(listing, options);
-    if (limit === undefined) return await readAll(within, { resource, schema, onOddItem, ...selected });
-    const items = await readItems(within, resource, { ...selected, limit: String(limit) });
-    return items.flatMap((item) => {
-      const parsed = schema.safeParse(item);
-      if (!parsed.success) onOddItem(resource, "does not parse");
-      return parsed.success ? [parsed.data] : [];
+    const { namespace, limit: most } = listing;
+    const selected = { resource, namespace, most, query: selectorsOf(listing) };
+    return await readAll(within, {
+      ...selected,
+      schema: as ?? SCHEMAS[resource].facts,
+      onOddItem: oddItems(listing, options),
     });
   }
 

@@ -1,13 +1,57 @@
-/** An `Evacuation`: its phases, spec and status. */
-import type { Cause } from "./cause.ts";
+/** An `Evacuation`: why a VM moves, its phases, spec and status. */
+import { DESCHEDULER, REQUESTED_BY_ANNOTATION } from "./names.ts";
 import type { NamespacedName } from "./facts.ts";
+
+export const CAUSES = [
+  "ApiEviction",
+  "Descheduler",
+  "Preemption",
+  "NoExecuteTaint",
+  "NodePressure",
+  "DrainTaint",
+  "Operator",
+  "NodeTermination",
+] as const;
+
+export type Cause = (typeof CAUSES)[number];
+
+/** `urgent`: the label on an evacuating VMI, by which a MigrationPolicy selects it. */
+export type Urgency = "normal" | "urgent";
+
+/**
+ * `asksToEvict`: the pod is to go by an eviction request, which a budget can refuse; the others delete or kill. `mark`: KubeVirt's webhook
+ * reviews the request itself (`OfRequest`), or is asked by Lifeboat; with the drain taint KubeVirt migrates VMs without a mark.
+ */
+export const CAUSE = {
+  ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
+  Descheduler: { urgency: "normal", asksToEvict: true, mark: "Asked" },
+  Preemption: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
+  NoExecuteTaint: { urgency: "normal", asksToEvict: false, mark: "Asked" },
+  NodePressure: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
+  DrainTaint: { urgency: "normal", asksToEvict: true, mark: "NotNeeded" },
+  Operator: { urgency: "normal", asksToEvict: true, mark: "Asked" },
+  NodeTermination: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
+} as const satisfies Record<Cause, CauseFacts>;
+
+interface CauseFacts {
+  readonly urgency: Urgency;
+  readonly asksToEvict: boolean;
+  readonly mark: "OfRequest" | "Asked" | "NotNeeded";
+}
+
+export const EVICTION_CAUSES = ["ApiEviction", "Descheduler"] as const satisfies readonly Cause[];
+
+/** The cause of an eviction request, by the annotations of the Eviction object. */
+export function causeOfEviction(annotations: Readonly<Record<string, string>>): (typeof EVICTION_CAUSES)[number] {
+  return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";
+}
 
 export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked"] as const;
 export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * For programs, beside the phase. `Stalled`: its migration has not begun although KubeVirt's limits would allow it. `Released`:
- * it has ended, and its mark and its migrations that had not begun are taken back; False until they are.
+ * For programs, beside the phase. `Stalled`: its migration has not started although KubeVirt's limits would allow it. `Released`:
+ * it has ended, and its mark and its migrations that had not started are taken back; False until they are.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -29,7 +73,7 @@ export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boo
   return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
 }
 
-/** Whether a look has anything to do for it. */
+/** Whether a reconcile has anything to do for it. */
 export function isUnfinished(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || isToBeReleased(evacuation);
 }

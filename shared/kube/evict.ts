@@ -28,6 +28,6 @@ export async function requestEviction(
     metadata: { namespace, name, annotations },
     deleteOptions: { preconditions: { uid }, gracePeriodSeconds },
   };
-  // The dry run is not of the deletion only: each webhook is then told that it is one.
+  // The dry run is not of the deletion only: each webhook then sees that it is one.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }

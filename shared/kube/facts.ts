@@ -27,8 +27,6 @@ export interface PodFacts extends NamespacedName {
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
   readonly priority?: number;
-  /** Bytes, of all containers. */
-  readonly memoryRequest?: number;
 }
 
 export interface DisruptionTarget {
@@ -61,8 +59,6 @@ export interface NodeFacts {
   readonly taints: readonly Taint[];
   /** Of MemoryPressure, DiskPressure and PIDPressure, those that are True. */
   readonly pressures: readonly string[];
-  /** Bytes. */
-  readonly allocatableMemory: number;
   /** As its annotation says: when it is ended. May be no time at all. */
   readonly endsAt?: string;
 }
@@ -175,7 +171,6 @@ export interface BudgetFacts extends NamespacedName {
     readonly disruptionsAllowed: number;
     readonly currentHealthy: number;
     readonly desiredHealthy: number;
-    readonly expectedPods: number;
   };
 }
 
@@ -206,4 +201,25 @@ export interface LauncherFacts extends AnnotatedPod {
   readonly deleting: boolean;
   /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
   readonly createdAt: number;
+}
+
+/** As Kubernetes' metav1.Condition has it. */
+export interface Condition {
+  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration: number;
+  readonly lastTransitionTime: string;
+}
+
+/** Of the object, as it was read. */
+export interface ConfigurationObserved {
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly conditions: readonly (Pick<Condition, "reason" | "message" | "lastTransitionTime"> & {
+    readonly type: string;
+    readonly status: string;
+    readonly observedGeneration: number;
+  })[];
 }

@@ -1,4 +1,4 @@
-/** The words on the wire: labels, annotations and field paths of Kubernetes, KubeVirt and Lifeboat that policy reads or writes. */
+/** The words on the wire: labels, annotations and names of Kubernetes, KubeVirt and Lifeboat that policy reads or writes. */
 
 /** KubeVirt's label telling what a pod of its own is for; values below. */
 export const COMPONENT_LABEL = "kubevirt.io";
@@ -42,7 +42,7 @@ export const GENTLE = "gentle";
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**
- * On a VMI that the shield covers: when Lifeboat looks again whether its shutdown has been refused (seconds since the
+ * On a VMI that the shield covers: when Lifeboat reads again whether its shutdown has been refused (seconds since the
  * epoch). The condition of the Plugin asks only whether it is there.
  */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
@@ -51,7 +51,7 @@ export const SHIELD_LABEL = "lifeboat.dev/shield";
 export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
-/** `spec.requestedBy` where nothing but a mark told of the evacuation: the next request puts its user there. */
+/** `spec.requestedBy` where only a mark showed the evacuation: the next request writes its user there. */
 export const FOUND_MARKED = "KubeVirt";
 
 /** On a migration that serves an evacuation: why the VM has to leave, and the `Evacuation`. */
@@ -70,7 +70,7 @@ export const NAME_PREFIX = "lifeboat-";
 export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
 /** On the pod that a guest is leaving: what was asked for is under way (presence counts; KubeVirt writes `"true"`). */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** On any pod, for the descheduler: may go whatever its filters say; would rather not go. */
+/** On any pod, for the descheduler: may go in spite of its filters; would rather not go. */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
 export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
 /** On pods that a kubelet runs without having been asked by the API server: their mirror, and where they come from. */
@@ -98,3 +98,21 @@ export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
 /** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */
 export const DESCHEDULING = "lifeboat-descheduling";
+
+const LONGEST_NAME = 63;
+
+/** `<prefix><VMI, cut>-<suffix>`, a valid object name of at most 63 characters. */
+export function derivedName(prefix: string, vmiName: string, suffix: string): string {
+  const room = LONGEST_NAME - `${prefix}-${suffix}`.length;
+  return `${prefix}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
+}
+
+const OFFSET_BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+
+/** FNV-1a: eight hexadecimal digits that depend on the text only. Not for security: 32 bits, trivially collidable. */
+export function hash8(text: string): string {
+  let hash = OFFSET_BASIS;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;
+  return hash.toString(16).padStart(8, "0");
+}

@@ -59,7 +59,7 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
 
 /**
- * Whether its guest still runs in a VMI of another namespace or cluster: whatever ends its pod ends the transfer, no guest.
+ * Whether its guest still runs in a VMI of another namespace or cluster: the end of its pod ends the transfer, no guest.
  * Upstream: `IsMigrationTarget`, `IsWaitingForSync`; the VMI has a node before it has the guest.
  */
 export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {

@@ -8,7 +8,7 @@ import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from
 
 const PAGE_SIZE = 250;
 
-/** Told of an item of a list that does not parse: it is left out, the rest is not. */
+/** Called for an item of a list that does not parse: it is left out, the rest is not. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
@@ -56,25 +56,6 @@ export async function readObject<S extends z.ZodMiniType>(
   return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 
-/** Which objects of a resource. */
-interface Selection {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-  readonly limit?: string;
-}
-
-/** The items of one page, unparsed: for a question that a few of them answer. */
-export async function readItems(
-  send: Send,
-  resource: Resource,
-  { namespace, ...query }: Selection = {},
-): Promise<readonly unknown[]> {
-  const path = collection(resource, namespace);
-  const { body } = await send({ method: "GET", path, query });
-  return parseAnswer(Page, body, `GET ${path}`).items;
-}
-
 /** How many there are, as a page of one says; undefined: the API server does not count them. */
 export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
   const path = collection(resource);
@@ -85,8 +66,12 @@ export async function countAll(send: Send, resource: Resource): Promise<number |
   return typeof remainingItemCount === "number" ? items.length + remainingItemCount : undefined;
 }
 
-export interface ListOptions<S extends z.ZodMiniType> extends Omit<Selection, "limit"> {
+export interface ListOptions<S extends z.ZodMiniType> {
   readonly resource: Resource;
+  readonly namespace?: string | undefined;
+  readonly query: Readonly<Record<string, string>>;
+  /** No more than these are read; absent: all, page by page. */
+  readonly most?: number | undefined;
   /** Keeps what is needed of an item. Pages themselves are never kept. */
   readonly schema: S;
   readonly onOddItem: OnOddItem;
@@ -118,14 +103,14 @@ async function readPage(send: Send, path: string, query: ApiRequest["query"], li
 
 export async function readAll<S extends z.ZodMiniType>(
   send: Send,
-  { resource, namespace, labelSelector, fieldSelector, schema, onOddItem }: ListOptions<S>,
+  { resource, namespace, query, most, schema, onOddItem }: ListOptions<S>,
 ): Promise<readonly z.output<S>[]> {
   const path = collection(resource, namespace);
   const kept: z.output<S>[] = [];
-  let limit = PAGE_SIZE;
+  let limit = most ?? PAGE_SIZE;
   let next: string | undefined;
   do {
-    const read = await readPage(send, path, { labelSelector, fieldSelector, continue: next }, limit);
+    const read = await readPage(send, path, { ...query, continue: next }, limit);
     const page = parseAnswer(Page, read.body, `GET ${path}`);
     limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
     for (const item of page.items) {
@@ -133,7 +118,7 @@ export async function readAll<S extends z.ZodMiniType>(
       if (parsed.success) kept.push(parsed.data);
       else onOddItem(resource, issueOf(parsed.error));
     }
-    next = page.metadata.continue;
+    next = most === undefined ? page.metadata.continue : undefined;
   } while (next);
   return kept;
 }

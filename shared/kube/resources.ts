@@ -7,11 +7,21 @@
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { isObjectName } from "./schemas/fields.ts";
-import { Budget, ConfigMap, Lease, Node, Pod, RepeatedEvent, Version } from "./schemas/kubernetes.ts";
-import { KubeVirt, Migration, Vmi } from "./schemas/kubevirt.ts";
+import {
+  Access,
+  Budget,
+  ConfigMap,
+  Lease,
+  Node,
+  Pod,
+  RepeatedEvent,
+  TokenReview,
+  Version,
+} from "./schemas/kubernetes.ts";
+import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
+import { Vmi } from "./schemas/vmi.ts";
 import { Evacuation, LifeboatConfiguration } from "./schemas/lifeboat.ts";
-import { Access, TokenReview } from "./schemas/reviews.ts";
-import { OwnWebhooks } from "./schemas/webhooks.ts";
+import { WebhookConfiguration } from "./schemas/webhooks.ts";
 
 /** And version, of our own kinds. */
 export const API_GROUP = "lifeboat.dev/v1alpha1";
@@ -40,7 +50,7 @@ export const RESOURCES = {
   plugins: { api: "/apis/plugin.kubevirt.io/v1alpha1", facts: OWN_VIEW },
   evacuations: { api: `/apis/${API_GROUP}`, facts: Evacuation },
   lifeboatconfigurations: { api: `/apis/${API_GROUP}`, facts: LifeboatConfiguration },
-  validatingwebhookconfigurations: { api: "/apis/admissionregistration.k8s.io/v1", facts: OwnWebhooks },
+  validatingwebhookconfigurations: { api: "/apis/admissionregistration.k8s.io/v1", facts: WebhookConfiguration },
   tokenreviews: { api: "/apis/authentication.k8s.io/v1", facts: TokenReview },
   subjectaccessreviews: { api: AUTHORIZATION, facts: Access },
   selfsubjectaccessreviews: { api: AUTHORIZATION, facts: Access },

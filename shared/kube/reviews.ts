@@ -1,9 +1,17 @@
 /** Asking the API server whose token one is, what that user may do, and what Lifeboat may. */
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
-import type { ReviewedUser, Right } from "./schemas/reviews.ts";
+import type { ReviewedUser } from "./schemas/kubernetes.ts";
 
-export type { ReviewedUser, Right };
+/** Without name and namespace: in the whole cluster. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+}
 
 /** Undefined: of no user, or not for this audience. An authenticator that knows no audiences names none. */
 export async function userOf(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {

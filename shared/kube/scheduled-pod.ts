@@ -1,12 +1,45 @@
 /**
- * A pod that is bound to a node, with all that it asks of nodes: what preflights and descheduling decide on.
+ * A pod that is bound to a node, with all that it asks of the node and of the pods near it: what preflights and descheduling decide on.
  *
  * A Worker holds fifty thousand of them, so there is nothing in here that no decision reads, and what many pods have in common
  * (tolerations, selectors, empty lists) is one object for all of them.
  */
-import type { AnnotatedPod } from "./facts.ts";
-import type { NodeFacts, PodFacts } from "./facts.ts";
-import type { Labels, Placement, PodTerm, Resources } from "./placement.ts";
+import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
+
+/** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
+export type Resources = Readonly<Record<string, number>>;
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer. */
+export interface NodeRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values: readonly string[];
+}
+
+/** Requirements on labels and on fields (`metadata.name` only) are ANDed; a term without any matches nothing. */
+export interface NodeSelectorTerm {
+  readonly matchExpressions: readonly NodeRequirement[];
+  readonly matchFields: readonly NodeRequirement[];
+}
+
+/** What a pod asks of the node it runs on. */
+export interface Placement {
+  readonly nodeSelector: Labels;
+  /** Terms are ORed; absent: no requirement. */
+  readonly required?: readonly NodeSelectorTerm[];
+}
+
+/** A required anti-affinity term: pods that it selects must not be in the same topology domain. */
+export interface PodTerm {
+  readonly topologyKey: string;
+  /** Empty: the pod's own, unless `allNamespaces`. */
+  readonly namespaces: readonly string[];
+  readonly allNamespaces?: boolean;
+  /** Absent: selects nothing. */
+  readonly selector?: LabelSelector;
+}
 
 export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
 

@@ -32,7 +32,7 @@ export function activeEvacuations(cluster: Client): Promise<readonly EvacuationF
   return cluster.list("evacuations", { unlike: { "status.phase": END_PHASES } });
 }
 
-/** No field tells of a condition. What is left of one that has moved the full scan finds; there are too many of them. */
+/** No field selects by a condition. The full scan finds what is left of those that have moved: there are too many of them. */
 const SURELY_FINISHED = END_PHASES.filter((phase) => phase !== "Withdrawn" && phase !== "Abandoned");
 
 /** Also those whose mark or migration is still to be taken back. */

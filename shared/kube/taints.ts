@@ -28,7 +28,7 @@ export function isAlive(node: NodeFacts | undefined): boolean {
 
 /**
  * The first NoExecute taint that the pod does not tolerate for good: a toleration for some seconds has expired when the taint
- * manager deletes the pod. A dead node's taints do not count: the guard refuses nothing there, and the pod's seconds have just begun.
+ * manager deletes the pod. A dead node's taints do not count: the guard refuses nothing there, and the pod's seconds have just started.
  */
 export function drivingTaint(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): Taint | undefined {
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));

@@ -1,21 +1,11 @@
 /** Webhooks of ValidatingWebhookConfigurations, as they are installed. */
 
-/** A webhook of a ValidatingWebhookConfiguration. */
-export interface WebhookFacts {
-  readonly failurePolicy: string;
-  readonly rules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[];
-  /** Texts of its match conditions. */
-  readonly matchConditions: readonly string[];
-  /** Whether a selector of namespaces or objects leaves any out. */
-  readonly isSelective: boolean;
-}
-
 export interface InstalledWebhook {
   readonly name: string;
   /** As the API server calls it, a Service too. Holds the webhook token: never to be logged. */
   readonly url: string | undefined;
   readonly isService: boolean;
-  readonly rules: readonly Readonly<Record<string, unknown>>[];
+  readonly rules: readonly WebhookRule[];
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   /** `namespaceSelector` and `objectSelector`, where they leave anything out. */
   readonly selectors: readonly string[];
@@ -23,6 +13,11 @@ export interface InstalledWebhook {
   readonly matchPolicy: string;
   readonly timeoutSeconds: number;
   readonly admissionReviewVersions: readonly string[];
+}
+
+export interface WebhookRule {
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
 }
 
 export interface InstalledWebhooks {

@@ -1,9 +1,7 @@
 /** The metrics of a cluster, from plain values. */
-import { CAUSES } from "../kube/cause.ts";
+import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
 import type { Comparison } from "../settings/webhooks.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { ACTIVE_PHASES, END_PHASES, isActive } from "../kube/evacuation.ts";
 import { FAMILIES } from "./families.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 

@@ -3,7 +3,7 @@ import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { secondsSince } from "./time.ts";
 import type { Comparison } from "./webhooks.ts";
-import type { Condition, ConfigurationObserved } from "../kube/configuration.ts";
+import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 
 /** An attempt at something that Lifeboat needs permission for. */
 export interface Trial {

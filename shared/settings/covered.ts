@@ -7,10 +7,12 @@
  */
 import { isGateOn } from "./guarded.ts";
 import type { Settings } from "./settings.ts";
-import type { WebhookFacts } from "../kube/webhooks.ts";
+import type { InstalledWebhook } from "../kube/webhooks.ts";
 
 /** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
 const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-?"\)$/;
+
+type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchConditions" | "selectors">;
 
 /** `undefined`: there is no such configuration, or it may not be read. */
 export interface WebhooksSeen {
@@ -23,12 +25,12 @@ export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings,
 }
 
 /** Whether no eviction passes without its review. */
-export function failsClosed({ failurePolicy, rules, matchConditions, isSelective }: WebhookFacts): boolean {
+export function failsClosed({ failurePolicy, rules, matchConditions, selectors }: WebhookFacts): boolean {
   const isAsked = rules.some(({ operations, resources }) => {
     const onCreate = operations.includes("CREATE") || operations.includes("*");
     return onCreate && resources.includes("pods/eviction");
   });
-  const isNarrow = isSelective || !matchConditions.every((text) => UPSTREAM_CONDITION.test(text));
+  const isNarrow = selectors.length > 0 || !matchConditions.every((one) => UPSTREAM_CONDITION.test(one.expression));
   return failurePolicy === "Fail" && isAsked && !isNarrow;
 }
 

@@ -1,5 +1,5 @@
 /** Who is guarded: by which causes, while which gate is on, against whose deletions. */
-import type { Cause } from "../kube/cause.ts";
+import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 
 /**

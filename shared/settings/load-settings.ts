@@ -8,7 +8,6 @@
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
-import { WebhookConfiguration } from "../kube/schemas/kubernetes.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 import { kubeVirt } from "../kube/selections.ts";
 import { areEvictionsCovered } from "./covered.ts";
@@ -112,8 +111,7 @@ async function readCover(settings: Settings, cluster: Client): Promise<boolean> 
 
 /** Undefined also where they may not be read; as is the plugin. */
 async function readWebhooks(name: string, cluster: Client) {
-  const how = { as: WebhookConfiguration, expect: [403] };
-  return (await cluster.get("validatingwebhookconfigurations", named(name), how))?.webhooks;
+  return (await cluster.get("validatingwebhookconfigurations", named(name), { expect: [403] }))?.webhooks;
 }
 
 /** Likewise asked only then. */

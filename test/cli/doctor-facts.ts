@@ -1,5 +1,6 @@
 /** What `lifeboat doctor` finds in a cluster in order: a table's rows change one thing of it. */
 import { Unread } from "../../infra/cli/doctor/check.ts";
+import { WebhookConfiguration } from "../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type Reads } from "../../infra/cli/doctor/reads.ts";
 import type { TokenSecret } from "../../infra/cli/install/token.ts";
 
@@ -50,15 +51,19 @@ function read<T>(found: Found<T>): () => Promise<T> {
     "unread" in found ? Promise.reject(new Unread("something", found.unread)) : Promise.resolve(found.value);
 }
 
+const REVIEWERS = WebhookConfiguration.parse({
+  metadata: { name: "virt-api-validator", uid: "u", resourceVersion: "1" },
+  webhooks: [{ name: "any", rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }],
+});
+
 /** Each read of a cluster in order, but for the tweak. */
 export function reads(tweak: Tweak = {}): Reads {
-  const reviewer = { failurePolicy: "Fail", matchConditions: [], isSelective: false };
   const facts: Facts = {
     version: { value: { text: "1.36.2", minor: 36 } },
     kubevirtKinds: { value: KUBEVIRT_KINDS },
     lifeboatKinds: { value: LIFEBOAT_KINDS },
     kubevirt: kubevirt(),
-    reviewers: { value: [{ ...reviewer, rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }] },
+    reviewers: { value: REVIEWERS.webhooks },
     configuration: configuration(),
     evictionWebhook: { value: WORKER },
     guardWebhook: { value: undefined },

@@ -1,6 +1,7 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SettingsCache } from "../../shared/settings/load-settings.ts";
+import { WebhookConfiguration } from "../../shared/kube/schemas/webhooks.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
 import { canned } from "../kube/connected.ts";
@@ -116,8 +117,11 @@ test("there is no KubeVirt CR: defaults", async () => {
 /** KubeVirt's webhook fails closed, and the guard's is there. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
-  const closed = [{ failurePolicy: "Fail", rules, matchConditions: [], isSelective: false }];
-  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS]) fake.webhooks.set(name, closed);
+  const closed = WebhookConfiguration.parse({
+    metadata: { name: "any", uid: "uid", resourceVersion: "1" },
+    webhooks: [{ name: "any", rules }],
+  });
+  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS]) fake.ownWebhooks.set(name, closed);
 }
 
 // prettier-ignore

@@ -9,8 +9,13 @@ import type {
   Verdict,
 } from "../../shared/descheduling/plugins/plugin.ts";
 import type { LabelSelector, Taint, Toleration } from "../../shared/kube/facts.ts";
-import type { NodeRequirement, NodeSelectorTerm, Placement } from "../../shared/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../shared/kube/scheduled-pod.ts";
+import type {
+  NodeRequirement,
+  NodeSelectorTerm,
+  Placement,
+  ScheduledNode,
+  ScheduledPod,
+} from "../../shared/kube/scheduled-pod.ts";
 import { NOW, owner } from "../policy/fixtures.ts";
 
 export const ANYWHERE: Placement = { nodeSelector: {} };
@@ -18,7 +23,7 @@ export const ANYWHERE: Placement = { nodeSelector: {} };
 /** 2 CPU, 3000 bytes, 10 pods. */
 export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {
   const allocatable = { cpu: 2000, memory: 3000, pods: 10 };
-  const base = { ready: true, unschedulable: false, taints: [], pressures: [], allocatableMemory: allocatable.memory };
+  const base = { ready: true, unschedulable: false, taints: [], pressures: [] };
   return { name, ...base, labels: {}, ...tweak, allocatable: { ...allocatable, ...tweak.allocatable } };
 }
 

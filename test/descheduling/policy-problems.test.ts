@@ -33,7 +33,7 @@ test.each([
   [`${ARGS}.useDeviationThresholds`, args("LowNodeUtilization", { useDeviationThresholds: true }), "unknown key"],
   [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { cpu: 10 } }), "expected the same resources as in thresholds, each with no less"],
   [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { memory: 90 } }), "expected the same resources as in thresholds, each with no less"],
-  [`${ARGS}.thresholds.cpu`,        args("LowNodeUtilization", { thresholds: { cpu: 101 } }),     "expected a percentage, from 0 to 100"],
+  [`${ARGS}.targetThresholds.cpu`,  args("LowNodeUtilization", { targetThresholds: { cpu: 101 } }), "expected a percentage, from 0 to 100"],
   [`${ARGS}.nodeAffinityType.0`,    args("RemovePodsViolatingNodeAffinity", { nodeAffinityType: ["preferredDuringSchedulingIgnoredDuringExecution"] }), "expected requiredDuringSchedulingIgnoredDuringExecution"],
   [`${ARGS}.includedTaints`,        args("RemovePodsViolatingNodeTaints", { includedTaints: ["a"], excludedTaints: ["b"] }), "expected excludedTaints or includedTaints, not both"],
   [`${ARGS}.namespaces`,            args("PodLifeTime", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],

@@ -68,7 +68,7 @@ export function clientOf(fake: FakeCluster, before: Before): Client {
   };
 }
 
-function found(fake: FakeCluster, resource: string, key: NamespacedName, { as, expect = [] }: How): unknown {
+function found(fake: FakeCluster, resource: string, key: NamespacedName, { expect = [] }: How): unknown {
   switch (resource) {
     case "version":
       return fake.isTokenAccepted ? { minor: "36" } : undefined;
@@ -78,7 +78,6 @@ function found(fake: FakeCluster, resource: string, key: NamespacedName, { as, e
     case "leases":
       return {};
     case "validatingwebhookconfigurations": {
-      if (as !== undefined) return { webhooks: fake.webhooks.get(key.name) };
       const installed = fake.ownWebhooks.get(key.name) ?? "Unread";
       if (installed !== "Unread") return installed === "Absent" ? undefined : installed;
       if (expect.includes(FORBIDDEN_CODE)) return undefined;

@@ -2,7 +2,6 @@
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
 import type { ConfigurationFacts } from "../../shared/kube/schemas/lifeboat.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
-import type { WebhookFacts } from "../../shared/kube/webhooks.ts";
 import type {
   BudgetFacts,
   MigrationFacts,
@@ -36,7 +35,6 @@ export class FakeCluster {
   readonly story: RecordedEvent[] = [];
   /** By VMI uid. */
   readonly refusals = new Map<string, Refusal>();
-  readonly webhooks = new Map<string, WebhookFacts[]>();
   /** By name, as installed. */
   readonly ownWebhooks = new Map<string, Installation>();
   isTokenAccepted = true;

@@ -1,7 +1,7 @@
 /** KubeVirt's virt-api over a fake cluster: it marks VMs, and takes marks back. */
 import * as z from "zod/mini";
 import type { ActResult } from "../../shared/evacuation/act.ts";
-import { causeOfEviction } from "../../shared/kube/cause.ts";
+import { causeOfEviction } from "../../shared/kube/evacuation.ts";
 import { isToMove } from "../../shared/eviction/table.ts";
 import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
 import { vmiNameOf } from "../../shared/kube/pod-kind.ts";

@@ -22,7 +22,7 @@ export function listOf(fake: FakeCluster, resource: string, listing: Listing & {
       const nodes = fake.nodes.list();
       return as === undefined
         ? nodes
-        : nodes.map((node) => ({ ...node, labels: {}, allocatable: { pods: 110, memory: node.allocatableMemory } }));
+        : nodes.map((node) => ({ labels: {}, allocatable: { pods: 110, memory: 64 * 2 ** 30 }, ...node }));
     }
     case "virtualmachineinstances":
       return fake.vmis.list((vmi) => isSelected(ofVmi(vmi), listing));
@@ -96,11 +96,9 @@ function inFull(pod: PodFacts) {
     createdAt: 0,
     vmiUID: pod.labels[names.CREATED_BY_LABEL] ?? "",
     placement: { nodeSelector: {} },
-    affinity: [],
     antiAffinity: [],
-    spread: [],
     claims: [],
-    requests: { memory: pod.memoryRequest ?? 0 },
+    requests: {},
     localStorage: false,
     finalizers: [],
     unchecked: [],

@@ -1,9 +1,10 @@
 /** What Lifeboat makes of a cluster's objects: the facts on which policy decides. An object that does not parse is left out. */
 import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../shared/kube/schemas/kubernetes.ts";
-import { Migration, Vmi } from "../../shared/kube/schemas/kubevirt.ts";
+import { Migration } from "../../shared/kube/schemas/kubevirt.ts";
+import { Vmi } from "../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../shared/kube/schemas/lifeboat.ts";
-import { scheduledPodSchema, NodeWithResources } from "../../shared/kube/schemas/scheduled-pod.ts";
+import { NodeWithResources, scheduledPodSchema } from "../../shared/kube/schemas/scheduled-pod.ts";
 import { type Collections, PATH } from "./clusters.ts";
 import type { Json } from "./json.ts";
 

@@ -1,9 +1,8 @@
 /** A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget. */
 import * as fc from "fast-check";
 import { budgetName } from "../../shared/budget/identity.ts";
-import { CAUSES } from "../../shared/kube/cause.ts";
-import { ACTIVE_PHASES, END_PHASES, isEnd } from "../../shared/kube/evacuation.ts";
-import { hash8 } from "../../shared/kube/object-name.ts";
+import { ACTIVE_PHASES, CAUSES, END_PHASES, isEnd } from "../../shared/kube/evacuation.ts";
+import { hash8 } from "../../shared/kube/names.ts";
 import * as names from "../../shared/kube/names.ts";
 import { NODE, time } from "../policy/fixtures.ts";
 import type { JsonObject } from "./json.ts";

@@ -105,7 +105,7 @@ export const deletionFacts: fc.Arbitrary<DeletionFacts> = fc
 function residentsOn(node: string, { pods, vmis }: ClusterFacts) {
   return pods.filter(isLauncher).flatMap((pod) => {
     const vmi = vmis.find(({ name }) => name === vmiNameOf(pod));
-    const asked = { requests: { memory: pod.memoryRequest ?? 0 }, placement: { nodeSelector: {} } };
+    const asked = { requests: { memory: 2 ** 30 }, placement: { nodeSelector: {} } };
     return vmi && pod.nodeName === node ? [{ vmi, pod: { ...pod, ...asked } }] : [];
   });
 }

@@ -1,12 +1,11 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { activeEvacuations } from "../../shared/kube/selections.ts";
 import { describe, expect, test } from "vitest";
-import { WebhookConfiguration } from "../../shared/kube/schemas/kubernetes.ts";
-import { Migration, Vmi } from "../../shared/kube/schemas/kubevirt.ts";
+import { Migration } from "../../shared/kube/schemas/kubevirt.ts";
+import { Vmi } from "../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../shared/kube/schemas/lifeboat.ts";
-import { CAUSES } from "../../shared/kube/cause.ts";
+import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import type { MigrationFacts } from "../../shared/kube/facts.ts";
-import { ACTIVE_PHASES, END_PHASES, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { list } from "../functions/support/canned-cluster.ts";
 import { MARK_SEEN, NOW, time } from "../policy/fixtures.ts";
 import { canned } from "./connected.ts";
@@ -194,29 +193,5 @@ describe("a VMI", () => {
     ["… has not quite",                withMigration({ ...MOVED, completed: false }),                 {}],
   ])("%s", (_, tweak, expected) => {
     expect(Vmi.parse({ metadata, spec: {}, ...tweak })).toStrictEqual({ ...FACTS, ...expected });
-  });
-});
-
-describe("webhooks", () => {
-  const WEBHOOK = { rules: [{ operations: ["CREATE"], resources: ["pods/eviction"], scope: "*" }] };
-  const FACTS = {
-    failurePolicy: "Fail",
-    rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
-    matchConditions: [],
-    isSelective: false,
-  };
-
-  // prettier-ignore
-  test.each<[string, object, object]>([
-    ["that leave defaults out",          {},                                                     {}],
-    ["with nulls",                       { matchConditions: null, namespaceSelector: null, objectSelector: null }, {}],
-    ["that fail open",                   { failurePolicy: "Ignore" },                            { failurePolicy: "Ignore" }],
-    ["with a condition",                 { matchConditions: [{ name: "x", expression: "true" }] }, { matchConditions: ["true"] }],
-    ["with empty selectors",             { namespaceSelector: {}, objectSelector: {} },          {}],
-    ["that leave out some namespaces",   { namespaceSelector: { matchLabels: { team: "a" } } },  { isSelective: true }],
-    ["… by an expression",               { namespaceSelector: { matchExpressions: [{ key: "team", operator: "Exists" }] } }, { isSelective: true }],
-    ["that leave out some pods",         { objectSelector: { matchLabels: { app: "a" } } },      { isSelective: true }],
-  ])("%s", (_, tweak, expected) => {
-    expect(WebhookConfiguration.parse({ webhooks: [{ ...WEBHOOK, ...tweak }] }).webhooks).toEqual([{ ...FACTS, ...expected }]);
   });
 });

@@ -58,39 +58,6 @@ describe("a VMI", () => {
   });
 });
 
-function pod(annotations: object | undefined, metadata: object = {}) {
-  return { metadata: { uid: "pod-uid", resourceVersion: "1", ...(annotations && { annotations }), ...metadata } };
-}
-
-describe("a pod", () => {
-  const observed = launcher({ annotations: { "x/gone": "true", "x/gone-too": "" } });
-  const GIVEN = { "x/gone": "true", "x/gone-too": "" };
-  const BOTH = patches.annotate({
-    verb: "AnnotatePod",
-    pod: observed,
-    add: { "x/new": "" },
-    remove: ["x/gone", "x/gone-too"],
-  });
-  const bare = launcher({ hasAnnotations: false });
-  const FIRST = patches.annotate({ verb: "AnnotatePod", pod: bare, add: { "x/new": "" }, remove: [] });
-  const LATER = { resourceVersion: "2" };
-
-  // prettier-ignore
-  test.each<[string, readonly patches.Operation[], object, object | undefined]>([
-    ["gets one, loses others, keeps the rest",       BOTH,  pod({ theirs: "z", ...GIVEN }),          pod({ theirs: "z", "x/new": "" })],
-    ["… also of what came meanwhile",                BOTH,  pod({ theirs: "new", ...GIVEN }, LATER), pod({ theirs: "new", "x/new": "" }, LATER)],
-    ["is another one of that name",                  BOTH,  pod(GIVEN, { uid: "other" }),            undefined],
-    ["has the new one meanwhile",                    BOTH,  pod({ ...GIVEN, "x/new": "" }),          undefined],
-    ["says something else meanwhile",                BOTH,  pod({ ...GIVEN, "x/gone": "false" }),    undefined],
-    ["has lost one of them meanwhile",               BOTH,  pod({ "x/gone": "true" }),               undefined],
-    ["has lost all annotations",                     BOTH,  pod(undefined),                          undefined],
-    ["gets the first one",                           FIRST, pod(undefined),                          pod({ "x/new": "" })],
-    ["… unless another party has written meanwhile", FIRST, pod({ theirs: "z" }, LATER),             undefined],
-  ])("%s", (_, operations, before, after) => {
-    expect(apply(before, operations)).toEqual(after);
-  });
-});
-
 test("keys are escaped as in RFC 6901", () => {
   const add = { "a~b/c": "x" };
   const operations = patches.annotate({ verb: "AnnotatePod", pod: launcher({ annotations: {} }), add, remove: [] });

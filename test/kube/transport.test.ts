@@ -63,7 +63,7 @@ describe("a read", () => {
     ["one at cluster scope",     () => cluster.get("nodes", named("node01")).catch(() => undefined), "/api/v1/nodes/node01"],
     ["all",                      () => cluster.list("evacuations"),                       "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
     ["those of a namespace",     () => cluster.list("pods", { namespace: "apps" }),       "/api/v1/namespaces/apps/pods?limit=250"],
-    ["the first ones",           () => cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1 }), "/apis/policy/v1/poddisruptionbudgets?labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat&limit=1"],
+    ["the first ones",           () => cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1 }), "/apis/policy/v1/poddisruptionbudgets?limit=1&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat"],
     ["by a label and a field",   () => cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": "node01" } }), "/api/v1/pods?limit=250&labelSelector=kubevirt.io%3Dvirt-launcher&fieldSelector=spec.nodeName%3Dnode01"],
     ["migrating VMIs",           () => migratingVmis(cluster),                            "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FmigrationTargetNodeName"],
     ["VMIs of a node",           () => vmisOn("node01", cluster),                         "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],

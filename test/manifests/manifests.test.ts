@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Urgency } from "../../shared/kube/cause.ts";
+import type { Urgency } from "../../shared/kube/evacuation.ts";
 import { EVACUATION_LABEL } from "../../shared/kube/names.ts";
-import { applied, permissions, readManifests, readYaml, shipped, TOKEN, yamlFiles, type Manifest } from "./shipped.ts";
+import { applied, type Manifest, permissions, readManifests, readYaml, shipped, TOKEN, yamlFiles } from "./shipped.ts";
 
 const isKustomization = (file: string) => file.endsWith("kustomization.yaml");
 

@@ -7,8 +7,7 @@ import { FAMILIES } from "../../shared/metrics/families.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../shared/metrics/metrics.ts";
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
 import { LABEL_VALUES, renderMetricsDocument } from "../../infra/tools/docs/metrics.ts";
-import { CAUSES } from "../../shared/kube/cause.ts";
-import { END_PHASES, type EndPhase } from "../../shared/kube/evacuation.ts";
+import { CAUSES, END_PHASES, type EndPhase } from "../../shared/kube/evacuation.ts";
 import { endedEvacuation, evacuation, newborn, NOW, time } from "../policy/fixtures.ts";
 
 const KEPT = { expiresAt: undefined, rejected: false };

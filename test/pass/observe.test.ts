@@ -44,9 +44,14 @@ test("KubeVirt's queue is read for a migration that may be stuck: what runs, and
   expect(queues).toEqual(new Map([[NODE, { running: 3, leaving: 2 }]]));
 });
 
+/** With so much memory. */
+function sized(memory: number) {
+  return { ...node({ name: `node-${memory}` }), allocatable: { memory } };
+}
+
 /** A node under pressure, with one VM. */
 function putPressed(fake: FakeCluster): void {
-  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"], allocatableMemory: 99 }));
+  fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"] }));
   fake.vmis.put(vmi({ nodeName: "full" }));
   fake.pods.put(pod({ nodeName: "full" }));
 }
@@ -55,7 +60,7 @@ test("under pressure the ten largest of the other nodes are asked for their room
   const fake = new FakeCluster();
   putPressed(fake);
   const sizes = [5, 12, 1, 9, 3, 11, 7, 2, 10, 4, 8, 6];
-  for (const size of sizes) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
+  for (const size of sizes) fake.nodes.put(sized(size));
   const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
   const { takers } = await observeNodes(told, observer(fake));
   expect(takers.map((taker) => taker.node.name)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `node-${n}`));
@@ -63,7 +68,7 @@ test("under pressure the ten largest of the other nodes are asked for their room
 
 test("their pods are read one node after another, and a node that takes too long is passed over", async () => {
   const fake = new FakeCluster();
-  for (const size of [9, 5, 7]) fake.nodes.put(node({ name: `node-${size}`, allocatableMemory: size }));
+  for (const size of [9, 5, 7]) fake.nodes.put(sized(size));
   putPressed(fake);
   const [asked, open] = [[] as number[], { count: 0 }];
   const before = async (request: string) => {

@@ -6,7 +6,7 @@ import {
   reportConditions,
   reportUndecided,
 } from "../../shared/settings/conditions.ts";
-import type { ConfigurationObserved } from "../../shared/kube/configuration.ts";
+import type { ConfigurationObserved } from "../../shared/kube/facts.ts";
 import { at, NOW } from "./fixtures.ts";
 
 const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };

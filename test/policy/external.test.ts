@@ -1,12 +1,11 @@
 /** VMs whose owner moves them: what its migrations come to, and that no other VM is marked that cannot migrate. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../shared/kube/action.ts";
-import { CAUSES } from "../../shared/kube/cause.ts";
+import { CAUSES, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { decideDeletion } from "../../shared/guard/decide.ts";
 import { GUARD_CAUSES } from "../../shared/settings/guarded.ts";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts, VmiFacts } from "../../shared/kube/facts.ts";
-import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { planPressure } from "../../shared/pressure/pressure.ts";
 import { decided } from "./eviction/evictions.ts";
 import { askedFor, deletion, plannedDisruptions, target } from "./guard/disruptions.ts";

@@ -10,7 +10,7 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/kube/facts.ts";
-import { hash8 } from "../../shared/kube/object-name.ts";
+import { hash8 } from "../../shared/kube/names.ts";
 import type {
   EndPhase,
   EvacuationCondition,
@@ -167,7 +167,7 @@ export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
 
 type BudgetTweak = Omit<Partial<BudgetFacts>, "status"> & { readonly status?: Partial<BudgetFacts["status"]> };
 
-const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1 };
 
 /** Ours, of size 1, up to date, allowing nothing. */
 export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
@@ -217,7 +217,6 @@ export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
     unschedulable: false,
     taints: [],
     pressures: [],
-    allocatableMemory: 64 * 2 ** 30,
     ...tweak,
   };
 }

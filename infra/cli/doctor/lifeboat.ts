@@ -1,6 +1,6 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
 import { isAnnotating } from "../../../shared/annotations/descheduler-annotations.ts";
-import type { Condition } from "../../../shared/kube/configuration.ts";
+import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/duration-text.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
 import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";

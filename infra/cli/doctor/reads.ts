@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Client, named } from "../../../shared/kube/client.ts";
 import { Conditions, Count, part, Text } from "../../../shared/kube/schemas/fields.ts";
-import { WebhookConfiguration } from "../../../shared/kube/schemas/kubernetes.ts";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import { isAllowed } from "../../../shared/kube/reviews.ts";
@@ -52,7 +51,7 @@ export function readsOf(connection: Connection, now: Date) {
     kubevirt,
     /** KubeVirt's own webhooks. */
     reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
-      return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS), { as: WebhookConfiguration }))?.webhooks;
+      return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS)))?.webhooks;
     }),
     configuration: once("the LifeboatConfiguration", (to) =>
       to.get("lifeboatconfigurations", named(names.CONFIGURATION)),

@@ -19,7 +19,7 @@ profiles:
   - name: stuck
     pluginConfig:
       - name: PodLifeTime
-        args: {maxPodLifeTimeSeconds: ${LIFE_SECONDS}}
+        args: {maxPodLifeTimeSeconds: ${LIFE_SECONDS}, labelSelector: {matchLabels: {app: stuck}}}
     plugins:
       deschedule: {enabled: [PodLifeTime]}
   - name: virtual-machines

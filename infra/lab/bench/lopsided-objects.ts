@@ -70,8 +70,12 @@ const WEB: Container = {
   ],
 };
 
-export function podOf({ namespace, name, node }: PlannedPod): core.Draft<core.Pod> {
-  const labels = { app: "web", "pod-template-hash": "6d4cf56db6", "app.kubernetes.io/part-of": "shop" };
+export function podOf({ namespace, name, node, kind }: PlannedPod): core.Draft<core.Pod> {
+  const labels = {
+    app: kind === "Stuck" ? "stuck" : "web",
+    "pod-template-hash": "6d4cf56db6",
+    "app.kubernetes.io/part-of": "shop",
+  };
   const uid = `6d4cf56d-0000-4000-8000-${namespace.slice("tenant-".length).padStart(12, "0")}`;
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-6d4cf56db6", uid };
   return {

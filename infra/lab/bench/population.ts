@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import * as core from "../../sandbox/actors/resources.ts";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
-import { derivedName, hash8 } from "../../../shared/kube/object-name.ts";
+import { derivedName, hash8 } from "../../../shared/kube/names.ts";
 import { inParallel, numbered } from "../../tools/in-parallel.ts";
 
 /** Requests under way at a time. */

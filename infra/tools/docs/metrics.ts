@@ -3,8 +3,7 @@ import { renderTable } from "./policy/tables.ts";
 import { REVIEW_FAMILY } from "../../../functions/review.ts";
 import { FAMILIES } from "../../../shared/metrics/families.ts";
 import { OPEN_METRICS, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
-import { CAUSES } from "../../../shared/kube/cause.ts";
-import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
+import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 
 /** Where the values of a label come from; a list is complete. */

@@ -56,7 +56,7 @@ export const NO_CYCLE: CycleReport = {
   withdrawn: [],
 };
 
-/** What a plugin is told for each result but those of limits. */
+/** What a plugin receives for each result but those of limits. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -81,7 +81,7 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const inProgress = w.inBackground ? inProgressAmong(w) : [];
   const counters = new Counters(w.policy.limits, inProgress);
   const requested = new Set(inProgress.map(({ uid }) => uid));
-  const cycle: Cycle = { ...w, requests, counters, begun: w.now.toISOString(), requested, refused: new Map() };
+  const cycle: Cycle = { ...w, requests, counters, startedAt: w.now.toISOString(), requested, refused: new Map() };
   const withdrawn = w.inBackground ? await withdraw(cycle) : [];
   await forgetConfirmed(cycle);
   const nominations: Answered[] = [];

@@ -46,7 +46,7 @@ export interface InProgressFacts {
   readonly now: Date;
 }
 
-/** The pods whose evacuation is requested or under way, by any party. Never a pod that has ended, whatever its annotations. */
+/** The pods whose evacuation is requested or in progress, by any party. Never a pod that has ended, in spite of its annotations. */
 export function inProgressAmong({ pods, vmis, evacuations, policy, now }: InProgressFacts): readonly ScheduledPod[] {
   const byVmi = Map.groupBy(evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
   return pods.filter((pod) => {

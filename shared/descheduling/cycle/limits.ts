@@ -12,8 +12,8 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * In the order in which they are looked at: upstream's. `only`: other evictions neither count nor are limited. The verdict is what a plugin is
- * told: a limit that leaves room for other pods of the node skips this pod only.
+ * In the order in which they are looked at: upstream's. `only`: other evictions neither count nor are limited. The verdict is what a plugin
+ * receives: a limit that leaves room for other pods of the node skips this pod only.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },

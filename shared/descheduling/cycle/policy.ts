@@ -31,7 +31,7 @@ export interface DeschedulerPolicy {
   readonly limits: DeschedulingLimits;
   /** How long an unconfirmed request counts. */
   readonly requestTtlSeconds: number;
-  /** Prefixes of a 429 that mean: the eviction goes on in background. */
+  /** Prefixes of a 429 that mean: the eviction continues in background. */
   readonly messagePrefixes: readonly string[];
   /** Of the pods that are evicted; absent: each pod's own. */
   readonly gracePeriodSeconds?: number;

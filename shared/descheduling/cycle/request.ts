@@ -18,7 +18,7 @@ import { requesterOf } from "./withdrawals.ts";
 
 /**
  * What became of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it does not exist any more.
- * `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have begun.
+ * `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not see the pod; the evacuation may have started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
@@ -29,7 +29,7 @@ const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 const IN_PROGRESS = /^Evacuation in progress: /;
 
 /**
- * Upstream: a 429 that begins with a known prefix says that the eviction goes on in background (KEP-1397). Without prefixes nothing does: a
+ * Upstream: a 429 that begins with a known prefix says that the eviction continues in background (KEP-1397). Without prefixes nothing does: a
  * 429 is a refusal.
  */
 export function interpretAnswer(
@@ -54,14 +54,14 @@ export interface Requests {
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
   /** Ended ones included. Undefined: they could not be read. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
-  /** `inBackground`: whether a 429 with a known prefix means that the evacuation goes on. */
+  /** `inBackground`: whether a 429 with a known prefix means that the evacuation continues. */
   evict(nominated: Nominated, inBackground: boolean): Promise<EvictionOutcome>;
   now(): Date;
 }
 
 /**
  * `PodChanged`: the pod was written to since it was read, or another function was first. `BackingOff`: the VM's last evacuation ended
- * without a move a moment ago. `InProgress`: another party's has begun since the world was read.
+ * without a move a moment ago. `InProgress`: another party's has started since the world was read.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
@@ -78,8 +78,8 @@ export interface Requesting {
   readonly inBackground: boolean;
   readonly counters: Counters;
   /** RFC 3339. */
-  readonly begun: string;
-  /** No request is begun later than this. */
+  readonly startedAt: string;
+  /** No request is made later than this. */
   readonly until: Date;
 }
 
@@ -103,7 +103,7 @@ async function requestInItsForm(nominated: Nominated, r: Requesting): Promise<Re
   return isEvacuable ? await evacuate(nominated, vmi, r) : await evictAndRemember(nominated, r);
 }
 
-/** Reads first: what has begun since the world was read, a drain for example, is joined. */
+/** Reads first: what has started since the world was read, a drain for example, is joined. */
 async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
   const evacuations = await r.requests.evacuationsOf(vmi);
@@ -164,12 +164,12 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   if (event === undefined || (event.reason === "EvictionFailed" && !r.policy.notifyFailures)) return;
   const why = reason === undefined ? "" : ` (${reason})`;
   const message = `${event.words}, nominated on node ${pod.nodeName} by ${profile}/${plugin}${why}`;
-  await r.requests.act(recordPodEvent(pod, event.reason, message, r.begun));
+  await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** A request without an answer may have begun, so it counts. */
+/** A request without an answer may have started an evacuation, so it counts. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
-  const begun = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
-  if (begun === "Background") counters.requested(pod);
-  if (begun === "Evicted") counters.evicted(pod);
+  const counted = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
+  if (counted === "Background") counters.requested(pod);
+  if (counted === "Evicted") counters.evicted(pod);
 }

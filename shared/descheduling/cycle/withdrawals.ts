@@ -1,4 +1,4 @@
-/** Which of its own Evacuations descheduling withdraws: not begun, and no longer wanted or older than the TTL. Upstream: KEP-1397. */
+/** Which of its own Evacuations descheduling withdraws: not started, and no longer wanted or older than the TTL. Upstream: KEP-1397. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import { podUIDOf } from "../../evacuation/identity.ts";
 import { isMigrationTarget } from "../../kube/pod-kind.ts";
@@ -24,13 +24,13 @@ function isOwn({ spec }: EvacuationFacts): boolean {
   return cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
 }
 
-/** A migration that KubeVirt has begun is left to finish. */
-function hasBegun({ status: { phase, reason } }: EvacuationFacts): boolean {
+/** A migration that KubeVirt has started is left to finish. */
+function hasStarted({ status: { phase, reason } }: EvacuationFacts): boolean {
   return phase === "Migrating" && reason !== "Queued" && reason !== "KubeVirtNotAnswering";
 }
 
 /**
- * UIDs of launcher pods whose VMs have not begun to leave. A VM that has a pod to migrate to has begun: its Evacuation's status may say
+ * UIDs of launcher pods whose VMs have not started to leave. A VM that has a pod to migrate to has started: its Evacuation's status may say
  * so later, and that pod takes the room that a plugin looks for.
  */
 function stayingPods({ pods, vmis }: WithdrawalWorld): ReadonlySet<string> {
@@ -49,7 +49,7 @@ export interface WithdrawalWorld extends NominationWorld {
 }
 
 export function withdrawalsOf(w: WithdrawalWorld): readonly Withdrawal[] {
-  const own = w.evacuations.filter((e) => isOwn(e) && !hasBegun(e));
+  const own = w.evacuations.filter((e) => isOwn(e) && !hasStarted(e));
   if (own.length === 0) return [];
   const [staying, wanted] = [stayingPods(w), wantedAmong(w)];
   return own.flatMap((evacuation): readonly Withdrawal[] => {

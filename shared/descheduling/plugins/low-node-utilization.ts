@@ -1,7 +1,7 @@
 /** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
 import * as z from "zod/mini";
 import { isCompleted, type Taint } from "../../kube/facts.ts";
-import { ownValue } from "../../kube/own-value.ts";
+import { ownValue } from "../../kube/selector.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { untolerated } from "../../kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
@@ -162,7 +162,7 @@ function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorl
 }
 
 /**
- * All effects count. Upstream does not even look at a pod with fewer tolerations than there are taints, although one
+ * All effects count. Upstream does not even consider a pod with fewer tolerations than there are taints, although one
  * toleration may cover several.
  */
 function toleratesAll(taints: readonly Taint[], { tolerations = [] }: ScheduledPod): boolean {

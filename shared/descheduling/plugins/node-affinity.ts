@@ -1,7 +1,7 @@
 /** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their required affinity. */
 import * as z from "zod/mini";
 import { isCompleted } from "../../kube/facts.ts";
-import { isWanted } from "../../kube/node-selector.ts";
+import { isWanted } from "../../kube/selector.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";

@@ -4,7 +4,7 @@
  * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */
 import { isCompleted } from "../../kube/facts.ts";
-import { nearOf, obstacleTo, roomOn, type Spot } from "../../preflight/fit.ts";
+import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { oncePer } from "./nominate.ts";
 import type { PluginWorld } from "./plugin.ts";
@@ -29,7 +29,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: Pick<PluginWorld
   const fits = (pod: ScheduledPod, spot: Spot) => {
     if (obstacleTo(pod, spot) !== undefined) return false;
     const others = world.podsOn(spot.node.name).filter((other) => other.uid !== pod.uid && !isCompleted(other));
-    return !nearOf({ ...pod, affinity: [] }, others, [spot.node]).repels(spot.node);
+    return !repelling(pod, others, [spot.node])(spot.node);
   };
   const fitsAnyOther = (pod: ScheduledPod) => {
     const first = firstTaker(pod);

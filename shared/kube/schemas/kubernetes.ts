@@ -1,6 +1,5 @@
 /** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
-import type { WebhookFacts } from "../webhooks.ts";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
 import * as names from "../names.ts";
 import {
@@ -15,14 +14,11 @@ import {
   Phase,
   present,
   Quantities,
-  quantity,
   Selector,
   TextsOrNone,
   Text,
   Toleration,
 } from "./fields.ts";
-
-const Container = z.lazy(() => z.object({ resources: part({ requests: Quantities }) }));
 
 export const Pod = kind(
   () => ({
@@ -31,7 +27,6 @@ export const Pod = kind(
       nodeName: Text,
       priority: z.nullish(z.number()),
       tolerations: listOf(Toleration),
-      containers: listOf(Container),
     }),
     status: part({ phase: Phase, conditions: Conditions }),
   }),
@@ -46,7 +41,6 @@ export const Pod = kind(
       annotations: metadata.annotations ?? {},
       owners: metadata.ownerReferences,
       priority: spec.priority ?? 0,
-      memoryRequest: spec.containers.reduce((sum, { resources }) => sum + quantity(resources.requests["memory"]), 0),
       tolerations: spec.tolerations,
       disruptionTarget: disruptionTargetOf(conditions),
       unschedulable: unschedulableOf(conditions),
@@ -112,7 +106,6 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
     unschedulable: spec.unschedulable === true,
     taints: spec.taints.map((taint) => present(taint)),
     pressures: conditions.filter((type) => PRESSURES.has(type)),
-    allocatableMemory: quantity(status.allocatable["memory"]),
     endsAt: metadata.annotations?.[names.TERMINATION_ANNOTATION],
   });
 }
@@ -133,7 +126,6 @@ export const Budget = kind(
       disruptionsAllowed: Count,
       currentHealthy: Count,
       desiredHealthy: Count,
-      expectedPods: Count,
     }),
   }),
   ({ metadata, spec, status }): BudgetFacts =>
@@ -163,26 +155,6 @@ export const ConfigMap = kind(
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
-
-const Webhook = kind(
-  () => ({
-    failurePolicy: z._default(z.string(), "Fail"),
-    rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
-    matchConditions: listOf(z.object({ expression: z.string() })),
-    namespaceSelector: z.nullish(Selector),
-    objectSelector: z.nullish(Selector),
-  }),
-  ({ failurePolicy, rules, matchConditions, namespaceSelector, objectSelector }): WebhookFacts => ({
-    failurePolicy,
-    rules,
-    matchConditions: matchConditions.map(({ expression }) => expression),
-    isSelective: [namespaceSelector, objectSelector].some((one) => {
-      return one ? Object.keys(one.matchLabels).length + one.matchExpressions.length > 0 : false;
-    }),
-  }),
-);
-
-export const WebhookConfiguration = z.lazy(() => z.object({ webhooks: listOf(Webhook) }));
 
 /** Of the API server; `minor` may end in a plus. */
 export const Version = z.lazy(() => z.object({ minor: z.string() }));
@@ -222,4 +194,30 @@ export const Lease = kind(
     seconds: spec.leaseDurationSeconds ?? undefined,
     transitions: spec.leaseTransitions ?? undefined,
   }),
+);
+
+const User = z.lazy(() =>
+  z.object({
+    username: z._default(z.string(), ""),
+    uid: z.optional(z.string()),
+    groups: z._default(z.array(z.string()), []),
+    extra: z.optional(z.record(z.string(), z.array(z.string()))),
+  }),
+);
+export type ReviewedUser = z.output<typeof User>;
+
+export const TokenReview = kind(
+  () => ({
+    status: z.object({
+      authenticated: z._default(z.boolean(), false),
+      audiences: z._default(z.array(z.string()), []),
+      user: z.optional(User),
+    }),
+  }),
+  ({ status }) => status,
+);
+
+export const Access = kind(
+  () => ({ status: z.object({ allowed: z.boolean() }) }),
+  ({ status }) => status,
 );

@@ -1,6 +1,6 @@
-/** KubeVirt's kinds: the fields that policy reads of each, as facts. */
+/** A migration, and the KubeVirt CR: the fields that policy reads of each, as facts. */
 import * as z from "zod/mini";
-import type { MigrationFacts, VmiFacts } from "../facts.ts";
+import type { MigrationFacts } from "../facts.ts";
 import * as names from "../names.ts";
 import {
   Conditions,
@@ -14,81 +14,12 @@ import {
   present,
   quantity,
   Quantity,
-  TextsOrNone,
   Text,
 } from "./fields.ts";
-import { LiveMigratable, MigrationState } from "./vmi-status.ts";
-
-/** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
-function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
-  if (sends === receives) return undefined;
-  return sends ? "Sends" : "Receives";
-}
-
-/** True of a list with anything in it. */
-const Some = z.pipe(
-  listOf(z.unknown()),
-  z.transform(({ length }) => length > 0 || undefined),
-);
-
-/** The name of the one under way. Upstream: `IsBackupInProgress`. */
-const BackupStatus = z.lazy(() =>
-  z.pipe(
-    part({ backupName: Text, completed: z.nullish(z.boolean()) }),
-    z.transform(({ backupName, completed }) => (completed === true ? undefined : backupName)),
-  ),
-);
-
-export const Vmi = kind(
-  () => ({
-    metadata: Meta,
-    spec: z.object({
-      evictionStrategy: Text,
-      terminationGracePeriodSeconds: z.nullish(z.number()),
-      utilityVolumes: Some,
-      domain: part({ memory: part({ guest: Quantity }) }),
-    }),
-    status: part({
-      phase: Phase,
-      nodeName: Text,
-      evacuationNodeName: Text,
-      activePods: TextsOrNone,
-      conditions: LiveMigratable,
-      migrationState: z.nullish(MigrationState),
-      changedBlockTracking: part({ backupStatus: BackupStatus }),
-    }),
-  }),
-  ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
-    const { labels, annotations } = metadata;
-    const { status: migratable, reason, message } = conditions ?? {};
-    const { isSending, ...migration } = migrationState ?? {
-      isMigrating: false,
-      isSending: false,
-      guestOnTarget: false,
-    };
-    return present({
-      ...identityOf(metadata),
-      ...status,
-      ...migration,
-      liveMigratable: present({ migratable: migratable === "True", reason, message }),
-      hasLabels: Boolean(labels),
-      hasAnnotations: Boolean(annotations),
-      guestMemory: quantity(spec.domain.memory.guest),
-      backup: changedBlockTracking.backupStatus,
-      hasUtilityVolumes: spec.utilityVolumes,
-      evictionStrategy: spec.evictionStrategy,
-      decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
-      evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
-      isGentle: [labels, annotations].some((map) => map?.[names.CONVERGENCE] === names.GENTLE) || undefined,
-      evacuationLabel: labels?.[names.EVACUATION_LABEL],
-      shield: labels?.[names.SHIELD_LABEL],
-      graceSeconds: spec.terminationGracePeriodSeconds ?? undefined,
-    });
-  },
-);
+import { decentralized } from "./vmi.ts";
 
 /**
- * Conditions of a migration that KubeVirt cannot begin, in the order in which it looks at them.
+ * Conditions of a migration that KubeVirt cannot begin, in the order in which it checks them.
  * Upstream: staging/src/kubevirt.io/api/core/v1/types.go.
  */
 const BLOCKING: readonly string[] = [

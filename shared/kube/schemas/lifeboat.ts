@@ -1,14 +1,14 @@
 /** Lifeboat's own kinds, as facts. */
 import * as z from "zod/mini";
-import { CAUSES } from "../cause.ts";
-import type { ConfigurationObserved } from "../configuration.ts";
 import {
   ACTIVE_PHASES,
+  CAUSES,
   CONDITION_TYPES,
   END_PHASES,
   type EvacuationCondition,
   type EvacuationFacts,
 } from "../evacuation.ts";
+import type { ConfigurationObserved } from "../facts.ts";
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");

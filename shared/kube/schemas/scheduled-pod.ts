@@ -1,13 +1,10 @@
 /** A pod that is bound to a node, and a node that takes pods: facts small enough for fifty thousand pods in a Worker. */
 import * as z from "zod/mini";
-import type { Labels } from "../placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
+import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
 import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
-import { AntiAffinity, Asked, Tolerations } from "./pod-placement.ts";
-import { Computed, resourcesOf } from "./pod-resources.ts";
-import { type Issues, remembered, rememberedText } from "./remembered.ts";
+import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-requirements.ts";
 
 const NONE: Labels = {};
 
@@ -178,4 +175,37 @@ function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
 
 function computedFrom({ containers, initContainers, overhead, resources }: PodObject["spec"]) {
   return { containers: containers.map((container) => container.resources), initContainers, overhead, pod: resources };
+}
+
+export type Issues = z.core.ParsePayload["issues"];
+
+/**
+ * Parses and keeps once what many objects of a list have in common, recognised by its text: equal inputs become one and the same output.
+ * One object for each pod would not fit into a Worker. Make one for each list. `at` is where in the object the inputs are.
+ */
+function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
+  const seen = new Map<string, z.output<S>>();
+  return (input: unknown, issues: Issues): z.output<S> => {
+    const text = JSON.stringify(input) ?? "";
+    const known = seen.get(text);
+    if (known !== undefined) return known;
+    const parsed = schema.safeParse(input);
+    if (parsed.success) seen.set(text, parsed.data);
+    else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));
+    return parsed.success ? parsed.data : z.NEVER;
+  };
+}
+
+function issueAt({ path, message }: z.core.$ZodIssue, at: readonly string[], input: unknown): Issues[number] {
+  return { code: "custom", input, path: [...at, ...path], message };
+}
+
+/** The same for texts, such as node names. */
+function rememberedText(): (text: string) => string {
+  const seen = new Map<string, string>();
+  return (text) => {
+    const known = seen.get(text);
+    if (known === undefined) seen.set(text, text);
+    return known ?? text;
+  };
 }

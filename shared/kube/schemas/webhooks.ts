@@ -1,4 +1,4 @@
-/** Lifeboat's own ValidatingWebhookConfigurations: the fields that decide whether the API server asks. */
+/** ValidatingWebhookConfigurations, Lifeboat's own and KubeVirt's: the fields that decide whether the API server asks. */
 import * as z from "zod/mini";
 import type { InstalledWebhook, InstalledWebhooks } from "../webhooks.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
@@ -46,7 +46,7 @@ function urlOf({ namespace = "", name, port, path = "/" }: z.output<typeof Servi
   return `https://${name}.${namespace}.svc${port === 443 ? "" : `:${port}`}${path}`;
 }
 
-export const OwnWebhooks = kind(
+export const WebhookConfiguration = kind(
   () => ({ metadata: Meta, webhooks: listOf(Webhook) }),
   ({ metadata: { uid, resourceVersion }, webhooks }): InstalledWebhooks => ({ uid, resourceVersion, webhooks }),
 );

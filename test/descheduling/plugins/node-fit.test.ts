@@ -1,7 +1,6 @@
 /** NodeFit: upstream's cases, and the rules one by one. */
 import { describe, expect, test } from "vitest";
-import type { PodTerm } from "../../../shared/kube/placement.ts";
-import type { ScheduledNode, ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
+import type { PodTerm, ScheduledNode, ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../shared/descheduling/plugins/node-fit.ts";
 import { ANYWHERE, evictorWorld, labelled, node, pod, requirement, taint, term, toleration } from "../fixtures.ts";
 
@@ -23,59 +22,21 @@ function fits(facts: Facts): boolean {
 const wantsDesired = { placement: { ...ANYWHERE, required: [term(requirement("desired", "In", "yes"))] } };
 const labels = { desired: "yes" };
 const t = taint("t");
-const STORAGE = "ephemeral-storage";
-const asks = (amounts: Readonly<Record<string, number>>) => ({ requests: amounts });
-const taking = (amounts: Readonly<Record<string, number>>) => [pod("other", { ...OTHER, requests: amounts })];
-const has = (amounts: Readonly<Record<string, number>>) => ({
-  allocatable: { cpu: 4000, memory: 8, pods: 12, ...amounts },
-});
+const host = { labels: { host: "n2" } };
+const apart: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled({}) };
 
 // prettier-ignore
 test.each([
-  ["nothing against it",                          {},                                                                               true],
-  ["required affinity met",                       { pod: wantsDesired, node: { labels } },                                          true],
-  ["required affinity not met",                   { pod: wantsDesired, node: { labels: { desired: "no" } } },                       false],
-  ["nodeSelector not met",                        { pod: { placement: { ...ANYWHERE, nodeSelector: labels } } },                    false],
-  ["as wanted, but cordoned",                     { pod: wantsDesired, node: { labels, unschedulable: true } },                     false],
-  ["NoSchedule",                                  { node: { taints: [t] } },                                                        false],
-  ["NoExecute",                                   { node: { taints: [taint("t", { effect: "NoExecute" })] } },                      false],
-  ["PreferNoSchedule",                            { node: { taints: [taint("t", { effect: "PreferNoSchedule" })] } },               true],
-  ["NoSchedule, tolerated",                       { node: { taints: [t] }, pod: { tolerations: [toleration("t")] } },               true],
-  ["insufficient cpu",                            { pod: asks({ cpu: 2000 }), node: has({}), others: taking({ cpu: 3000 }) },       false],
-  ["just enough cpu",                             { pod: asks({ cpu: 1000 }), node: has({}), others: taking({ cpu: 3000 }) },       true],
-  ["insufficient memory",                         { pod: asks({ memory: 5 }), node: has({}), others: taking({ memory: 4 }) },       false],
-  ["insufficient storage",                        { pod: asks({ [STORAGE]: 10 }), node: has({ [STORAGE]: 20 }), others: taking({ [STORAGE]: 11 }) }, false],
-  ["insufficient of a custom resource",           { pod: asks({ "a/b": 10 }), node: has({ "a/b": 15 }), others: taking({ "a/b": 10 }) },  false],
-  ["a resource that the node does not have",      { pod: asks({ "a/b": 1 }), node: has({}) },                                       false],
-  ["none asked for of one it does not have",      { pod: asks({ "a/b": 0 }), node: has({}), others: taking({ "a/b": 1 }) },         true],
-  ["a resource that the pod does not ask for",    { pod: asks({ cpu: 1 }), node: has({}), others: taking({ memory: 99 }) },         true],
-  ["no place for one more pod",                   { node: has({ pods: 1 }), others: taking({}) },                                   false],
-  ["what has ended takes nothing",                { node: has({ pods: 1 }), others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
-] as const)("%s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
-
-const web = (tweak: Partial<ScheduledPod> = {}) => [pod("web", { ...OTHER, labels: { app: "web" }, ...tweak })];
-
-describe("anti-affinity", () => {
-  const near: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled({ app: "web" }) };
-  const shy = (tweak: Partial<PodTerm> = {}) => ({
-    antiAffinity: [{ ...near, ...tweak }],
-    labels: { app: "web" },
-  });
-  const host = { labels: { host: "n2" } };
-  // prettier-ignore
-  test.each([
-    ["a pod that it selects is there",              { pod: shy(), node: host, others: web() },                                                  false],
-    ["but the node is in no such domain",           { pod: shy(), others: web() },                                                              true],
-    ["no pod is there",                             { pod: shy(), node: host },                                                                 true],
-    ["another pod is there",                        { pod: shy(), node: host, others: web({ labels: {} }) },                                    true],
-    ["it is on another node of the domain",         { pod: shy(), node: host, others: web({ nodeName: "n3" }) },                                true],
-    ["it has ended",                                { pod: shy(), node: host, others: web({ phase: "Succeeded" }) },                            true],
-    ["it is in another namespace",                  { pod: shy(), node: host, others: web({ namespace: "other" }) },                            true],
-    ["it is in another namespace, which is named",  { pod: shy({ namespaces: ["other"] }), node: host, others: web({ namespace: "other" }) },   false],
-    ["only another namespace is named",             { pod: shy({ namespaces: ["other"] }), node: host, others: web() },                         true],
-    ["the other is shy, not this one",              { node: host, others: web(shy()) },                                                         true],
-  ] as const)("%s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
-});
+  ["nothing against it",                    {},                                                                        true],
+  ["required affinity not met",             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
+  ["as wanted, but cordoned",               { pod: wantsDesired, node: { labels, unschedulable: true } },              false],
+  ["NoSchedule, not tolerated",             { node: { taints: [t] } },                                                 false],
+  ["insufficient cpu",                      { pod: { requests: { cpu: 2001 } } },                                      false],
+  ["no place beside a pod",                 { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
+  ["… that has ended",                      { node: { allocatable: { pods: 1 } }, others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
+  ["a pod there keeps others away",         { node: host, others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },  false],
+  ["… in no such domain",                   { others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },              true],
+] as const)("given %s on the other node, then a pod fits there: %3$s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
 
 describe("any node, and any other", () => {
   const full = { cpu: 50, memory: 0, pods: 1 };

@@ -1,20 +1,19 @@
 /** Whether Lifeboat makes budgets: not where KubeVirt's own webhook fails closed and the guard is in force. */
 import { describe, expect, test } from "vitest";
 import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/covered.ts";
-import type { WebhookFacts } from "../../../shared/kube/webhooks.ts";
 import { settings } from "../fixtures.ts";
 
-const UPSTREAM: WebhookFacts = {
+const UPSTREAM = {
   failurePolicy: "Fail",
   rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
-  matchConditions: ['object.metadata.name.startsWith("virt-launcher")'],
-  isSelective: false,
+  matchConditions: [{ name: "launchers", expression: 'object.metadata.name.startsWith("virt-launcher")' }],
+  selectors: [],
 };
-const OTHER: WebhookFacts = { ...UPSTREAM, rules: [{ operations: ["CREATE"], resources: ["virtualmachines"] }] };
+const OTHER = { ...UPSTREAM, rules: [{ operations: ["CREATE"], resources: ["virtualmachines"] }] };
 const GUARD = [{ ...UPSTREAM, rules: [{ operations: ["DELETE"], resources: ["pods"] }] }];
 const GATED = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });
 
-function kubevirt(tweak: Partial<WebhookFacts>): Partial<WebhooksSeen> {
+function kubevirt(tweak: object): Partial<WebhooksSeen> {
   return { kubevirt: [{ ...UPSTREAM, ...tweak }] };
 }
 
@@ -28,8 +27,8 @@ describe("evictions are covered", () => {
     ["it fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
     ["it is not asked about evictions",       { kubevirt: [OTHER] },                                                        false],
     ["… about their creation",                kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
-    ["a condition leaves out some",           kubevirt({ matchConditions: ['request.userInfo.username != "admin"'] }),      false],
-    ["a selector leaves out some",            kubevirt({ isSelective: true }),                                              false],
+    ["a condition leaves out some",           kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
+    ["a selector leaves out some",            kubevirt({ selectors: ["objectSelector"] }),                                         false],
     ["there is none, or it may not be read",  { kubevirt: undefined },                                                      false],
     ["the guard is not installed",            { guard: undefined },                                                         false],
     ["… or has no webhook",                   { guard: [] },                                                                false],

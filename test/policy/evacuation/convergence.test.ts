@@ -1,9 +1,8 @@
 /** Which label the next attempt finds on the VMI: the last one is urgent. */
 import { describe, expect, test } from "vitest";
-import type { Cause } from "../../../shared/kube/cause.ts";
+import type { Cause, EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { urgencyOf } from "../../../shared/evacuation/mark.ts";
 import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
-import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, migration, only, settings, vmi } from "../fixtures.ts";
 import { planned } from "../worlds.ts";
 
@@ -33,7 +32,7 @@ test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, exp
   ["the VM is to be moved gently",            after(3), { vmis: [marked({ isGentle: true })] },               "-"],
   ["it never began: stuck",                   after(3), { migrations: [stuck] },                              "-"],
   ["its owner's migration",                   after(3), { vmis: [marked(EXTERNAL)] },                         "-"],
-  ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [], allocatableMemory: 0 }] }, "-"],
+  ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [] }] }, "-"],
   ["it has been given up",                    endedEvacuation("Abandoned"), {},                               "-"],
 ])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
 

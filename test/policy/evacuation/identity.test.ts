@@ -2,15 +2,15 @@
 import { describe, expect, test } from "vitest";
 import {
   activeEvacuation,
+  backingOffEvacuation,
   guestPodUID,
   isAbout,
   newEvacuation,
-  backingOffEvacuation,
 } from "../../../shared/evacuation/identity.ts";
 import { secondsUntil } from "../../../shared/settings/time.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { hash8 } from "../../../shared/kube/object-name.ts";
+import { hash8 } from "../../../shared/kube/names.ts";
 import { at, endedEvacuation, evacuation, newborn, NOW, POD_NAME, POD_UID, time, vmi, without } from "../fixtures.ts";
 
 const byHand = { ...newborn({ name: "by-hand", uid: "by-hand" }), spec: without(newborn().spec, "pod") };

@@ -1,6 +1,6 @@
 /** Marking: what comes before the mark, and who is asked to set it. */
 import { expect, test } from "vitest";
-import { CAUSES, type Cause } from "../../../shared/kube/cause.ts";
+import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
 import { markActions } from "../../../shared/evacuation/mark.ts";
 import { budget, marked, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
 

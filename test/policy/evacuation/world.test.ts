@@ -1,6 +1,6 @@
 /** Which Evacuations need more than their VMI to be read: a taint's is about a node, a preemption may be over, and a target pod may find none. */
 import { expect, test } from "vitest";
-import type { Cause } from "../../../shared/kube/cause.ts";
+import type { Cause } from "../../../shared/kube/evacuation.ts";
 import { needsNode, needsPods } from "../../../shared/evacuation/world.ts";
 import { evacuation, migration, NOW, time } from "../fixtures.ts";
 

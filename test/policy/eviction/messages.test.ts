@@ -1,6 +1,6 @@
 /** What callers and Events say, in the callers' own words: the descheduler, kubectl, administrators. */
 import { describe, expect, test } from "vitest";
-import { causeOfEviction } from "../../../shared/kube/cause.ts";
+import { causeOfEviction } from "../../../shared/kube/evacuation.ts";
 import type { DenyReason, EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { decided, NAMED } from "./evictions.ts";
 import {

@@ -2,12 +2,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
-import { CAUSES } from "../../../shared/kube/cause.ts";
+import { CAUSES, END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { decideDeletion, type DeletionFacts } from "../../../shared/guard/decide.ts";
 import { planDisruptions } from "../../../shared/guard/disruption.ts";
 import type { PodFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { planPressure } from "../../../shared/pressure/pressure.ts";
-import { END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { created, deletion, disrupted, disruptionWorld, guarded, REASON, REQUESTER } from "./disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { PRESSED, pressureWorld, resident } from "../pressure/pressed.ts";

@@ -1,7 +1,7 @@
 /** The webhook objects that are installed, beside those that are shipped: which differences are problems, which remarks. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { OwnWebhooks } from "../../../shared/kube/schemas/webhooks.ts";
+import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import {
   compareWebhook,
@@ -27,7 +27,7 @@ function installed(endpoint: WebhookEndpoint, tweak: Readonly<Record<string, unk
   const url = `${SITE}/clusters/prod/admission/${endpoint}/${TOKEN}`;
   const filled = webhooks.map((one) => ({ ...one, clientConfig: { url }, ...tweak }));
   const metadata = { name: WEBHOOK_OBJECTS[endpoint], uid: "uid", resourceVersion: "7" };
-  return OwnWebhooks.parse({ metadata, webhooks: filled });
+  return WebhookConfiguration.parse({ metadata, webhooks: filled });
 }
 
 const at = (url: string) => ({ clientConfig: { url } });

@@ -2,7 +2,7 @@
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
 import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
 import { desiredBudget } from "../../../../shared/budget/budget.ts";
-import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/cause.ts";
+import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/evacuation.ts";
 import {
   FIRST_REQUEST,
   type FirstAnswer,

@@ -1,11 +1,65 @@
 /**
- * What a pod asks for, in all, and the QoS class that follows from it. Upstream: component-helpers `PodRequests`, kubectl's
- * `ComputePodQOS`. In thousandths until the end, as there each container's own request is not rounded.
+ * What a pod asks of its node and of the pods there, what it asks for in all, and the QoS class that follows from it. Upstream:
+ * component-helpers `PodRequests`, kubectl's `ComputePodQOS`. In thousandths until the end, as there each container's own request is not
+ * rounded.
  */
 import * as z from "zod/mini";
-import type { Resources } from "../placement.ts";
-import type { QosClass } from "../scheduled-pod.ts";
-import { listOf, milliQuantity, Quantities, Text } from "./fields.ts";
+import type { PodTerm, QosClass, Resources } from "../scheduled-pod.ts";
+import {
+  listOf,
+  milliQuantity,
+  NodeTerm,
+  present,
+  Quantities,
+  Selector,
+  Text,
+  TextsOrNone,
+  Toleration,
+} from "./fields.ts";
+
+const Affinity = z.lazy(() =>
+  z.nullish(
+    z.object({
+      requiredDuringSchedulingIgnoredDuringExecution: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })),
+    }),
+  ),
+);
+
+/** What a pod asks of its node: one object for all pods that ask the same. */
+export const Asked = z.lazy(() =>
+  z.pipe(
+    z.object({ nodeSelector: TextsOrNone, nodeAffinity: Affinity }),
+    z.transform(({ nodeSelector, nodeAffinity }) => {
+      const required = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+      return { nodeSelector, ...(required !== undefined && { required }) };
+    }),
+  ),
+);
+
+export const PodAffinityTerm = z.lazy(() =>
+  z.object({
+    topologyKey: z.string(),
+    namespaces: listOf(z.string()),
+    namespaceSelector: z.nullish(Selector),
+    labelSelector: z.nullish(Selector),
+  }),
+);
+
+/** Labels of namespaces are not read: a selector of some of them counts as one of all. */
+export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
+  const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
+  const selector = labelSelector ?? undefined;
+  return present({ topologyKey, namespaces, selector, allNamespaces: namespaceSelector ? true : undefined });
+}
+
+export const AntiAffinity = z.lazy(() =>
+  z.pipe(
+    listOf(PodAffinityTerm),
+    z.transform((terms) => terms.map(podTermOf)),
+  ),
+);
+
+export const Tolerations = z.lazy(() => listOf(Toleration));
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -16,7 +70,7 @@ export interface ResourceRequirements {
 
 export interface PodResources {
   readonly containers: readonly ResourceRequirements[];
-  /** `sidecar`: goes on running beside the containers (`restartPolicy: Always`). */
+  /** `sidecar`: continues to run beside the containers (`restartPolicy: Always`). */
   readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
   /** What the sandbox itself needs. */
   readonly overhead: Texts;

@@ -1,0 +1,162 @@
+/** A VirtualMachineInstance: the fields that policy reads, as facts. */
+import * as z from "zod/mini";
+import type { VmiFacts } from "../facts.ts";
+import * as names from "../names.ts";
+import {
+  identityOf,
+  kind,
+  listOf,
+  Meta,
+  part,
+  Phase,
+  present,
+  quantity,
+  Quantity,
+  Text,
+  TextsOrNone,
+} from "./fields.ts";
+
+/** Upstream: `IsDecentralized`. A migration with both ends stays within the namespace, as any other. */
+export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
+  if (sends === receives) return undefined;
+  return sends ? "Sends" : "Receives";
+}
+
+/** The guest runs on the target from post-copy on, or once its domain is ready there. */
+const MigrationState = kind(
+  () => ({
+    migrationUid: Text,
+    failureReason: Text,
+    mode: Text,
+    sourceNode: Text,
+    targetNode: Text,
+    targetNodeDomainReadyTimestamp: Text,
+    startTimestamp: Text,
+    endTimestamp: Text,
+    completed: z.nullish(z.boolean()),
+    failed: z.nullish(z.boolean()),
+    targetState: part({ syncAddress: Text }),
+  }),
+  ({ migrationUid, failureReason, targetState, ...state }) => {
+    const goesOn = state.endTimestamp === undefined && state.failed !== true;
+    const isUnderWay = goesOn && state.completed !== true;
+    const isSending = isUnderWay && targetState.syncAddress !== undefined;
+    const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
+    return {
+      // One to another VMI gets its UID when that has answered; if it is given up before, nothing takes the rest back.
+      isMigrating: isUnderWay && !(isSending && migrationUid === undefined),
+      isSending,
+      guestOnTarget: goesOn && isOnTarget,
+      // Of one to another cluster it is a node there.
+      targetNode: isUnderWay && !isSending ? state.targetNode : undefined,
+      movedAt: movedAt(state),
+      movedInSeconds: movedInSeconds(state),
+      failure: failureOf(migrationUid, failureReason),
+    };
+  },
+);
+
+function failureOf(migrationUID: string | undefined, reason: string | undefined) {
+  return migrationUID !== undefined && reason !== undefined ? { migrationUID, reason } : undefined;
+}
+
+interface Ended {
+  readonly sourceNode?: string | undefined;
+  readonly targetNode?: string | undefined;
+  readonly startTimestamp?: string | undefined;
+  readonly endTimestamp?: string | undefined;
+  readonly completed?: boolean | null | undefined;
+  readonly failed?: boolean | null | undefined;
+}
+
+/** A failed one is completed, too. */
+function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
+  if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
+  return Date.parse(endTimestamp ?? "") || undefined;
+}
+
+function movedInSeconds(state: Ended): number | undefined {
+  const ended = movedAt(state);
+  return ended === undefined ? undefined : (ended - Date.parse(state.startTimestamp ?? "")) / 1000 || undefined;
+}
+
+const LIVE_MIGRATABLE = "LiveMigratable";
+
+/** The only one that is read of a VMI's conditions, which are a third of what its status has. */
+const LiveMigratable = z.lazy(() =>
+  z.pipe(
+    z.pipe(
+      listOf(z.unknown()),
+      z.transform((conditions) => conditions.find(isLiveMigratable)),
+    ),
+    z.optional(z.object({ status: z.string(), reason: Text, message: Text })),
+  ),
+);
+
+function isLiveMigratable(condition: unknown): boolean {
+  return (
+    typeof condition === "object" && condition !== null && "type" in condition && condition.type === LIVE_MIGRATABLE
+  );
+}
+
+/** True of a list with anything in it. */
+const Some = z.pipe(
+  listOf(z.unknown()),
+  z.transform(({ length }) => length > 0 || undefined),
+);
+
+/** The name of the one under way. Upstream: `IsBackupInProgress`. */
+const BackupStatus = z.lazy(() =>
+  z.pipe(
+    part({ backupName: Text, completed: z.nullish(z.boolean()) }),
+    z.transform(({ backupName, completed }) => (completed === true ? undefined : backupName)),
+  ),
+);
+
+export const Vmi = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      evictionStrategy: Text,
+      terminationGracePeriodSeconds: z.nullish(z.number()),
+      utilityVolumes: Some,
+      domain: part({ memory: part({ guest: Quantity }) }),
+    }),
+    status: part({
+      phase: Phase,
+      nodeName: Text,
+      evacuationNodeName: Text,
+      activePods: TextsOrNone,
+      conditions: LiveMigratable,
+      migrationState: z.nullish(MigrationState),
+      changedBlockTracking: part({ backupStatus: BackupStatus }),
+    }),
+  }),
+  ({ metadata, spec, status: { conditions, migrationState, changedBlockTracking, ...status } }): VmiFacts => {
+    const { labels, annotations } = metadata;
+    const { status: migratable, reason, message } = conditions ?? {};
+    const { isSending, ...migration } = migrationState ?? {
+      isMigrating: false,
+      isSending: false,
+      guestOnTarget: false,
+    };
+    return present({
+      ...identityOf(metadata),
+      ...status,
+      ...migration,
+      liveMigratable: present({ migratable: migratable === "True", reason, message }),
+      hasLabels: Boolean(labels),
+      hasAnnotations: Boolean(annotations),
+      guestMemory: quantity(spec.domain.memory.guest),
+      backup: changedBlockTracking.backupStatus,
+      hasUtilityVolumes: spec.utilityVolumes,
+      evictionStrategy: spec.evictionStrategy,
+      decentralized: decentralized(isSending, annotations?.[names.RECEIVER_ANNOTATION] === "true"),
+      evictionSource: annotations?.[names.EVICTION_SOURCE_ANNOTATION],
+      isGentle: [labels, annotations].some((map) => map?.[names.CONVERGENCE] === names.GENTLE) || undefined,
+      evacuationLabel: labels?.[names.EVACUATION_LABEL],
+      shield: labels?.[names.SHIELD_LABEL],
+      graceSeconds: spec.terminationGracePeriodSeconds ?? undefined,
+    });
+  },
+);
