@@ -95,7 +95,7 @@ describe("the LifeboatConfiguration is wrong", () => {
 test.each([
   ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate" }],
   ["LifeboatConfiguration",           /^getConfiguration$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
-  ["ValidatingWebhookConfigurations", /^getWebhooks$/,      { evictionsCovered: true }],
+  ["ValidatingWebhookConfigurations", /^getOwnWebhooks$/,   { evictionsCovered: true }],
 ])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (field, requests, seen) => {
   fake.kubeVirt = KUBEVIRT;
   fake.configure(GUARDED);

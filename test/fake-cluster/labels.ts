@@ -15,13 +15,10 @@ const ONE: Partial<Record<string, string>> = {
   validatingwebhookconfigurations: "OwnWebhooks",
 };
 
-export function labelOfGet(
-  resource: string,
-  { as, expect }: { readonly as?: unknown; readonly expect?: unknown },
-): string {
+export function labelOfGet(resource: string, { expect }: { readonly expect?: unknown }): string {
   if (resource === "version") return expect === undefined ? "getMinorVersions" : "isTokenAccepted";
   if (resource === "plugins") return "hasPlugin";
-  return as !== undefined ? "getWebhooks" : `get${ONE[resource] ?? ` ${resource}`}`;
+  return `get${ONE[resource] ?? ` ${resource}`}`;
 }
 
 export function labelOfList(resource: string, listing: Listing & { readonly as?: unknown }): string {
