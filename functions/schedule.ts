@@ -1,6 +1,6 @@
 /** Ticks: which clusters one is for, that each gets its own share of it, and what is done with that share. */
 import * as z from "zod/mini";
-import { hash8 } from "../shared/kube/object-name.ts";
+import { hash8 } from "../shared/kube/names.ts";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
 import { RejectionError } from "./errors.ts";
