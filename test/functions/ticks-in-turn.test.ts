@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { newIsolateState } from "../../functions/target.ts";
 import { runTick } from "../../functions/schedule.ts";
-import { randomOf } from "../../infra/lab/chaos/random.ts";
+import { drawFrom } from "../../infra/lab/chaos/draw.ts";
 import { tickTime } from "../../infra/lab/stage/tick-times.ts";
 import { VirtualClock } from "../fuzz/virtual-clock.ts";
 import { entry, newPlatform, NOW } from "./support/doors.ts";
@@ -87,8 +87,8 @@ describe("clusters that drip come first", () => {
   });
 
   test("so many that the minute is over: in isolates that know nothing each tick has another order", async () => {
-    const random = randomOf("order");
-    const { tick } = fleet([...named("drips", 60), ...named("well", 10)], () => random.next());
+    const draw = drawFrom("order");
+    const { tick } = fleet([...named("drips", 60), ...named("well", 10)], () => draw.int(0, 999_999) / 1_000_000);
     const ever = new Set<string>();
     for (let minute = 0; minute < 15; minute++) for (const name of wellOf((await tick()).reached)) ever.add(name);
     expect(ever.size).toBe(10);

@@ -1,23 +1,17 @@
-/**
- * An administrator who drains a node until it is drained: when the drain fails, or is broken off, it is begun again.
- * Does not own: the drain's requests (infra/lab/stage/drain-client.ts).
- */
+/** An administrator who drains a node until it is drained: when the drain fails, or is broken off, it begins again. */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../stage/drain-client.ts";
-import { parseDrainLine } from "../stage/drain-output.ts";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 
 export interface Drain {
   /** Whether it has come to its end. */
   readonly isDone: boolean;
-  /** Begun again after so long; false: there was none to break off. */
+  /** It begins again after so long; false: there was none to break off. */
   breakOff(ms: number): boolean;
   stop(): Promise<void>;
 }
 
 export interface DrainOptions {
-  /** Told of each eviction that is refused: the pod's key. */
-  readonly onRefused?: (pod: string) => void;
   readonly client: KubeClient;
   readonly node: string;
   readonly retryMs: number;
@@ -25,22 +19,17 @@ export interface DrainOptions {
 
 const AGAIN_MS = 200;
 
-export function startDrain({ client, node, retryMs, onRefused }: DrainOptions): Drain {
+export function startDrain({ client, node, retryMs }: DrainOptions): Drain {
   const stopped = new AbortController();
   let attempt = new AbortController();
   let pauseMs = AGAIN_MS;
   let done = false;
 
-  const onLine = (line: string): void => {
-    const parsed = parseDrainLine(line);
-    if (parsed.says === "Refused") onRefused?.(parsed.pod);
-  };
-
   const drain = async (): Promise<boolean> => {
     attempt = new AbortController();
     const signal = AbortSignal.any([attempt.signal, stopped.signal]);
     try {
-      return await drainNode({ client, node, onLine, signal, retryMs, pollMs: 50 });
+      return await drainNode({ client, node, onLine: () => undefined, signal, retryMs, pollMs: 50 });
     } catch {
       return false;
     } finally {

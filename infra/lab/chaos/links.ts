@@ -1,23 +1,37 @@
-/** Where Workers reach the API server: one address for each of them. */
-import { createServer } from "node:http";
-import { Agent } from "node:https";
+/**
+ * The way from each replica to the API server, which can end between any two writes.
+ *
+ * To a cluster, a replica that cannot reach it any more is one that has been killed: nothing that it has in mind happens, and nothing of
+ * what it knows comes back.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Agent, request as httpsRequest } from "node:https";
+import type { Server } from "node:net";
 import { createSecureContext } from "node:tls";
-import { listenOnLoopback, stopListening } from "./listen.ts";
-import { createLink, type Link, type LinkOptions } from "./link.ts";
+
+export interface Link {
+  readonly isDead: boolean;
+  /** What the replica takes for the API server: an address that none after it has. */
+  readonly url: string;
+  /** From now on so many more writes go through, and the next one finds the replica dead; at first, any number. */
+  limit(writes: number): void;
+  /** For good. */
+  close(): void;
+}
 
 export interface Links {
-  /** What a Worker of this name takes for the API server: an address of its own, which none that comes after it has. */
-  open(name: string, options?: Pick<LinkOptions, "onDeath">): { readonly link: Link; readonly url: string };
-  close(link: Link): void;
-  /** Closes Workers' idle connections after so long, at first after 5 s. */
-  closeIdleAfter(ms?: number): void;
+  open(name: string, onDeath: () => void): Link;
   stop(): Promise<void>;
+}
+
+interface OpenLink extends Link {
+  /** `path`: as the API server is to see it. */
+  forward(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 
 export async function startLinks({ url: server, caPem }: { url: string; caPem: string }): Promise<Links> {
   const agent = new Agent({ keepAlive: true, secureContext: createSecureContext({ ca: caPem }) });
-  /** By address. */
-  const links = new Map<string, Link>();
+  const links = new Map<string, OpenLink>();
   let opened = 0;
   const listener = createServer((request, response) => {
     const [, address = "", path = "/"] = /^\/([^/]+)(\/.*)$/.exec(request.url ?? "") ?? [];
@@ -26,23 +40,90 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
     else link.forward(path, request, response);
   });
   const port = await listenOnLoopback(listener);
+
   return {
-    open(name, options = {}) {
-      const link = createLink({ server, agent, ...options });
+    open(name, onDeath) {
       const address = `${name}.${++opened}`;
+      const open = new Set<ServerResponse>();
+      let left = Infinity;
+      let isDead = false;
+      const cut = (): void => {
+        if (isDead) return;
+        isDead = true;
+        for (const response of open) response.destroy();
+        onDeath();
+      };
+      const link: OpenLink = {
+        get isDead() {
+          return isDead;
+        },
+        url: `http://127.0.0.1:${port}/${address}`,
+        limit(writes) {
+          left = writes;
+        },
+        close() {
+          links.delete(address);
+          cut();
+        },
+        forward(path, request, response) {
+          const { method = "GET" } = request;
+          if (isWrite(method, path) && left-- <= 0) cut();
+          if (isDead) return void response.destroy();
+          open.add(response);
+          response.on("close", () => open.delete(response));
+          forward(`${server}${path}`, agent, { request, response });
+        },
+      };
       links.set(address, link);
-      return { link, url: `http://127.0.0.1:${port}/${address}` };
-    },
-    close(link) {
-      link.cut();
-      for (const [address, one] of links) if (one === link) links.delete(address);
-    },
-    closeIdleAfter(ms = 5000) {
-      Object.assign(listener, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });
+      return link;
     },
     async stop() {
       await stopListening(listener);
       agent.destroy();
     },
   };
+}
+
+/** What asks for leave or pretends changes nothing. */
+function isWrite(method: string, path: string): boolean {
+  return method !== "GET" && !path.includes("dryRun=All") && !path.startsWith("/apis/authorization.k8s.io/");
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Whatever breaks on the one side breaks on the other. */
+export function forward(url: string, agent: Agent, { request, response }: Exchange): void {
+  const { host: _, connection: __, ...headers } = request.headers;
+  const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });
+  outgoing.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.on("error", () => response.destroy()).on("aborted", () => response.destroy());
+    answer.pipe(response);
+  });
+  outgoing.on("error", () => response.destroy());
+  response.on("close", () => outgoing.destroy());
+  request.on("error", () => outgoing.destroy());
+  request.pipe(outgoing);
+}
+
+/** On any free port, which it resolves to. */
+export async function listenOnLoopback(server: Pick<Server, "listen" | "address">): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server does not listen on a port");
+  return address.port;
+}
+
+/** Closes open connections, too. */
+export function stopListening(server: {
+  close(done: () => void): unknown;
+  closeAllConnections(): void;
+}): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }

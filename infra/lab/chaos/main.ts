@@ -1,45 +1,122 @@
 /** `npm run chaos`: drains under faults, and what became of the VMs. */
+import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { runTool } from "../../tools/console/arguments.ts";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import {
+  countOf,
+  FLAG,
+  HELP,
+  nameOf,
+  notEmpty,
+  readFlags,
+  runTool,
+  TEXT,
+  TEXTS,
+} from "../../tools/console/arguments.ts";
+import { aligned } from "../../tools/console/table.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { IS_REAL } from "../stage/control-plane.ts";
-import { type Arguments, parseArguments, USAGE } from "./command-line.ts";
-import { performAll } from "./jobs.ts";
+import { FAULT_NAMES, FAULTS } from "./fault-names.ts";
+import { FORMS } from "./forms/form.ts";
 import { drawPlan, type PlanOptions } from "./plan.ts";
-import { isBad, type RunReport, totalsOf } from "./report.ts";
-import { renderBadRun, renderProgress, renderTotals } from "./table.ts";
+import { isBad, renderBadRun, renderProgress, renderTotals, type RunReport, RunReportSchema } from "./report.ts";
 
+const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--form F] [--jobs J]
+
+  --runs N      how many runs (default: 20)
+  --seed S      what the plans are drawn from (default: a new one, which is printed)
+  --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
+  --vms M       VMs on the drained node, instead of a number drawn
+  --only FAULT  only this fault, instead of some drawn; may be given several times
+  --form F      ${FORMS.join(" or ")}, instead of the one drawn
+  --jobs J      processes at a time, each with a cluster of its own (default: 1)
+  --verbose     also what the Workers write
+  --help        show this text
+
+Faults:
+${aligned(FAULT_NAMES.map((name) => [`  ${name}`, FAULTS[name].says])).join("\n")}
+`;
+
+const JOB = fileURLToPath(new URL("job.ts", import.meta.url));
 const PROGRESS_EVERY_MS = 15_000;
 
-/** Whether all is well. */
-async function main({ runs, from, jobs, seed, vms, only, form, verbose }: Arguments): Promise<boolean> {
+const TEXT_FLAGS = { runs: TEXT, from: TEXT, vms: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
+
+/** Resolves to the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const { help, verbose, ...flags } = readFlags(args, { ...TEXT_FLAGS, verbose: FLAG, help: HELP });
+  if (help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const { runs: many = "20", from: first = "1", jobs: most = "1", ...plan } = flags;
+  const [runs, from, options] = [countOf("--runs", many), countOf("--from", first), optionsOf(plan)];
+  const jobs = Math.min(runs, countOf("--jobs", most));
   const { milliseconds, seconds } = startTimeLine();
-  const optionsOf = (run: number): PlanOptions => ({
-    seed,
-    run,
-    ...(IS_REAL && { real: true }),
-    ...(vms !== undefined && { vms }),
-    ...(only !== undefined && { only }),
-    ...(form !== undefined && { form }),
-  });
   const reports: RunReport[] = [];
-  console.log(`seed ${seed}`);
-  let told = 0;
+  let printedAt = 0;
+  console.log(`seed ${options.seed}`);
   const onReport = (report: RunReport): void => {
     reports.push(report);
-    if (isBad(report)) console.log(renderBadRun(report, drawPlan(optionsOf(report.run))));
-    if (milliseconds() - told < PROGRESS_EVERY_MS) return;
-    told = milliseconds();
-    console.log(renderProgress(totalsOf(reports), runs, seconds()));
+    if (isBad(report)) console.log(renderBadRun(report, drawPlan({ ...options, run: report.run })));
+    if (milliseconds() - printedAt < PROGRESS_EVERY_MS) return;
+    printedAt = milliseconds();
+    console.log(renderProgress(reports, runs, seconds()));
   };
-  const orders = Array.from({ length: runs }, (_, i) => optionsOf(from + i));
-  await performAll(orders, { jobs: Math.min(jobs, runs), verbose, onReport });
-  console.log(renderTotals(totalsOf(reports), seconds()));
-  return !reports.some(isBad);
+  const queue = Array.from({ length: runs }, (_, index) => ({ ...options, run: from + index })).values();
+  await Promise.all(Array.from({ length: jobs }, () => work(queue, verbose, onReport)));
+  console.log(renderTotals(reports, seconds()));
+  return reports.some(isBad) ? 1 : 0;
 }
 
-await runTool(USAGE, async () => {
-  const parsed = parseArguments(process.argv.slice(2), () => String(randomInt(2 ** 31)));
-  if (parsed.help) return console.log(USAGE);
-  return (await main(parsed)) ? 0 : 1;
-});
+interface PlanFlags {
+  readonly seed?: string;
+  readonly vms?: string;
+  readonly form?: string;
+  readonly only?: readonly string[];
+}
+
+function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanFlags): Omit<PlanOptions, "run"> {
+  return {
+    seed: notEmpty("--seed", seed, "a text"),
+    real: IS_REAL,
+    ...(vms !== undefined && { vms: countOf("--vms", vms) }),
+    ...(only !== undefined && { only: only.map((name) => nameOf(FAULT_NAMES, name, "--only: there is no fault")) }),
+    ...(form !== undefined && { form: nameOf(FORMS, form, "--form: there is no form") }),
+  };
+}
+
+/** A process with clusters of its own: when it is done with a run, it gets the next one. */
+async function work(
+  queue: Iterable<PlanOptions>,
+  verbose: boolean,
+  onReport: (report: RunReport) => void,
+): Promise<void> {
+  const child = fork(JOB, verbose ? ["--verbose"] : []);
+  const end = once(child, "exit");
+  try {
+    for (const order of queue) onReport(await reportOf(child, order));
+  } finally {
+    if (child.connected) child.disconnect();
+    await end;
+  }
+}
+
+async function reportOf(child: ChildProcess, order: PlanOptions): Promise<RunReport> {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    const answer = once(child, "message", { signal });
+    child.send(order);
+    const ended = once(child, "exit", { signal }).then(([code]) => {
+      throw new Error(`the process of run ${order.run} has ended with ${String(code)}`);
+    });
+    const [message] = await Promise.race([answer, ended]);
+    return RunReportSchema.parse(message);
+  } finally {
+    over.abort();
+  }
+}
+
+await runTool(USAGE, () => main(process.argv.slice(2)));

@@ -1,113 +1,100 @@
-/**
- * Replicas of the in-cluster form that come and go: each is the whole server, in this process.
- *
- * A replica that is killed cannot reach the API server any more, nor be reached: nothing that it has in mind happens. It starts again under
- * its name, as a container does in its pod.
- */
-import { once } from "node:events";
-import { IncomingMessage } from "node:http";
-import { Agent, request } from "node:https";
-import * as z from "zod/mini";
-import type { Clock } from "../../relay/clock.ts";
-import { kubeconfigOf } from "../../sandbox/kubeconfig.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { HOST } from "../../server/names.ts";
-import { type Server, startServer } from "../../server/server.ts";
-import { type Instance, type Instances, soon } from "./instances.ts";
-import type { Links } from "./links.ts";
+/** The Workers or replicas of a run: so many at once, each followed by another one when it dies. */
+import type { Form, Replica } from "./forms/form.ts";
+import type { Plan } from "./plan.ts";
 
-export interface ReplicasOptions {
-  readonly sandbox: Sandbox;
-  readonly links: Links;
-  /** The service account's, of this moment. */
-  readonly token: () => string;
-  /** For its watches: client-node reads a token again when a run is long over. */
-  readonly watching: string;
-  readonly doorsToken: string;
-  readonly onLog?: (line: string) => void;
+export interface Replicas {
+  readonly alive: readonly Replica[];
+  /** Those that died in the middle of their work. */
+  readonly deaths: number;
+  /** Nothing answers at the address for so long. */
+  silence(ms: number): void;
+  /** One is asked to look at everything, or its cron trigger fires. */
+  tick(): void;
+  /** From now on they die, one after another, each after so many writes. */
+  kill(writes: readonly number[]): void;
+  /** From now on none dies or is silent. */
+  spare(): void;
+  stop(): Promise<void>;
 }
 
-export const CLUSTER = "local";
-const DOORS = `/clusters/${CLUSTER}`;
+/** Most ticks look at what is under way; full scans find the marks that Lifeboat was not asked about. */
+const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
+  (replica) => replica.tick(),
+  (replica) => replica.reconcile(),
+  (replica) => replica.tick(),
+  (replica) => replica.reconcile(),
+];
 
-export function createReplicas({ sandbox, links, token, watching, doorsToken, onLog }: ReplicasOptions): Instances {
-  // As a person who forwards a port.
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
-  const servers = new Map<string, Server>();
-  /** Of pods without a process. */
-  const free: string[] = [];
-  let count = 0;
+export async function startReplicas(
+  form: Form,
+  { replicas, spread }: Pick<Plan, "replicas" | "spread">,
+): Promise<Replicas> {
+  let kills: number[] = [];
+  const alive: (Replica | undefined)[] = [];
+  const pending = new Set<Promise<unknown>>();
+  let [deaths, turns, reviews] = [0, 0, 0];
+  let silentUntil = 0;
+  let stopped = false;
 
-  return {
-    async start(skewSeconds, linkOptions) {
-      const name = free.pop() ?? `lifeboat-server-${++count}`;
-      const { link, url: server } = links.open(name, linkOptions);
-      const credentials = { url: sandbox.url, caPem: sandbox.caPem, user: name, token: watching };
-      const opened = Promise.withResolvers<number>();
-      const running = await startServer({
-        environment: { cluster: CLUSTER, identity: name, httpsPort: 0, port: 0, root: "" },
-        account: { server, kubeConfig: kubeconfigOf(credentials), token },
-        clock: clockOf(skewSeconds),
-        log(level, message, details = {}) {
-          if (message === "serving") opened.resolve(Number(details["port"]));
-          onLog?.(JSON.stringify({ replica: name, level, message, ...details }));
-        },
-        onFatal: opened.reject,
-      });
-      servers.set(name, running);
-      const url = `https://127.0.0.1:${await opened.promise}`;
-      return {
-        name,
-        url,
-        link,
-        skewSeconds,
-        async ask(method, path) {
-          const headers = { authorization: `Bearer ${doorsToken}` };
-          const asked = request(`${url}${DOORS}${path}`, {
-            method,
-            headers,
-            agent,
-            servername: HOST,
-            signal: soon(),
-          }).end();
-          const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
-          answer.resume();
-          return answer.statusCode ?? 0;
-        },
-        // Small ones it has by itself.
-        async tick(kind) {
-          if (kind === "full") await this.ask("POST", "/reconcile");
-        },
-      } satisfies Instance;
-    },
-    async end({ name, link }) {
-      const server = servers.get(name);
-      servers.delete(name);
-      // It may also die while it ends.
-      const wasDead = link.isDead;
-      if (wasDead) free.push(name);
-      await server?.stop();
-      if (!wasDead) free.push(name);
-      links.close(link);
-    },
-    stop: () => Promise.resolve(agent.destroy()),
+  const track = (work: Promise<unknown>): void => {
+    const settled = work.catch(() => undefined).finally(() => pending.delete(settled));
+    pending.add(settled);
   };
-}
+  const start = async (index: number): Promise<void> => {
+    const replica = await form.start(() => {
+      const dead = alive[index];
+      alive[index] = undefined;
+      if (dead === undefined || stopped) return;
+      deaths += 1;
+      form.proxy.drop(dead.name);
+      track(form.end(dead));
+      track(start(index));
+    });
+    if (stopped) return await form.end(replica);
+    alive[index] = replica;
+    replica.link.limit(kills.shift() ?? Infinity);
+  };
+  await Promise.all(Array.from({ length: replicas }, (_, index) => start(index)));
 
-/** Renewals of the Lease, and leaving. */
-const SECONDS_5_MS = 5000;
-/** Until the next full minute. */
-const LONG_MS = 30_000;
-const SPEED = 20;
+  const present = (): readonly Replica[] => alive.filter((replica) => replica !== undefined);
+  form.proxy.answering = () => {
+    const here = present();
+    if (Date.now() < silentUntil) return undefined;
+    reviews += 1;
+    return here[spread ? reviews % here.length : 0];
+  };
 
-/** What a replica waits longest for comes many times in a run, as it does in a drain. */
-function clockOf(skewSeconds: number): Clock {
   return {
-    now: () => new Date(Date.now() + skewSeconds * 1000),
-    setTimer(ms, fn) {
-      const isFaster = ms === SECONDS_5_MS || ms > LONG_MS;
-      const timer = setTimeout(fn, isFaster ? ms / SPEED : ms);
-      return () => clearTimeout(timer);
+    get alive() {
+      return present();
+    },
+    get deaths() {
+      return deaths;
+    },
+    silence(ms) {
+      silentUntil = Date.now() + ms;
+      for (const { name } of present()) form.proxy.drop(name);
+    },
+    tick() {
+      const here = present();
+      const turn = TURNS[turns % TURNS.length];
+      const next = here[turns++ % here.length];
+      if (next !== undefined && turn !== undefined) track(turn(next));
+    },
+    kill(writes) {
+      kills = [...writes];
+      for (const { link } of present()) link.limit(kills.shift() ?? Infinity);
+    },
+    spare() {
+      kills = [];
+      silentUntil = 0;
+      for (const { link } of present()) link.limit(Infinity);
+    },
+    async stop() {
+      stopped = true;
+      form.proxy.answering = () => undefined;
+      // Also those that have died, and those that are to follow them: they would act in the next run.
+      await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };
 }

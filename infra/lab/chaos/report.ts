@@ -1,119 +1,130 @@
-/** What a run came to, as it travels from the process that did it. */
+/** What a run came to, and what is printed: a line now and then, a bad run with its plan, the table at the end. */
 import * as z from "zod/mini";
-import { FORMS } from "./form.ts";
+import { aligned, type Cells } from "../../tools/console/table.ts";
+import { FORMS } from "./forms/form.ts";
+import type { Plan } from "./plan.ts";
 
 const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
+const Texts = z.readonly(z.array(z.string()));
 
+/** As it travels from the process that did it. */
 export const RunReportSchema = z.object({
   run: z.number(),
   form: z.enum(FORMS),
   /** The plan's faults. */
-  drawn: z.readonly(z.array(z.string())),
+  drawn: Texts,
   ms: z.number(),
   vms: z.number(),
   /** Of the VMs. */
   fates: Counts,
   /** Of the evacuations. */
   endings: Counts,
-  /** Of the evacuations. */
   causes: Counts,
-  /** What went wrong, and what of the timeline came to something. */
-  faults: Counts,
-  /** Of the timeline, the rest. */
-  inVain: Counts,
-  /** VMs that descheduling asked for. */
-  asked: z.number(),
-  /** Descheduling cycles, by their answer. */
-  cycles: Counts,
+  /** How often each fault had an effect. */
+  struck: Counts,
   /** Keys of VMs. */
-  lost: z.readonly(z.array(z.string())),
+  lost: Texts,
   /** What was not true that must always be. */
-  breaches: z.readonly(z.array(z.string())),
-  /** What was still under way when the time was over. */
-  hung: z.readonly(z.array(z.string())),
-  mostRunning: z.number(),
-  /** Limits of migrations that were reached. */
-  reached: z.readonly(z.array(z.string())),
+  breaches: Texts,
+  /** What was still in progress when the time was over. */
+  hung: Texts,
 });
-
 export type RunReport = z.output<typeof RunReportSchema>;
 
-/** Of the runs that have something in common. */
-export interface Tally {
-  readonly runs: number;
-  readonly vms: number;
-  readonly lost: number;
-  /** Runs with something broken. */
-  readonly broken: number;
-  /** Runs with something hung. */
-  readonly hung: number;
-}
-
-export type Tallies = Readonly<Record<string, Tally>>;
-
-export interface Totals extends Tally {
-  readonly fates: Counts;
-  readonly endings: Counts;
-  readonly causes: Counts;
-  readonly byForm: Tallies;
-  /** By what was drawn: a run counts for each of its faults. */
-  readonly byFault: Tallies;
-  readonly faults: Counts;
-  readonly inVain: Counts;
-  readonly asked: number;
-  readonly cycles: Counts;
-  readonly mostRunning: number;
-  /** Runs, by the limit that was reached. */
-  readonly reached: Counts;
-  readonly longest: { readonly run: number; readonly ms: number };
-  readonly meanMs: number;
+export function countsOf(items: Iterable<string>): Counts {
+  const counts: Counts = {};
+  for (const item of items) counts[item] = (counts[item] ?? 0) + 1;
+  return counts;
 }
 
 export function isBad({ lost, breaches, hung }: Pick<RunReport, "lost" | "breaches" | "hung">): boolean {
   return lost.length + breaches.length + hung.length > 0;
 }
 
-export function totalsOf(reports: readonly RunReport[]): Totals {
-  const [longest = { run: 0, ms: 0 }] = reports.toSorted((a, b) => b.ms - a.ms);
+export function renderProgress(reports: readonly RunReport[], of: number, seconds: number): string {
+  const [runs, vms, lost, broken, hung] = tallyOf(reports);
+  return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
+}
+
+/** How to have it again comes first. */
+export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
+  return [
+    `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,
+    ...lost.map((key) => `  lost: ${key}`),
+    ...breaches.map((what) => `  broken: ${what}`),
+    ...hung.map((what) => `  hung: ${what}`),
+    `  faults: ${renderCounts(struck)}`,
+    `  plan: ${renderPlan(plan)}`,
+  ].join("\n");
+}
+
+function failures(count: number): string {
+  return count === 0 ? "" : `fails ${Number.isFinite(count) ? `${count}×` : "always"}`;
+}
+
+/** One line of JSON. */
+function renderPlan({ vms, ...plan }: Plan): string {
+  const words = vms.map((vm) => [vm.name, vm.place, vm.strategy, vm.migratable ? "" : "pinned", failures(vm.failures)]);
+  return JSON.stringify({ ...plan, vms: words.map((vm) => vm.filter((word) => word !== "").join(" ")) });
+}
+
+export function renderTotals(reports: readonly RunReport[], seconds: number): string {
+  const [runs, vms, lost, broken, hung] = tallyOf(reports);
+  const [longest] = reports.toSorted((a, b) => b.ms - a.ms);
+  const mean = reports.reduce((sum, { ms }) => sum + ms, 0) / Math.max(1, reports.length);
+  const sumOf = (of: (report: RunReport) => Counts) => renderCounts(added(reports.map(of)));
+  const rows: readonly Cells[] = [
+    [
+      "runs",
+      `${runs} in ${seconds} s; ${secondsOf(mean)} on average, the longest ${secondsOf(longest?.ms ?? 0)} (run ${longest?.run})`,
+    ],
+    ["VMs", `${vms}: ${sumOf(({ fates }) => fates)}`],
+    ["evacuations by cause", sumOf(({ causes }) => causes)],
+    ["evacuations ended", sumOf(({ endings }) => endings)],
+    ["faults", sumOf(({ struck }) => struck)],
+    ["runs with something broken", `${broken}`],
+    ["runs with something hung", `${hung}`],
+  ];
+  return [...renderTallies(reports), "", ...aligned(rows), `VMs lost: ${lost}`].join("\n");
+}
+
+/** A run stands in the row of its form, and in one for each of its faults. */
+function renderTallies(reports: readonly RunReport[]): readonly string[] {
+  const rowsOf = (head: string, namesOf: (report: RunReport) => readonly string[]): readonly Cells[] => [
+    [head, "runs", "VMs", "VMs lost", "runs broken", "runs hung"],
+    ...[...new Set(reports.flatMap(namesOf))].toSorted().map((name) => {
+      const own = reports.filter((report) => namesOf(report).includes(name));
+      return [`  ${name}`, ...tallyOf(own).map(String)];
+    }),
+  ];
+  const rows = [...rowsOf("form", ({ form }) => [form]), ...rowsOf("fault", ({ drawn }) => drawn)];
+  return aligned(rows, { right: (column) => column > 0 });
+}
+
+/** Runs, VMs, VMs lost, runs with something broken, runs with something hung. */
+function tallyOf(reports: readonly RunReport[]): readonly [number, number, number, number, number] {
   const sum = (of: (report: RunReport) => number) => reports.reduce((total, report) => total + of(report), 0);
-  return {
-    ...tallyOf(reports),
-    byForm: talliesOf(reports, ({ form }) => [form]),
-    byFault: talliesOf(reports, ({ drawn }) => drawn),
-    fates: added(reports.map(({ fates }) => fates)),
-    endings: added(reports.map(({ endings }) => endings)),
-    causes: added(reports.map(({ causes }) => causes)),
-    faults: added(reports.map(({ faults }) => faults)),
-    inVain: added(reports.map(({ inVain }) => inVain)),
-    asked: sum(({ asked }) => asked),
-    cycles: added(reports.map(({ cycles }) => cycles)),
-    mostRunning: Math.max(0, ...reports.map(({ mostRunning }) => mostRunning)),
-    reached: added(reports.flatMap(({ reached }) => reached.map((limit) => ({ [limit]: 1 })))),
-    longest: { run: longest.run, ms: longest.ms },
-    meanMs: reports.length === 0 ? 0 : sum(({ ms }) => ms) / reports.length,
-  };
-}
-
-function tallyOf(reports: readonly RunReport[]): Tally {
-  return {
-    runs: reports.length,
-    vms: reports.reduce((sum, { vms }) => sum + vms, 0),
-    lost: reports.reduce((sum, { lost }) => sum + lost.length, 0),
-    broken: reports.filter(({ breaches }) => breaches.length > 0).length,
-    hung: reports.filter(({ hung }) => hung.length > 0).length,
-  };
-}
-
-function talliesOf(reports: readonly RunReport[], namesOf: (report: RunReport) => readonly string[]): Tallies {
-  const names = new Set(reports.flatMap(namesOf).toSorted());
-  return Object.fromEntries(
-    [...names].map((name) => [name, tallyOf(reports.filter((report) => namesOf(report).includes(name)))]),
-  );
+  return [
+    reports.length,
+    sum(({ vms }) => vms),
+    sum(({ lost }) => lost.length),
+    sum(({ breaches }) => Number(breaches.length > 0)),
+    sum(({ hung }) => Number(hung.length > 0)),
+  ];
 }
 
 function added(all: readonly Counts[]): Counts {
   const sums: Counts = {};
   for (const counts of all) for (const [key, count] of Object.entries(counts)) sums[key] = (sums[key] ?? 0) + count;
   return sums;
+}
+
+function secondsOf(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function renderCounts(counts: Counts): string {
+  const sorted = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
+  return sorted.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
 }

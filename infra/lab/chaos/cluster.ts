@@ -1,0 +1,82 @@
+/** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { ANNOTATION } from "../../sandbox/kubevirt/resources.ts";
+import { applyManifests } from "../../sandbox/manifests.ts";
+import { isSimulated, type Sandbox } from "../../sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../stage/control-plane.ts";
+import type { Form, FormName } from "./forms/form.ts";
+import { startInClusterForm } from "./forms/in-cluster.ts";
+import { startWorkerForm } from "./forms/worker.ts";
+import { startLinks } from "./links.ts";
+import { type Observer, startObserver } from "./observer.ts";
+
+export interface Cluster {
+  readonly sandbox: Sandbox;
+  readonly form: Form;
+  readonly observer: Observer;
+  stop(): Promise<void>;
+}
+
+/** Short, where the real one outlasts a run. */
+const KUBEVIRT_BACKOFF_SECONDS = 0.05;
+/** Pressure is reported at once, and never acted upon: what a kubelet kills is lost. */
+const PRESSURE = {
+  evictionSoft: { "memory.available": "2Gi" },
+  evictionSoftGracePeriod: { "memory.available": "1h" },
+  evictionPressureTransitionPeriod: "10ms",
+};
+const OPTIONAL = [
+  "optional/guard/guard.yaml",
+  "optional/migration-policy/migration-policy.yaml",
+  "optional/descheduler-support/descheduler-support.yaml",
+];
+const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
+
+export async function startCluster(name: FormName, onLog?: (line: string) => void): Promise<Cluster> {
+  const sandbox = await startSandboxAsChosen({ terminationSeconds: 0.05, eviction: PRESSURE });
+  const { client, caPem, url } = sandbox;
+  if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
+  else await forgoBackoff(client);
+  const links = await startLinks({ url, caPem });
+  // Requests to Lifeboat's address, by the relay, are this process's own.
+  setDefaultCACertificates([...getCACertificates("default"), caPem]);
+  const form = await START[name]({ sandbox, links, optional: OPTIONAL, ...(onLog && { onLog }) });
+  const observer = await startObserver(client);
+  return {
+    sandbox,
+    form,
+    observer,
+    async stop() {
+      await observer.stop();
+      await form.stop();
+      await links.stop();
+      await sandbox.stop();
+    },
+  };
+}
+
+const BACKOFF_POLICY = "chaos-no-backoff";
+const MIGRATIONS = {
+  apiGroups: ["kubevirt.io"],
+  apiVersions: ["v1"],
+  operations: ["CREATE"],
+  resources: ["virtualmachineinstancemigrations"],
+};
+
+/** No back-off of KubeVirt's where it is not the sandbox's to set. */
+async function forgoBackoff(client: KubeClient): Promise<void> {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: BACKOFF_POLICY };
+  const expression = `Object{metadata: Object.metadata{annotations: {"${ANNOTATION.ignoreMigrationBackoff}": ""}}}`;
+  const spec = {
+    matchConstraints: { resourceRules: [MIGRATIONS] },
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }],
+  };
+  const policy = { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec };
+  const kind = "MutatingAdmissionPolicyBinding";
+  const binding = { apiVersion, kind, metadata, spec: { policyName: BACKOFF_POLICY } };
+  await applyManifests(client, [policy, binding]);
+}

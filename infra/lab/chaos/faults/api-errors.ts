@@ -1,0 +1,24 @@
+import type { Effect } from "../../../sandbox/apiserver/faults.ts";
+import { type Fault, injectEffect, LIFEBOAT, WRITES } from "../fault.ts";
+
+const EFFECTS: readonly Effect[] = [
+  { type: "Error", code: 401 },
+  { type: "Error", code: 500 },
+  { type: "Error", code: 503 },
+  { type: "Error", code: 429 },
+  { type: "ConnectionReset" },
+  { type: "LostAnswer" },
+  { type: "TruncatedBody" },
+];
+
+export const apiErrors: Fault = {
+  says: "the API server fails Lifeboat's requests: 401, 429, 500, 503, broken connections, lost and truncated answers",
+  weight: 8,
+  simulated: true,
+  inject(run, draw) {
+    for (const effect of draw.some(EFFECTS, 1, 3)) {
+      const match = { users: LIFEBOAT, ...(effect.type === "LostAnswer" && { verbs: WRITES }) };
+      injectEffect(run, effect, draw.int(5, 30) / 100, match);
+    }
+  },
+};

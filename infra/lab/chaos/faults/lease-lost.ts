@@ -1,0 +1,14 @@
+import { leases } from "../../../sandbox/actors/resources.ts";
+import { SERVER } from "../../stage/in-cluster.ts";
+import { atTimes, type Fault } from "../fault.ts";
+import { STRANGER } from "../forms/in-cluster.ts";
+
+export const leaseLost: Fault = {
+  says: "the replicas lose their Lease, to a stranger or to no one",
+  form: "InCluster",
+  inject: (run, draw) =>
+    atTimes(run, draw, [1, 3], async () => {
+      const body = { spec: { holderIdentity: draw.pick(["", STRANGER]) } };
+      await run.client.patch(leases, SERVER, { type: "merge", body });
+    }),
+};

@@ -1,0 +1,18 @@
+import { type Fault, waited } from "../fault.ts";
+import { movableVms } from "../vms.ts";
+
+const PLACE = "memory-pressure";
+
+/** The kubelet reports it, and never acts upon it: what it kills is lost. */
+export const memoryPressure: Fault = {
+  says: "another node runs out of memory",
+  gate: "NodePressureEvictionLiveMigration",
+  lasts: true,
+  vms: (draw) => movableVms(draw, PLACE),
+  async inject(run, draw) {
+    await waited(run, draw.int(0, 1000));
+    run.cluster.sandbox.stats.setAvailable(run.nodeOf(PLACE), "memory.available", "1Gi");
+    run.strike();
+  },
+  undo: ({ cluster, nodeOf }) => cluster.sandbox.stats.setAvailable(nodeOf(PLACE), "memory.available"),
+};

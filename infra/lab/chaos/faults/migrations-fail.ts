@@ -1,0 +1,11 @@
+import type { Fault } from "../fault.ts";
+import { ALWAYS } from "../vms.ts";
+
+export const migrationsFail: Fault = {
+  says: "some VMs' migrations fail: once, three times, always",
+  weight: 6,
+  alter(vm, draw) {
+    const isOurs = vm.strategy === "LiveMigrate" || vm.strategy === "LiveMigrateIfPossible";
+    return isOurs ? { ...vm, failures: draw.pick([0, 0, 0, 1, 1, 3, ALWAYS]) } : vm;
+  },
+};

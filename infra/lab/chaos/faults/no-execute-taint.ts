@@ -1,0 +1,47 @@
+import { isFinal } from "../../../sandbox/kubevirt/resources.ts";
+import { type Fault, type Run, setTaints, waited } from "../fault.ts";
+import { movableVms } from "../vms.ts";
+import { until } from "../wait.ts";
+
+const PLACE = "no-execute-taint";
+export const TAINT = { key: "maintenance", value: "now", effect: "NoExecute" };
+const MOST_REMINDERS = 30;
+const TAKEN_UP_WITHIN_MS = 1000;
+
+export const noExecuteTaint: Fault = {
+  says: "a NoExecute taint drives VMs off another node",
+  weight: 4,
+  gate: "NoExecuteTaintEvictionLiveMigration",
+  deletes: true,
+  lasts: true,
+  vms: (draw) => movableVms(draw, PLACE),
+  async inject(run, draw) {
+    await waited(run, draw.int(0, 1000));
+    await setTaints(run, PLACE, [TAINT]);
+    run.strike();
+  },
+  undo: (run) => setTaints(run, PLACE, []),
+};
+
+/**
+ * The taint manager tries five times within a moment: with an API server that is away, or that closes its connections, Lifeboat never
+ * hears of it, and it does not come back. Nor does it notice a taint that goes and comes while its watch is broken, hence again.
+ */
+export async function remindOfTaint(run: Run): Promise<void> {
+  for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {
+    await setTaints(run, PLACE, []);
+    await setTaints(run, PLACE, [TAINT]);
+    await until(() => !isForgotten(run), TAKEN_UP_WITHIN_MS);
+  }
+}
+
+function isForgotten({ cluster: { observer }, nodeOf }: Run): boolean {
+  const evacuations = [...observer.evacuations.list()];
+  return [...observer.vmis.list()].some(({ metadata: { name, namespace, deletionTimestamp }, status }) => {
+    const isThere = status?.nodeName === nodeOf(PLACE) && deletionTimestamp === undefined && !isFinal(status);
+    const isAsked = evacuations.some(
+      ({ metadata, spec }) => metadata.namespace === namespace && spec.virtualMachineInstance.name === name,
+    );
+    return isThere && !isAsked;
+  });
+}

@@ -1,0 +1,28 @@
+import type { Actor } from "../../../sandbox/actors/actor.ts";
+import { systemClock } from "../../../sandbox/actors/clock.ts";
+import { terminateNode } from "../../../sandbox/actors/node-termination.ts";
+import { USERS } from "../../../sandbox/identities.ts";
+import { type Fault, type Run, waited } from "../fault.ts";
+import { movableVms } from "../vms.ts";
+
+const PLACE = "node-ends";
+/** Longer than any run: what is allowed when its node ends was not kept. */
+const NODE_ENDS_AFTER_MS = 3_600_000;
+const terminations = new WeakMap<Run, Actor>();
+
+export const nodeEnds: Fault = {
+  says: "Karpenter ends another node: it deletes the pods of VMs",
+  gate: "NodeTerminationEvictionLiveMigration",
+  deletes: true,
+  lasts: true,
+  // Longer than the node has left, so that Karpenter deletes at once.
+  vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
+  async inject(run, draw) {
+    await waited(run, draw.int(0, 1000));
+    const client = run.client.as(USERS.karpenter.user, USERS.karpenter.groups);
+    const endsAt = new Date(Date.now() + NODE_ENDS_AFTER_MS);
+    terminations.set(run, terminateNode({ client, clock: systemClock, node: run.nodeOf(PLACE), endsAt }));
+    run.strike();
+  },
+  undo: async (run) => await terminations.get(run)?.stop(),
+};

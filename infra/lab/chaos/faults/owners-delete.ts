@@ -1,0 +1,13 @@
+import { virtualMachineInstances } from "../../../sandbox/kubevirt/resources.ts";
+import { type Fault, toSome } from "../fault.ts";
+import { persist } from "../wait.ts";
+
+export const ownersDelete: Fault = {
+  says: "owners delete VMIs midway",
+  weight: 4,
+  inject: (run, draw) =>
+    toSome(run, draw, async (vm) => {
+      run.deleted.add(`${vm.namespace}/${vm.name}`);
+      await persist(() => run.client.delete(virtualMachineInstances, vm));
+    }),
+};

@@ -1,0 +1,21 @@
+import { USERS } from "../../../sandbox/identities.ts";
+import { ANNOTATION, migrations } from "../../../sandbox/kubevirt/resources.ts";
+import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
+
+export const peopleMigrate: Fault = {
+  says: "a user migrates VMs (virtctl migrate), and KubeVirt for an update of their workload",
+  weight: 4,
+  inject: (run, draw) => toSome(run, draw, (vm) => (draw.chance(0.6) ? migrate(run, vm) : update(run, vm))),
+};
+
+async function migrate({ client }: Run, { namespace, name }: VmKey): Promise<void> {
+  const metadata = { generateName: "kubevirt-migrate-vm-", namespace };
+  await client.create(migrations, { metadata, spec: { vmiName: name } });
+}
+
+async function update({ client }: Run, { namespace, name }: VmKey): Promise<void> {
+  const annotations = { [ANNOTATION.workloadUpdateMigration]: "" };
+  const metadata = { generateName: "kubevirt-workload-update-", namespace, annotations };
+  const virtController = client.as(USERS.virtController.user, USERS.virtController.groups);
+  await virtController.create(migrations, { metadata, spec: { vmiName: name, priority: "system-critical" } });
+}

@@ -1,0 +1,13 @@
+import type { Fault } from "../fault.ts";
+
+/** KubeVirt's webhook allows to evict a VM whose strategy it does not know. What then holds it is its budget, unless it is migrated. */
+export const refusedVms: Fault = {
+  says: "VMs that cannot move, or have an unknown strategy, are refused again and again",
+  weight: 4,
+  not: ["peopleMigrate"],
+  alter(vm, draw) {
+    if (!draw.chance(0.3)) return vm;
+    const strategy = draw.pick(["LiveMigrate", "Unknown"] as const);
+    return { ...vm, strategy, migratable: strategy === "Unknown" && draw.chance(0.5), mustLeave: false };
+  },
+};

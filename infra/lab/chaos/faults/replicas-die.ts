@@ -1,0 +1,13 @@
+import type { Fault } from "../fault.ts";
+
+export const replicasDie: Fault = {
+  says: "a Worker or a replica dies between two writes, another one comes in its place",
+  weight: 6,
+  silences: true,
+  inject({ replicas }, draw) {
+    // Some die after the same number of writes again and again, so that every place comes up.
+    const isFirst = draw.chance(0.3);
+    const times = draw.int(isFirst ? 5 : 1, isFirst ? 20 : 8);
+    replicas.kill(Array.from({ length: times }, () => (isFirst ? 1 : draw.int(0, 12))));
+  },
+};

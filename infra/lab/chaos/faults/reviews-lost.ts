@@ -1,0 +1,11 @@
+import { type Fault, injectEffect } from "../fault.ts";
+
+export const reviewsLost: Fault = {
+  says: "the API server's calls about evictions break, before Lifeboat has them or after",
+  weight: 5,
+  simulated: true,
+  inject(run, draw) {
+    for (const type of ["LostReview", "LostVerdict"] as const)
+      injectEffect(run, { type }, draw.int(5, 35) / 100, { webhooks: ["evictions.lifeboat.dev"] });
+  },
+};

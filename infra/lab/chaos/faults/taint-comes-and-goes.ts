@@ -1,0 +1,20 @@
+import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
+import { movableVms } from "../vms.ts";
+import { TAINT } from "./no-execute-taint.ts";
+
+const PLACE = "taint-comes-and-goes";
+
+/** The taint may be gone before a VM has moved, and then it need not move. */
+export const taintComesAndGoes: Fault = {
+  says: "another node gets a NoExecute taint and loses it again, several times",
+  gate: "NoExecuteTaintEvictionLiveMigration",
+  deletes: true,
+  vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),
+  inject: (run, draw) =>
+    atTimes(run, draw, [2, 6], async () => {
+      await setTaints(run, PLACE, [TAINT]);
+      await waited(run, draw.int(0, draw.pick([20, 300, 1500])));
+      await setTaints(run, PLACE, []);
+    }),
+  undo: (run) => setTaints(run, PLACE, []),
+};

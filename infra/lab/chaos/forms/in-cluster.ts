@@ -1,0 +1,210 @@
+/**
+ * Lifeboat in the cluster: replicas behind its Service, which is played by a pod of a node of its own. Each is the whole server, in this
+ * process.
+ *
+ * A replica that is killed cannot reach the API server any more, nor be reached. It starts again under its name, as a container does in
+ * its pod.
+ */
+import { once } from "node:events";
+import { IncomingMessage } from "node:http";
+import { Agent, request, type RequestOptions } from "node:https";
+import { connect, createServer, type Socket } from "node:net";
+import * as z from "zod/mini";
+import type { Clock } from "../../../relay/clock.ts";
+import {
+  type KubeObject,
+  leases,
+  nodes,
+  pods,
+  secrets,
+  serviceAccounts,
+  type Resource,
+} from "../../../sandbox/actors/resources.ts";
+import { createNode } from "../../../sandbox/fleet.ts";
+import { kubeconfigOf } from "../../../sandbox/kubeconfig.ts";
+import { HOST } from "../../../server/names.ts";
+import { type Server, startServer } from "../../../server/server.ts";
+import { applyInCluster, SERVER } from "../../stage/in-cluster.ts";
+import { listenOnLoopback } from "../links.ts";
+import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
+
+const NODE = "lifeboat";
+const CLUSTER = "local";
+const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
+const HTTPS_PORT = 8443;
+/** A review that is none gets this answer, and only if it has the webhook's token. */
+const NO_REVIEW = 400;
+const WEBHOOKS = ["lifeboat", "lifeboat-guard"];
+/** Who takes the replicas' Lease away. */
+export const STRANGER = "stranger";
+const PATIENCE_MS = 60_000;
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+interface Configuration extends KubeObject {
+  readonly webhooks: readonly {
+    readonly clientConfig: { readonly caBundle?: string; readonly service?: { readonly path?: string } };
+  }[];
+}
+const configurations: Resource<Configuration> = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+
+export async function startInClusterForm({ sandbox, links, optional, onLog }: FormOptions): Promise<Form> {
+  const { client } = sandbox;
+  const proxy = await startProxy();
+  await applyInCluster(client, optional);
+  const data = { webhookToken: base64(WEBHOOK_TOKEN), operatorToken: base64(WEBHOOK_TOKEN) };
+  await client.patch(secrets, SERVER, { type: "merge", body: { data } });
+  await createNode(client, NODE);
+  const taints = [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }];
+  await client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
+  const { metadata } = await client.create(pods, playingReplicas());
+  sandbox.network.lead(metadata.uid, HTTPS_PORT, proxy.port);
+  const account = { namespace: SERVER.namespace, name: "lifeboat" };
+  const { token } = z.parse(TokenRequest, await client.post(serviceAccounts, account, "token", { spec: {} })).status;
+
+  // As a person who forwards a port.
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+  const servers = new Map<string, Server>();
+  /** Of pods without a process. */
+  const free: string[] = [];
+  let count = 0;
+
+  const startReplica = async (onDeath: () => void): Promise<Replica> => {
+    const name = free.pop() ?? `lifeboat-server-${++count}`;
+    const link = links.open(name, onDeath);
+    const opened = Promise.withResolvers<number>();
+    const running = await startServer({
+      environment: { cluster: CLUSTER, identity: name, httpsPort: 0, port: 0, root: "" },
+      account: {
+        server: link.url,
+        kubeConfig: kubeconfigOf({ url: sandbox.url, caPem: sandbox.caPem, user: name, token }),
+        token: () => token,
+      },
+      clock: FAST_CLOCK,
+      log(level, message, details = {}) {
+        if (message === "serving") opened.resolve(Number(details["port"]));
+        onLog?.(JSON.stringify({ replica: name, level, message, ...details }));
+      },
+      onFatal: opened.reject,
+    });
+    servers.set(name, running);
+    const url = `https://127.0.0.1:${await opened.promise}`;
+    const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
+    return {
+      name,
+      url,
+      link,
+      async reconcile() {
+        const signal = AbortSignal.timeout(PATIENCE_MS);
+        await answerTo({ url: `${url}/clusters/${CLUSTER}/reconcile`, options: { headers, agent, signal } });
+      },
+      tick: () => Promise.resolve(),
+    };
+  };
+
+  /** As the API server asks: it trusts the caBundle and nothing else. */
+  const problemsOf = async (name: string): Promise<readonly string[]> => {
+    const [webhook] = (await client.get(configurations, { name }))?.webhooks ?? [];
+    const { caBundle = "", service } = webhook?.clientConfig ?? {};
+    const options = { ca: Buffer.from(caBundle, "base64"), agent: false };
+    const answer = await answerTo({ url: `https://127.0.0.1:${proxy.port}${service?.path}`, options }).catch(String);
+    return answer === NO_REVIEW ? [] : [`webhook ${name} does not lead to a replica: ${answer}`];
+  };
+
+  return {
+    proxy,
+    start: startReplica,
+    async end({ name, link }) {
+      const server = servers.get(name);
+      servers.delete(name);
+      // It may also die while it ends.
+      const wasDead = link.isDead;
+      if (wasDead) free.push(name);
+      await server?.stop();
+      if (!wasDead) free.push(name);
+      link.close();
+    },
+    startRelay: () => ({ stop: () => Promise.resolve() }),
+    async problems(names) {
+      const holder = (await client.get(leases, SERVER))?.spec?.holderIdentity ?? "";
+      const isHeld = names.includes(holder) || holder === STRANGER;
+      const problems = await Promise.all(WEBHOOKS.map(problemsOf));
+      return [...(isHeld ? [] : [`no replica holds the Lease: ${holder || "nobody"} does`]), ...problems.flat()];
+    },
+    async stop() {
+      agent.destroy();
+      await proxy.stop();
+    },
+  };
+}
+
+async function answerTo({ url, options }: { url: string; options: RequestOptions }): Promise<number> {
+  const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
+  const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
+  answer.resume();
+  return answer.statusCode ?? 0;
+}
+
+/** Lifeboat's Service: behind it, one replica after another, whose TLS it does not open. */
+async function startProxy(): Promise<Proxy & { readonly port: number; stop(): Promise<void> }> {
+  const open = new Map<Socket, string>();
+  const server = createServer((socket) => {
+    const answering = proxy.answering();
+    if (answering === undefined) return void socket.destroy();
+    const behind = connect(Number(new URL(answering.url).port), "127.0.0.1");
+    open.set(socket, answering.name);
+    socket.on("close", () => open.delete(socket));
+    for (const [one, other] of [
+      [socket, behind],
+      [behind, socket],
+    ] as const) {
+      one.on("error", () => undefined);
+      one.on("close", () => other.destroy());
+      one.pipe(other);
+    }
+  });
+  const proxy = {
+    port: await listenOnLoopback(server),
+    answering: (): Replica | undefined => undefined,
+    drop(name: string) {
+      for (const [socket, by] of open) if (by === name) socket.destroy();
+    },
+    async stop() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of open.keys()) socket.destroy();
+      await closed;
+    },
+  };
+  return proxy;
+}
+
+/** Ready at once, as every pod whose processes are only played. */
+function playingReplicas() {
+  const labels = { "app.kubernetes.io/name": SERVER.name };
+  const ports = [{ name: "https", containerPort: HTTPS_PORT }];
+  const containers = [{ name: "server", image: "registry.example.com/lifeboat", ports }];
+  return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, containers } };
+}
+
+/** Renewals of the Lease, and leaving. */
+const SECONDS_5_MS = 5000;
+/** Until the next full minute. */
+const LONG_MS = 30_000;
+const SPEED = 20;
+
+/** What a replica waits longest for comes many times in a run, as it does in a drain. */
+const FAST_CLOCK: Clock = {
+  now: () => new Date(),
+  setTimer(ms, fn) {
+    const timer = setTimeout(fn, ms === SECONDS_5_MS || ms > LONG_MS ? ms / SPEED : ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,228 @@
+/** What must hold in every run, judged from the cluster's objects. It knows none of the product's code. */
+import { isTrue } from "../../sandbox/actors/conditions.ts";
+import { keyOf, type Pod, type PodDisruptionBudget } from "../../sandbox/actors/resources.ts";
+import {
+  isFinal,
+  LABEL,
+  type VirtualMachineInstance as Vmi,
+  type VirtualMachineInstanceMigration as Migration,
+} from "../../sandbox/kubevirt/resources.ts";
+import { endingOf, type Evacuation } from "../stage/evacuations.ts";
+import { guestRuns, mayStop } from "../stage/fates.ts";
+import { viewOfVmi, type World } from "../stage/world.ts";
+import type { Listener, Observer } from "./observer.ts";
+
+const URGENT_LABEL = "lifeboat.dev/evacuation";
+const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "lifeboat" };
+
+export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "lost";
+
+/** What became of each VM, by its key. `deleted`: keys of those that their owners have deleted. */
+export function fatesOf(before: World, after: World, deleted: ReadonlySet<string>): ReadonlyMap<string, Fate> {
+  return new Map(
+    [...before.vmis.values()].map((vmi) => {
+      const now = after.vmis.get(vmi.uid);
+      const fate = (): Fate => {
+        if (guestRuns(now, after)) return now?.nodeName === vmi.nodeName ? "stayed" : "moved";
+        if (deleted.has(vmi.key) && (now === undefined || now.deleting)) return "deleted";
+        return mayStop(vmi, now) ? "shutDown" : "lost";
+      };
+      return [vmi.key, fate()];
+    }),
+  );
+}
+
+export interface Limits {
+  readonly cluster: number;
+  readonly node: number;
+}
+
+/** They take no place: without a target pod, or their other end has not answered. */
+const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
+
+interface Running {
+  readonly migration: Migration;
+  /** That the VM leaves; known once the migration runs. */
+  readonly node: string | undefined;
+}
+
+/** KubeVirt's limits of migrations at a time. */
+export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
+  const running = new Map<string, Running>();
+  const nodes = new Map<string, string | undefined>();
+  const reported = new Set<string>();
+  const check = (most: number, where: string, found: readonly Running[]): void => {
+    const excess = `${found.length} migrations run ${where}`;
+    if (found.length <= most || reported.has(excess)) return;
+    reported.add(excess);
+    const names = found.map(({ migration }) => `${migration.metadata.name} (${migration.status?.phase ?? "new"})`);
+    report(`${excess}, ${most} allowed: ${names.join(", ")}`);
+  };
+  const checkAll = (): void => {
+    const all = [...running.values()];
+    check(limits.cluster, "in the cluster", all);
+    // As virt-controller counts: a VM that is gone leaves no node any more, whatever becomes of its migration.
+    const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
+    for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
+  };
+  return {
+    vmiChanged(now, before) {
+      if (before !== undefined) nodes.delete(keyOf(before));
+      if (now !== undefined) nodes.set(keyOf(now), now.status?.nodeName);
+    },
+    migrationChanged(now, before) {
+      const uid = (now ?? before)?.metadata.uid ?? "";
+      if (before !== undefined && before.metadata.uid !== uid) running.delete(before.metadata.uid);
+      if (now === undefined || !takesPlace(now)) return void running.delete(uid);
+      running.set(uid, { migration: now, node: running.get(uid)?.node ?? nodes.get(vmOf(now)) });
+      checkAll();
+    },
+  };
+}
+
+function takesPlace({ status }: Migration): boolean {
+  return !isFinal(status) && !QUEUED.includes(status?.phase ?? "");
+}
+
+function vmOf({ metadata, spec }: Migration): string {
+  return `${metadata.namespace}/${spec.vmiName}`;
+}
+
+/** No guest ends, unless its owner deletes it or its strategy lets it stop. */
+export function checkGuests(report: (what: string) => void): Partial<Listener> {
+  return {
+    vmiChanged(now, before) {
+      if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;
+      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now))) return;
+      report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
+    },
+  };
+}
+
+function hasEnded({ metadata, status }: Vmi): boolean {
+  return isFinal(status) && metadata.deletionTimestamp === undefined;
+}
+
+/** The API server, asked. */
+export interface Asked {
+  vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
+  budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
+}
+
+export interface BudgetCheck extends Partial<Listener> {
+  /** Resolves when every doubt is settled. */
+  settled(): Promise<unknown>;
+}
+
+/** While a VM is marked, its budget has to be there: without one, the next eviction of it would be allowed. */
+export function checkBudgets(
+  asked: Asked,
+  observer: Pick<Observer, "vmis" | "budgets">,
+  report: (what: string) => void,
+): BudgetCheck {
+  const doubts = new Map<string, Promise<void>>();
+  /** Caches of two kinds may be of two moments: only what is true before and after the look at the budgets counts. */
+  const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
+    const before = await asked.vmi(key);
+    const budgets = await asked.budgets(key.namespace);
+    const after = await asked.vmi(key);
+    const isMissing = [before, after].every((vmi) => vmi !== undefined && needsBudget(vmi) && !hasOwn(vmi, budgets));
+    if (isMissing) report(`${key.namespace}/${key.name} is marked and has no budget`);
+  };
+  const doubt = (vmi: Vmi): void => {
+    const key = keyOf(vmi);
+    if (doubts.has(key) || !needsBudget(vmi) || hasOwn(vmi, observer.budgets.list())) return;
+    const { namespace = "", name } = vmi.metadata;
+    const confirmed = confirm({ namespace, name }).catch(() => undefined);
+    doubts.set(
+      key,
+      confirmed.finally(() => doubts.delete(key)),
+    );
+  };
+  return {
+    vmiChanged(now) {
+      if (now !== undefined) doubt(now);
+    },
+    budgetChanged(now, before) {
+      if (now !== undefined || before === undefined) return;
+      for (const vmi of observer.vmis.list()) if (isBudgetOf(before, vmi)) doubt(vmi);
+    },
+    settled: () => Promise.all(doubts.values()),
+  };
+}
+
+function needsBudget(vmi: Vmi): boolean {
+  const { status } = vmi;
+  const isMarked = status?.evacuationNodeName !== undefined && status.evacuationNodeName === status.nodeName;
+  return isLive(vmi) && isMarked && hasBudget(vmi);
+}
+
+function hasOwn(vmi: Vmi, budgets: Iterable<PodDisruptionBudget>): boolean {
+  return [...budgets].some((budget) => isBudgetOf(budget, vmi) && budget.metadata.deletionTimestamp === undefined);
+}
+
+export interface Objects {
+  readonly vmis: readonly Vmi[];
+  readonly pods: readonly Pod[];
+  readonly migrations: readonly Migration[];
+  readonly budgets: readonly PodDisruptionBudget[];
+  readonly evacuations: readonly Evacuation[];
+}
+
+/** What is left when nothing should be in progress any more; empty if all is well. `budgeted`: VMs have budgets. */
+export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
+  const { vmis, pods, migrations, evacuations } = objects;
+  /** KubeVirt deletes a migration whose VM is gone, and then looks at it no more, whatever its finalizers. */
+  const isForgotten = ({ metadata, spec }: Migration) =>
+    metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
+  return [
+    ...vmis.filter(isLive).flatMap((vmi) => [...leftOn(vmi), ...budgetProblems(vmi, objects, budgeted)]),
+    ...pods
+      .filter(({ metadata, status }) => metadata.annotations?.[IN_PROGRESS] !== undefined && !isFinal(status))
+      .map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
+    ...migrations
+      .filter((migration) => !isFinal(migration.status) && !isForgotten(migration))
+      .map((migration) => `migration ${keyOf(migration)} is ${migration.status?.phase ?? "new"}`),
+    ...evacuations
+      .filter((evacuation) => endingOf(evacuation) === undefined)
+      .map((one) => `evacuation ${keyOf(one)} is ${one.status?.phase ?? "new"}: ${one.status?.message ?? ""}`),
+  ];
+}
+
+function leftOn(vmi: Vmi): readonly string[] {
+  const mark = vmi.status?.evacuationNodeName;
+  const label = vmi.metadata.labels?.[URGENT_LABEL];
+  return [
+    ...(mark === undefined ? [] : [`${keyOf(vmi)} is marked for ${mark}`]),
+    ...(label === undefined ? [] : [`${keyOf(vmi)} has the label ${label}`]),
+  ];
+}
+
+/** A budget that was grown stays so for minutes, which is longer than a run. */
+const SIZES: readonly unknown[] = [1, 2];
+
+/** One of ours where VMs have budgets; none where the strategy lets the VM go. */
+function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
+  const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
+  const wanted = budgeted && hasBudget(vmi) ? 1 : 0;
+  if (sizes.length === wanted && sizes.every((size) => SIZES.includes(size))) return [];
+  return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected ${wanted === 0 ? "none" : "1 or 2"}`];
+}
+
+function isLive({ metadata, status }: Vmi): boolean {
+  return metadata.deletionTimestamp === undefined && !isFinal(status);
+}
+
+/** Whether it is Lifeboat's for this VMI. */
+function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: Vmi): boolean {
+  const isOurs = metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
+  const isOfVmi = spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
+  return isOurs && metadata.namespace === vmi.metadata.namespace && isOfVmi;
+}
+
+/** Whether its strategy asks for one. */
+export function hasBudget({ spec, status }: Vmi): boolean {
+  if (spec.evictionStrategy === "LiveMigrateIfPossible") return isTrue(status?.conditions, "LiveMigratable");
+  return spec.evictionStrategy !== undefined && spec.evictionStrategy !== "None";
+}

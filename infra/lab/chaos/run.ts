@@ -1,0 +1,232 @@
+/** One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { podDisruptionBudgets, pods } from "../../sandbox/actors/resources.ts";
+import { migrations, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
+import { isSimulated } from "../../sandbox/sandbox.ts";
+import { IS_REAL } from "../stage/control-plane.ts";
+import { endingOf, evacuations } from "../stage/evacuations.ts";
+import { readWorld } from "../stage/watch.ts";
+import type { World } from "../stage/world.ts";
+import type { Cluster } from "./cluster.ts";
+import { startDrain } from "./drain.ts";
+import { drawFrom } from "./draw.ts";
+import type { Run } from "./fault.ts";
+import { FAULTS } from "./fault-names.ts";
+import { remindOfTaint } from "./faults/no-execute-taint.ts";
+import * as invariants from "./invariants.ts";
+import { actAsOwner, missingIn } from "./goal.ts";
+import type { Listener } from "./observer.ts";
+import type { Plan } from "./plan.ts";
+import { startRelayOf } from "./relay.ts";
+import { type Replicas, startReplicas } from "./replicas.ts";
+import { type Counts, countsOf, type RunReport } from "./report.ts";
+import { setScene, type Scene } from "./scene.ts";
+import { persist, until } from "./wait.ts";
+
+/** A real control plane does in seconds what takes a simulated one a moment: fifty VMs leave in minutes. */
+const PATIENCE = IS_REAL ? 3 : 1;
+/** From the end of the faults to the end of what the drain is for. */
+const GOAL_WITHIN_MS = 120_000 * PATIENCE;
+/** From the end of all disruptions to a cluster where nothing is in progress. */
+const REST_WITHIN_MS = 90_000 * PATIENCE;
+const BUDGETS_WITHIN_MS = 60_000;
+const TICK_MS = 300;
+/** So many looks at what is left are between two ticks where the relay reports to Lifeboat. */
+const TICKS_APART = 10;
+
+/** Every VM runs and has its budget, if it is to have one, and nothing has gone wrong yet. */
+export interface Prepared {
+  readonly scene: Scene;
+  readonly replicas: Replicas;
+  readonly before: World;
+  readonly ms: number;
+}
+
+/** If this fails, the run has not begun. */
+export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
+  const begin = performance.now();
+  const { sandbox, form, observer } = cluster;
+  const scene = await setScene(cluster, plan);
+  const replicas = await startReplicas(form, plan);
+  await persist(async () => {
+    const problems = await problemsOf(cluster, replicas);
+    if (problems.length > 0) throw new Error(problems.join("; "));
+    await replicas.alive[0]?.reconcile();
+  });
+  const isMine = ({ metadata }: { readonly metadata: { readonly namespace?: string } }) =>
+    metadata.namespace === scene.namespace;
+  const hasAllBudgets = () => {
+    const seen = [...observer.budgets.list()]
+      .filter(isMine)
+      .filter(({ status }) => status?.observedGeneration !== undefined);
+    return seen.length >= [...observer.vmis.list()].filter(isMine).filter(invariants.hasBudget).length;
+  };
+  if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
+    throw new Error("not every VM has got its budget");
+  const world = await readWorld(sandbox.client);
+  // Others, of a run before, may still be on their way out.
+  const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
+  return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
+}
+
+export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepared): Promise<RunReport> {
+  const { scene, replicas, before } = prepared;
+  const { observer, sandbox } = cluster;
+  const { client } = sandbox;
+  const start = performance.now();
+  const breaches: string[] = [];
+  const report = (what: string) => void breaches.push(`${Math.round(performance.now() - start)} ms: ${what}`);
+  const abandoned = new Set<string>();
+  const budgets = invariants.checkBudgets(askedThrough(client), observer, report);
+  const evacuationChanged: Listener["evacuationChanged"] = (now) => {
+    if (now?.status?.phase === "Abandoned") abandoned.add(now.status.virtualMachineInstanceUID ?? "");
+  };
+  observer.listen(
+    invariants.checkLimits(plan.limits, report),
+    invariants.checkGuests(report),
+    { evacuationChanged },
+    plan.budgeted ? budgets : {},
+  );
+  const injectedBefore = injectedIn(cluster).length;
+  const struck: string[] = [];
+  const calm = new AbortController();
+  const relay = startRelayOf(cluster.form, plan.relayed);
+  const around = {
+    plan,
+    cluster,
+    client,
+    ...scene,
+    replicas,
+    relay,
+    calm: calm.signal,
+    deleted: new Set<string>(),
+    report,
+  };
+  const drain = startDrain({ client, node: scene.nodeOf("drained"), retryMs: plan.retryMs });
+  const runOf = (name: string): Run => ({ ...around, drain, strike: () => void struck.push(name) });
+  const run = runOf("");
+  const runs = new Map(plan.faults.map((name) => [name, runOf(name)]));
+  const ticking = startTicking(run);
+  const missing = () => missingIn(run, abandoned);
+
+  const injected = plan.faults.map(async (name) => {
+    const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
+    // A fault that fails is part of the run.
+    await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
+  });
+  await Promise.race([
+    delay(plan.calmMs),
+    Promise.all(injected).then(() => until(() => missing().length === 0, plan.calmMs)),
+  ]);
+  calm.abort();
+  await Promise.all(injected);
+  if (isSimulated(sandbox)) sandbox.apiServer.faults.clear();
+  replicas.spare();
+  const undo = async (lasting: boolean) => {
+    for (const [name, of] of runs) if ((FAULTS[name].lasts ?? false) === lasting) await FAULTS[name].undo?.(of);
+  };
+  await undo(false);
+  if (plan.faults.includes("noExecuteTaint")) await remindOfTaint(run);
+  await until(() => missing().length === 0, GOAL_WITHIN_MS);
+  const unmet = missing();
+  await drain.stop();
+  await undo(true);
+  const left = await settle(run);
+  await ticking.stop();
+  await relay.stop();
+  observer.listen();
+  await budgets.settled();
+
+  const fates = invariants.fatesOf(before, await persist(() => readWorld(client)), run.deleted);
+  const { items } = await persist(() => client.list(evacuations, scene.namespace));
+  await replicas.stop();
+  return {
+    run: plan.run,
+    form: plan.form,
+    drawn: plan.faults,
+    ms: Math.round(prepared.ms + performance.now() - start),
+    vms: fates.size,
+    fates: countsOf(fates.values()),
+    endings: countsOf(items.map((one) => endingOf(one) ?? "none")),
+    causes: countsOf(items.map(({ spec }) => spec.cause ?? "none")),
+    struck: strikesOf(struck, injectedIn(cluster).slice(injectedBefore).length, replicas.deaths),
+    lost: [...fates].flatMap(([key, fate]) => (fate === "lost" ? [key] : [])),
+    breaches,
+    hung: [...unmet, ...left],
+  };
+}
+
+function strikesOf(struck: readonly string[], requests: number, deaths: number): Counts {
+  return { ...countsOf(struck), ...(requests > 0 && { "requests failed": requests }), ...(deaths > 0 && { deaths }) };
+}
+
+function injectedIn({ sandbox }: Cluster): readonly unknown[] {
+  return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
+}
+
+/** For as long as it takes: the API server may be away just now. */
+function askedThrough(client: KubeClient): invariants.Asked {
+  return {
+    vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
+    budgets: async (namespace) => (await persist(() => client.list(podDisruptionBudgets, namespace))).items,
+  };
+}
+
+async function problemsOf({ form }: Cluster, { alive }: Replicas): Promise<readonly string[]> {
+  return await form.problems(alive.map(({ name }) => name));
+}
+
+interface Ticking {
+  stop(): Promise<void>;
+}
+
+/** What drives Lifeboat besides the drain; and the owners of External VMs. */
+function startTicking(run: Run): Ticking {
+  const stopped = new AbortController();
+  const every = async (ms: number, work: () => unknown) => {
+    while (!stopped.signal.aborted) {
+      await delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (!stopped.signal.aborted) await work();
+    }
+  };
+  const running = Promise.all([
+    every(run.plan.tickMs, () => run.replicas.tick()),
+    every(TICK_MS, () => actAsOwner(run)),
+  ]);
+  return {
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
+
+/** What is still in progress when the time is over, counted in looks as in `until`; nothing, if all is well. */
+async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
+  for (let looks = 1; ; looks++) {
+    const objects = await persist(() => objectsOf(client, namespace));
+    const found = invariants.leftOver(objects, plan.budgeted);
+    const left = found.length > 0 ? found : await persist(() => problemsOf(cluster, replicas));
+    if (left.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return left;
+    if (!plan.relayed || looks % TICKS_APART === 0) replicas.tick();
+    await delay(TICK_MS);
+  }
+}
+
+async function objectsOf(client: KubeClient, namespace: string): Promise<invariants.Objects> {
+  const [vmis, launchers, moves, budgets, asked] = await Promise.all([
+    client.list(virtualMachineInstances, namespace),
+    client.list(pods, namespace),
+    client.list(migrations, namespace),
+    client.list(podDisruptionBudgets, namespace),
+    client.list(evacuations, namespace),
+  ]);
+  return {
+    vmis: vmis.items,
+    pods: launchers.items,
+    migrations: moves.items,
+    budgets: budgets.items,
+    evacuations: asked.items,
+  };
+}

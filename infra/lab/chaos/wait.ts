@@ -1,0 +1,31 @@
+/** Waiting, in a cluster whose API server may be away just now. */
+import { setTimeout as delay } from "node:timers/promises";
+import { isNotFound } from "../../sandbox/actors/status-error.ts";
+
+const AGAIN_MS = 100;
+const TRIES = 100;
+const LOOK_EVERY_MS = 20;
+
+/** Repeats what fails, unless the object is gone. */
+export async function persist<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isNotFound(error) || tries === TRIES) throw error;
+      await delay(AGAIN_MS);
+    }
+  }
+}
+
+/**
+ * Whether the condition has become true within this time, which is counted in looks: on a machine that is busy with other
+ * things they come late, and everything else does, too.
+ */
+export async function until(condition: () => boolean, ms: number): Promise<boolean> {
+  for (let looks = 0; !condition(); looks++) {
+    if (looks * LOOK_EVERY_MS >= ms) return false;
+    await delay(LOOK_EVERY_MS);
+  }
+  return true;
+}
