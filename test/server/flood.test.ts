@@ -4,7 +4,7 @@ import { connect } from "node:tls";
 import { connect as connectPlainly, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../../infra/lab/bench/api-server.ts";
-import { type MeasuredServer, startMeasuredServer } from "../../infra/lab/bench/measured-server.ts";
+import { type MeasuredServer, startMeasuredServer } from "./measured-server.ts";
 import { createLaunchers, createPlaces, createVms } from "../../infra/lab/bench/population.ts";
 import { pods } from "../../infra/sandbox/actors/resources.ts";
 import { applyInCluster } from "../../infra/lab/stage/in-cluster.ts";
@@ -73,7 +73,7 @@ test.each<[string, number, () => Socket]>([
   for (let count = 1; count <= STRANGERS; count++) {
     sockets.push(open().on("error", () => undefined).on("data", () => undefined));
     if (count % 20 === 0) await delay(20);
-    if (count % 100 === 0) peak = Math.max(peak, (await server.glance()).rss);
+    if (count % 100 === 0) peak = Math.max(peak, await server.rss());
     const launcher = count % 200 === 0 ? launchers.pop() : undefined;
     if (launcher !== undefined) times.push(await server.review(launcher));
   }

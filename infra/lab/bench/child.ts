@@ -1,4 +1,4 @@
-/** A part of the benchmark in a process of its own, so that its CPU and memory are its own. */
+/** A part of the benchmark in a process of its own. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -7,37 +7,27 @@ import type * as z from "zod";
 export interface Child {
   /** What it says next. */
   next<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
-  ask<S extends z.ZodType>(question: string, schema: S): Promise<z.output<S>>;
   stop(): Promise<void>;
 }
 
 /** `file` is beside this one; it finds the argument with `argumentOf`. */
-export function startChild(file: string, argument: unknown, execArgv: readonly string[] = []): Child {
+export function startChild(file: string, argument: unknown): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], {
-    execArgv: [...execArgv],
-    // As in the image: compiled code that is kept in files takes memory, too.
-    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1" },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   const heard: unknown[] = [];
   child.on("message", (message) => void heard.push(message));
   let ended = false;
   const end = once(child, "exit").then(() => void (ended = true));
-
-  const next: Child["next"] = async (schema) => {
-    while (heard.length === 0) {
-      if (ended) throw new Error(`${file} has ended with ${child.exitCode ?? child.signalCode}`);
-      const over = new AbortController();
-      await Promise.race([once(child, "message", { signal: over.signal }), end]).finally(() => over.abort());
-    }
-    return schema.parse(heard.shift());
-  };
   return {
-    next,
-    ask: (question, schema) => {
-      child.send(question);
-      return next(schema);
+    async next(schema) {
+      while (heard.length === 0) {
+        if (ended) throw new Error(`${file} has ended with ${child.exitCode ?? child.signalCode}`);
+        const over = new AbortController();
+        await Promise.race([once(child, "message", { signal: over.signal }), end]).finally(() => over.abort());
+      }
+      return schema.parse(heard.shift());
     },
     async stop() {
       if (!ended) child.kill();
@@ -53,6 +43,5 @@ export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
 
 /** In the child. */
 export function say(message: Readonly<Record<string, unknown>>): void {
-  if (process.send === undefined) throw new Error("this file is a child process of the benchmark: npm run bench");
-  process.send(message);
+  process.send?.(message);
 }

@@ -1,62 +1,48 @@
-/** `npm run bench`: measures, prints one table, writes it down, compares it with an earlier run. */
-import { runTool } from "../../tools/console/arguments.ts";
+/** `npm run bench`: measures Lifeboat beside a floor of the same run, and prints one table. */
+import { nameOf, readArguments, FLAG, HELP, runTool } from "../../tools/console/arguments.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
-import { parseArguments, type Arguments, USAGE } from "./command-line.ts";
-import type { Measurement, Part } from "./measurement.ts";
-import type { RunPart } from "./part.ts";
+import { type Measurement, renderMeasurements } from "./measurement.ts";
 import { runAdmission } from "./parts/admission.ts";
-import { runDescheduling } from "./parts/descheduling.ts";
 import { runDrain } from "./parts/drain.ts";
-import { runEvictions } from "./parts/evictions.ts";
-import { runFleets } from "./parts/fleet.ts";
-import { runInCluster } from "./parts/in-cluster.ts";
-import { runPage } from "./parts/page.ts";
 import { runReconcile } from "./parts/reconcile.ts";
-import { runSandbox } from "./parts/sandbox.ts";
 import { runStartup } from "./parts/startup.ts";
-import { describeMachine, readResults, type Results, writeResults } from "./results.ts";
-import { renderChanges, renderMeasurements } from "./table.ts";
 
-const RUN: Readonly<Record<Part, RunPart>> = {
-  sandbox: runSandbox,
-  admission: runAdmission,
-  evictions: runEvictions,
+const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
+
+Parts (all of them, unless some are named):
+  startup    start-up CPU, against bare Hono
+  admission  reviews of evictions, against a Worker that makes the API calls of KubeVirt's own webhook
+  reconcile  a full reconcile and an idle tick, against the requests that they need
+  drain      a drain end to end, against KubeVirt alone
+
+Options:
+  --quick    smaller sizes and fewer repetitions
+  --help     show this text
+`;
+
+export interface PartOptions {
+  readonly quick: boolean;
+  /** Says what is being done: a part takes minutes. */
+  readonly note: (line: string) => void;
+}
+
+const PARTS = ["startup", "admission", "reconcile", "drain"] as const;
+const RUN: Readonly<Record<(typeof PARTS)[number], (options: PartOptions) => Promise<readonly Measurement[]>>> = {
   startup: runStartup,
+  admission: runAdmission,
   reconcile: runReconcile,
-  descheduling: runDescheduling,
-  page: runPage,
   drain: runDrain,
-  fleet: runFleets,
-  "in-cluster": runInCluster,
 };
 
-async function main({ parts, quick, out, against }: Arguments): Promise<void> {
-  // Before anything is measured: an unreadable file must not cost a run.
-  const before = against === undefined ? undefined : await readResults(against);
-  const machine = describeMachine();
+await runTool(USAGE, async () => {
+  const { values, positionals } = readArguments(process.argv.slice(2), { quick: FLAG, help: HELP });
+  if (values.help) return console.log(USAGE);
+  const named = positionals.map((name) => nameOf(PARTS, name, "unknown part"));
   const timeLine = startTimeLine();
   const measurements: Measurement[] = [];
-  for (const part of parts) {
+  for (const part of PARTS.filter((one) => named.length === 0 || named.includes(one))) {
     const note = (line: string) => console.error(`${timeLine.stamp()}${part}: ${line}`);
-    measurements.push(...(await RUN[part]({ quick, note })));
+    measurements.push(...(await RUN[part]({ quick: values.quick, note })));
   }
-  const [date, seconds] = [new Date().toISOString(), timeLine.seconds()];
-  const results: Results = { version: 1, date, quick, seconds, machine, measurements };
-  await writeResults(out, results);
-  console.log(`${renderMeasurements(measurements)}\n\n${summaryOf(results)}\nWritten to ${out}`);
-  if (before !== undefined) {
-    console.log(`\nAgainst ${against}: ${summaryOf(before)}\n${renderChanges(before.measurements, measurements)}`);
-  }
-}
-
-function summaryOf({ date, quick, seconds, machine }: Results): string {
-  const { node, cpu, cores, memoryGiB, loadBefore } = machine;
-  const size = quick ? "quick" : "full";
-  return `${date}, ${size}, ${seconds} s, Node ${node}, ${cores} × ${cpu}, ${memoryGiB} GiB, load before: ${loadBefore}`;
-}
-
-await runTool(USAGE, async () => {
-  const parsed = parseArguments(process.argv.slice(2));
-  if (parsed.help) console.log(USAGE);
-  else await main(parsed);
+  console.log(renderMeasurements(measurements));
 });

@@ -17,7 +17,7 @@ export interface Vm {
   readonly uid: string;
 }
 
-export type PlannedVm = Omit<Vm, "uid">;
+type PlannedVm = Omit<Vm, "uid">;
 
 const digits = (value: number, width: number) => String(value).padStart(width, "0");
 
@@ -50,58 +50,40 @@ function nodeOf(name: string): core.Draft<core.Node> {
 
 /** Running VMIs, as KubeVirt's controllers would have left them. Their places exist. */
 export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
-  return createPlannedVms(client, numbered(to).slice(from).map(planVm));
-}
-
-export function createPlannedVms(client: KubeClient, planned: readonly PlannedVm[]): Promise<readonly Vm[]> {
-  return inParallel(planned, CONCURRENCY, async (vm) => {
+  return inParallel(numbered(to).slice(from).map(planVm), CONCURRENCY, async (vm) => {
     const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));
     return { ...vm, uid: metadata.uid };
   });
 }
 
 function vmiOf({ namespace, name, node }: PlannedVm): core.Draft<kubevirt.VirtualMachineInstance> {
-  const phases = ["Pending", "Scheduling", "Scheduled", "Running"];
+  const interfaces = [{ name: "default", masquerade: {} }];
+  const conditions = ["Ready", "LiveMigratable", "StorageLiveMigratable", "AgentConnected"];
   return {
     metadata: {
       namespace,
       name,
       labels: { app: name, "kubevirt.io/nodeName": node, "vm.kubevirt.io/name": name },
-      annotations: { "kubevirt.io/latest-observed-api-version": "v1", "kubevirt.io/vm-generation": "1" },
       finalizers: [kubevirt.FINALIZER.vmi],
     },
     spec: {
       evictionStrategy: "LiveMigrate",
       terminationGracePeriodSeconds: 180,
-      domain: {
-        memory: { guest: "4Gi" },
-        resources: { requests: { memory: "4Gi", cpu: "500m" } },
-        devices: {
-          disks: [{ name: "root" }, { name: "cloudinit" }],
-          interfaces: [{ name: "default", masquerade: {} }],
-        },
-      },
+      domain: { memory: { guest: "4Gi" }, devices: { disks: [{ name: "root" }], interfaces } },
       networks: [{ name: "default", pod: {} }],
-      volumes: [{ name: "root", containerDisk: {} }, { name: "cloudinit" }],
+      volumes: [{ name: "root", containerDisk: {} }],
     },
     status: {
       phase: "Running",
       nodeName: node,
       migrationMethod: "BlockMigration",
-      migrationTransport: "Unix",
       interfaces: [{ name: "default", ipAddress: "10.244.1.17" }],
-      conditions: [
-        { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
-        { type: "LiveMigratable", status: "True" },
-        { type: "StorageLiveMigratable", status: "True" },
-        { type: "AgentConnected", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" },
-      ],
-      phaseTransitionTimestamps: phases.map((phase) => ({ phase, phaseTransitionTimestamp: "2026-01-01T00:00:00Z" })),
+      conditions: conditions.map((type) => ({ type, status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" })),
     },
   };
 }
 
-export function launcherName({ name }: Pick<Vm, "name">): string {
+function launcherName({ name }: Pick<Vm, "name">): string {
   return `virt-launcher-${name}-abcde`;
 }
 
@@ -114,11 +96,6 @@ const CONTAINER = {
   image: "quay.io/kubevirt/virt-launcher:v1.9.0",
   command: ["/usr/bin/virt-launcher-monitor", "--qemu-timeout", "300s", "--name", "vm", "--uid", "uid"],
   resources: { requests: { cpu: "500m", memory: "4312Mi", "devices.kubevirt.io/kvm": "1" } },
-  volumeMounts: [
-    { name: "private", mountPath: "/var/run/kubevirt-private" },
-    { name: "public", mountPath: "/var/run/kubevirt" },
-    { name: "libvirt-runtime", mountPath: "/var/run/libvirt" },
-  ],
 };
 
 export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.Pod[]> {
@@ -136,30 +113,8 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
   );
 }
 
-/** Pods that have nothing to do with VMs, spread over the namespaces of so many of them. */
-export function createPlainPods(client: KubeClient, count: number, vms: number): Promise<readonly core.Pod[]> {
-  return inParallel(numbered(count), CONCURRENCY, (index) => {
-    const { namespace, node } = planVm(index % vms);
-    return client.create(core.pods, {
-      metadata: {
-        namespace,
-        name: `web-${digits(index, 6)}`,
-        labels: { app: "web", "pod-template-hash": "6d4cf56db6", "app.kubernetes.io/part-of": "shop" },
-      },
-      spec: {
-        nodeName: node,
-        containers: [{ name: "web", image: "registry.k8s.io/pause:3.10", resources: { requests: { cpu: "100m" } } }],
-      },
-    });
-  });
-}
-
-/** Lifeboat's budgets, which the disruption controller has not seen yet; with 2, of VMs that are to leave. */
-export function createBudgets(
-  client: KubeClient,
-  vms: readonly Vm[],
-  minAvailable: 1 | 2 = 1,
-): Promise<readonly core.PodDisruptionBudget[]> {
+/** Lifeboat's budgets, which the disruption controller has not seen yet. */
+export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {
       metadata: {
@@ -168,18 +123,9 @@ export function createBudgets(
         labels: { "app.kubernetes.io/managed-by": "lifeboat" },
         ownerReferences: [ownerOf(vm)],
       },
-      spec: { minAvailable, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
+      spec: { minAvailable: 1, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
     }),
   );
-}
-
-/** The disruption controller has seen them: their one pod is healthy, and none may go. */
-export async function observeBudgets(client: KubeClient, budgets: readonly core.PodDisruptionBudget[]): Promise<void> {
-  await inParallel(budgets, CONCURRENCY, ({ metadata, spec }) => {
-    const counts = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: spec?.minAvailable, expectedPods: 1 };
-    const body = { status: { observedGeneration: 1, ...counts } };
-    return client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body }, { subresource: "status" });
-  });
 }
 
 /** KubeVirt keeps so many finished ones of each VM. */

@@ -10,16 +10,11 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { modulesOf } from "../../tools/build-worker.ts";
-import { liveHeapMiB } from "./live-heap.ts";
 
 export interface BareWorkerd {
   readonly url: string;
   /** Of the process so far, all threads. */
   cpuMs(): Promise<number>;
-  /** Of the process, the most it has had. */
-  peakRssBytes(): Promise<number>;
-  /** Of the isolate, the most that was alive at a full collection. All are told of when it has stopped. */
-  peakHeapMiB(): number;
   stop(): Promise<void>;
 }
 
@@ -29,8 +24,6 @@ export interface BareWorkerdOptions {
   readonly clusters?: Readonly<Record<string, unknown>>;
   /** API servers it trusts. */
   readonly caPem?: string;
-  /** Whether V8 is to say what each collection leaves, and the Worker may ask for one. */
-  readonly traceHeap?: boolean;
 }
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -54,23 +47,17 @@ export async function startBareWorkerd(options: BareWorkerdOptions): Promise<Bar
   );
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.
   for (const module of modules) await copyFile(module, join(folder, basename(module)));
-  // V8 leaves what it says in a buffer, which is lost when workerd is ended: line by line it is not.
-  const serve = [executable(), "serve", "config.capnp", "--control-fd=3"];
-  const [command = "", ...args] = options.traceHeap === true ? ["stdbuf", "--output=L", ...serve] : serve;
-  // Lifeboat's own log goes there, too: to read it would be work for this process, beside what is measured.
-  const output = options.traceHeap === true ? "pipe" : "ignore";
-  const child = spawn(command, args, { stdio: ["ignore", output, "inherit", "pipe"], cwd: folder });
+  const child = spawn(executable(), ["serve", "config.capnp", "--control-fd=3"], {
+    // Lifeboat's log is not read: that would be work for this process, beside what is measured.
+    stdio: ["ignore", "ignore", "inherit", "pipe"],
+    cwd: folder,
+  });
   const end = once(child, "close");
-  let peakHeap = 0;
-  if (child.stdout)
-    createInterface(child.stdout).on("line", (line) => void (peakHeap = Math.max(peakHeap, liveHeapMiB(line) ?? 0)));
   const port = await listeningPort(child.stdio[3]);
   await rm(folder, { recursive: true });
   return {
     url: `http://127.0.0.1:${port}`,
     cpuMs: () => cpuMsOf(child.pid ?? 0),
-    peakRssBytes: () => peakRssOf(child.pid ?? 0),
-    peakHeapMiB: () => peakHeap,
     async stop() {
       child.kill();
       await end;
@@ -87,14 +74,10 @@ async function listeningPort(control: unknown): Promise<number> {
 }
 
 /** Cap'n Proto's text takes JSON's strings. */
-async function configurationOf(
-  { clusters, caPem, traceHeap }: BareWorkerdOptions,
-  modules: readonly string[],
-): Promise<string> {
+async function configurationOf({ clusters, caPem }: BareWorkerdOptions, modules: readonly string[]): Promise<string> {
   const text = JSON.stringify;
   const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
   const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
-  const flags = traceHeap === true ? `v8Flags = ["--expose-gc", "--trace-gc"],` : "";
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -102,7 +85,6 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"]${trusted})),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-  ${flags}
 );
 const worker :Workerd.Worker = (
   modules = [${modules.map((module) => `(name = ${text(module)}, esModule = embed ${text(module)})`).join(", ")}],
@@ -128,10 +110,4 @@ async function cpuMsOf(pid: number): Promise<number> {
     }),
   );
   return times.reduce((sum, ms) => sum + ms, 0);
-}
-
-async function peakRssOf(pid: number): Promise<number> {
-  const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
-  if (kibibytes === undefined) throw new Error("the kernel does not say how much memory a process has had");
-  return Number(kibibytes) * 1024;
 }

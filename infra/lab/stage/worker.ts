@@ -34,8 +34,6 @@ export interface WorkerOptions {
   readonly registry?: boolean;
   /** With the queue of ticks: a tick is sent to each cluster, and `scheduled` does not wait for what they do. */
   readonly queue?: boolean;
-  /** Further variables of its environment. */
-  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** Clusters that come and go while the Worker runs. */
@@ -67,7 +65,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { authority, trusted = [], clusters, port = 0, onLog = () => undefined } = options;
-  const { bundle = `${root}.build/index/index.js`, registry = false, variables = {} } = options;
+  const { bundle = `${root}.build/index/index.js`, registry = false } = options;
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
   const key = crypto.getRandomValues(new Uint8Array(32));
   const REGISTRY_KEY = Buffer.from(key).toString("base64");
@@ -79,7 +77,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     bindings: {
       CLUSTERS: typeof clusters === "string" ? clusters : JSON.stringify(clusters),
       REGISTRY_KEY,
-      ...variables,
     },
     kvNamespaces: registry ? [REGISTRY] : [],
     ...(options.queue && TICKS),

@@ -1,154 +1,150 @@
 /** What deciding costs: reviews answered by Lifeboat in workerd, against a Worker that makes the API calls of KubeVirt's own webhook. */
+import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "../../../sandbox/actors/client.ts";
-import { type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
-import { bundle } from "../bundle.ts";
-import { numbered } from "../../../tools/in-parallel.ts";
-import { createLoad } from "../load.ts";
-import { type Measurement, measuredAgainst } from "../measurement.ts";
-import type { PartOptions, RunPart } from "../part.ts";
-import { configureBudgets, createReviewedPods, forget, type ReviewedPod, type ReviewedPods } from "../reviewed-pods.ts";
-import { checkAnswer, type Kind, KINDS, reviewOf, TITLE } from "../reviews.ts";
-import { median } from "../statistics.ts";
+import { pods } from "../../../sandbox/actors/resources.ts";
+import * as kubevirt from "../../../sandbox/kubevirt/resources.ts";
+import { buildWorker } from "../../../tools/build-worker.ts";
+import { inParallel, numbered } from "../../../tools/in-parallel.ts";
+import { evacuations } from "../../stage/evacuations.ts";
+import { installLifeboat, startMeasuredApiServer } from "../api-server.ts";
+import type { PartOptions } from "../main.ts";
+import { type Measurement, median } from "../measurement.ts";
+import * as population from "../population.ts";
+import { checkAnswer, type Kind, KINDS, type ReviewedPod, reviewOf, TITLE } from "../reviews.ts";
 import { type BareWorkerd, startBareWorkerd } from "../workerd.ts";
 
-const CONCURRENCY = [1, 8, 64] as const;
-/** Reviews in a batch, by concurrency. */
-const BATCH = { 1: 12, 8: 48, 64: 64 } as const;
-const ROUND_TRIP_MS = 20;
+const AT_A_TIME = [1, 8] as const;
+const BATCH = 48;
 const WEBHOOK_TOKEN = "webhook-token-of-the-benchmark";
 /** What goes on after the answers of a batch is to be over before the next one begins. */
 const SETTLE_MS = 400;
+/** workerd closes idle connections after a few seconds: ours go before that. */
+const AGENT = new Agent({ keepAlive: true, timeout: 1000 });
+/** Nothing acts in this cluster, and Lifeboat waits for KubeVirt for longer than the benchmark takes. */
+const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 }, disruptionBudgets: "Never" };
 
-const load = createLoad();
+type ReviewedPods = Readonly<Record<Kind, readonly ReviewedPod[]>>;
+type Workers = readonly [lifeboat: BareWorkerd, floor: BareWorkerd];
 
-export const runAdmission: RunPart = async (options) => {
-  const [lifeboat, floor] = [await bundle("lifeboat"), await bundle("floor")];
-  const server = await startMeasuredApiServer({ roundTripMs: [ROUND_TRIP_MS] });
+export async function runAdmission({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
+  const bundles = [await buildWorker(), await buildWorker("infra/lab/bench/workers/floor.ts")] as const;
+  const server = await startMeasuredApiServer();
+  const { client, url, caPem, lifeboatToken: token } = server;
+  const clusters = { bench: { server: url, token, webhookToken: WEBHOOK_TOKEN } };
+  const start = (bundle: string) => startBareWorkerd({ bundle, clusters, caPem });
+  const workers: Workers = [await start(bundles[0]), await start(bundles[1])];
   try {
-    const pods = await createReviewedPods(server.client, Math.max(...Object.values(BATCH)));
+    const reviewed = await createReviewedPods(client);
+    // Evictions that are repeated have been asked for once.
+    await batch(workers, 0, { kind: "first", pods: reviewed.repeat, atATime: 8 });
+    await delay(SETTLE_MS);
     const measurements: Measurement[] = [];
-    for (const { ms, budgeted, kinds } of SETTINGS) {
-      await configureBudgets(server.client, budgeted);
-      const url = ms === 0 ? server.url : (server.slowUrls[0] ?? "");
-      const clusters = { bench: { server: url, token: server.lifeboatToken, webhookToken: WEBHOOK_TOKEN } };
-      const start = (path: string) => startBareWorkerd({ bundle: path, clusters, caPem: server.caPem });
-      const workers = [await start(lifeboat), await start(floor)] as const;
-      try {
-        measurements.push(...(await measureSetting({ workers, server, pods, ms, budgeted, kinds, ...options })));
-      } finally {
-        await Promise.all(workers.map((worker) => worker.stop()));
+    for (const kind of KINDS)
+      for (const atATime of AT_A_TIME) {
+        const what = `${TITLE[kind]}, ${atATime} at a time`;
+        note(what);
+        const [samples, floor] = await inTurns(client, workers, {
+          kind,
+          atATime,
+          pods: reviewed[kind],
+          rounds: quick ? 3 : 7,
+        });
+        measurements.push({ what, unit: "ms", samples, floor: { what: "KubeVirt's calls", samples: floor } });
       }
-    }
     return measurements;
   } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
     await server.stop();
   }
-};
-
-interface Setting {
-  /** To the API server and back. */
-  readonly ms: number;
-  readonly budgeted: boolean;
-  readonly kinds: readonly Kind[];
 }
 
-/** A first eviction makes the VM's budget larger, if it has one. */
-const SETTINGS: readonly Setting[] = [
-  { ms: 0, budgeted: false, kinds: KINDS },
-  { ms: ROUND_TRIP_MS, budgeted: false, kinds: KINDS },
-  { ms: 0, budgeted: true, kinds: ["first"] },
-  { ms: ROUND_TRIP_MS, budgeted: true, kinds: ["first"] },
-];
-
-/** Of the ratio, at 0 ms and far away, where two round trips take the place of three. */
-const TARGETS = {
-  ordinary: [1.2, 1.2],
-  first: [1.3, 0.8],
-  repeat: [1.2, 0.7],
-} as const satisfies Record<Kind, readonly [near: number, far: number]>;
-
-interface SettingOptions extends PartOptions, Setting {
-  /** Lifeboat and the floor. */
-  readonly workers: readonly [BareWorkerd, BareWorkerd];
-  readonly server: MeasuredApiServer;
-  readonly pods: ReviewedPods;
+async function createReviewedPods(client: KubeClient): Promise<ReviewedPods> {
+  await installLifeboat(client, CONFIGURATION);
+  const apart = Math.ceil(BATCH / population.VMS_PER_NAMESPACE) * population.VMS_PER_NAMESPACE;
+  await population.createPlaces(client, 0, apart + BATCH);
+  const launchersOf = async (from: number) => {
+    const created = await population.createLaunchers(client, await population.createVms(client, from, from + BATCH));
+    await inParallel(created, 8, (pod) => client.patch(pods, pod.metadata, READY, { subresource: "status" }));
+    return created.map(keyOf);
+  };
+  return { first: await launchersOf(0), repeat: await launchersOf(apart) };
 }
 
-async function measureSetting(o: SettingOptions): Promise<readonly Measurement[]> {
-  await warmUp(o);
-  const measurements: Measurement[] = [];
-  for (const kind of o.kinds) {
-    for (const concurrency of CONCURRENCY) {
-      const grown = o.budgeted ? ", with its budget" : "";
-      const what = `${TITLE[kind]}${grown}, ${concurrency} at a time, ${o.ms} ms away`;
-      o.note(what);
-      measurements.push(await measurePairs(what, { ...o, kind, concurrency }));
-    }
-  }
-  return measurements;
-}
+const READY = {
+  type: "merge",
+  body: { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } },
+} as const;
 
-/** Marks, too, what is to be marked when its eviction is repeated. */
-async function warmUp({ workers: [lifeboat, floor], pods, server, kinds, quick }: SettingOptions): Promise<void> {
-  const client = server.client;
-  await forget(client, pods.repeat);
-  await batch(lifeboat, { kind: "first", pods: pods.repeat, concurrency: 8 });
-  for (const kind of quick ? kinds : [...kinds, ...kinds, ...kinds]) {
-    for (const worker of [lifeboat, floor]) {
-      await batch(worker, { kind, pods: pods[kind], concurrency: 8, floor: worker === floor });
-      await settle(client, kind, pods);
-    }
-  }
-}
-
-interface Pairs extends SettingOptions {
-  readonly kind: Kind;
-  readonly concurrency: (typeof CONCURRENCY)[number];
-}
-
-/** In each round first the one and then the other goes first; a round counts by its median. */
-async function measurePairs(what: string, o: Pairs): Promise<Measurement> {
-  const { workers, kind, concurrency } = o;
-  const chosen = o.pods[kind].slice(0, BATCH[concurrency]);
-  const medians: [number[], number[]] = [[], []];
-  for (const round of numbered(o.quick ? 3 : 5)) {
-    for (const which of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const times = await batch(workers[which], { kind, pods: chosen, concurrency, floor: which === 1 });
-      medians[which].push(median(times));
-      await settle(o.server.client, kind, o.pods);
-    }
-  }
-  const [samples, floor] = medians;
-  const named = { part: "admission", what, unit: "ms", ...targetOf(o) } as const;
-  return measuredAgainst(named, samples, { what: "KubeVirt's calls", samples: floor });
-}
-
-/** To grow a budget before the mark takes a round trip that KubeVirt's webhook does not make. */
-function targetOf({ kind, ms, budgeted }: Pairs): { readonly target?: number } {
-  const [near, far] = TARGETS[kind];
-  return budgeted ? {} : { target: ms === 0 ? near : far };
+function keyOf({
+  metadata: { namespace = "", name },
+}: {
+  metadata: { namespace?: string; name: string };
+}): ReviewedPod {
+  return { namespace, name };
 }
 
 interface Batch {
   readonly kind: Kind;
+  readonly atATime: number;
   readonly pods: readonly ReviewedPod[];
-  readonly concurrency: number;
-  readonly floor?: boolean;
 }
 
-async function batch(worker: BareWorkerd, { kind, pods, concurrency, floor = false }: Batch) {
-  const door = `/clusters/bench/admission/evictions/${WEBHOOK_TOKEN}?timeout=10s${floor ? `&calls=${kind}` : ""}`;
-  const answers = await load({ url: `${worker.url}${door}`, bodies: pods.map(reviewOf), concurrency });
+/** In each round first the one and then the other goes first; a round counts by its median, the first one warms up. */
+async function inTurns(client: KubeClient, workers: Workers, { rounds, ...of }: Batch & { rounds: number }) {
+  const medians: [number[], number[]] = [[], []];
+  for (const round of numbered(rounds + 1))
+    for (const which of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const times = await batch(workers, which, of);
+      if (round > 0) medians[which].push(median(times));
+      await delay(SETTLE_MS);
+      if (of.kind === "first") await forget(client, of.pods);
+    }
+  return medians;
+}
+
+async function batch(
+  workers: Workers,
+  which: 0 | 1,
+  { kind, atATime, pods: asked }: Batch,
+): Promise<readonly number[]> {
+  const path = `/clusters/bench/admission/evictions/${WEBHOOK_TOKEN}?timeout=10s${which === 1 ? `&calls=${kind}` : ""}`;
+  const answers = await inParallel(asked, atATime, (pod) => post(`${workers[which].url}${path}`, reviewOf(pod)));
   for (const answer of answers) {
-    if (!floor) checkAnswer(kind, answer);
+    if (which === 0) checkAnswer(kind, answer);
     else if (answer.code !== 200) throw new Error(`the floor answered ${answer.code} ${answer.text}`);
   }
   return answers.map(({ ms }) => ms);
 }
 
-async function settle(client: KubeClient, kind: Kind, pods: ReviewedPods): Promise<void> {
-  if (kind === "ordinary") return;
-  await delay(SETTLE_MS);
-  if (kind === "first") await forget(client, pods.first);
+interface TimedAnswer {
+  readonly ms: number;
+  readonly code: number;
+  readonly text: string;
+}
+
+function post(url: string, body: string): Promise<TimedAnswer> {
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const begin = performance.now();
+    const outgoing = request(url, { method: "POST", agent: AGENT, headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => void (text += chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve({ ms: performance.now() - begin, code: response.statusCode ?? 0, text }));
+    });
+    outgoing.on("error", reject).end(body);
+  });
+}
+
+/** As before the first review: no mark, no Evacuation. */
+async function forget(client: KubeClient, launchers: readonly ReviewedPod[]): Promise<void> {
+  const keys = launchers.map(({ namespace, name }) => ({ namespace, name: population.vmNameOf(name) }));
+  const body = { status: { evacuationNodeName: null } };
+  await inParallel(keys, 8, (key) => client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body }));
+  const { items } = await client.list(evacuations);
+  const isTheirs = ({ namespace = "" }: { namespace?: string }, vm: string) =>
+    keys.some((key) => key.namespace === namespace && key.name === vm);
+  const theirs = items.filter(({ metadata, spec }) => isTheirs(metadata, spec.virtualMachineInstance.name));
+  await inParallel(theirs, 8, ({ metadata }) => client.delete(evacuations, metadata));
 }
