@@ -1,53 +1,45 @@
-/** Lifeboat as pods of a cluster on stage: the shipped manifests, and how a story asks it something. */
+/** Lifeboat as pods of a cluster: the shipped manifests, and how a full scan is asked for. */
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isTrue } from "../../sandbox/actors/conditions.ts";
 import { pods, secrets } from "../../sandbox/actors/resources.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { configureLifeboat } from "../stage/apply.ts";
 import { applyInCluster, SERVER } from "../stage/in-cluster.ts";
-import type { ClusterOptions, Configuration, LifeboatBeside, Running } from "./cluster.ts";
+import type { Configuration, LifeboatBeside } from "./clusters.ts";
 
-const PATH = "/clusters/sandbox";
 const PORT = 8443;
+export const CLUSTER = "sandbox";
 
 /** Its pods wait for the scene's nodes. */
 export async function installInCluster(
   sandbox: Sandbox,
   configuration: Configuration,
-  { folder, name, optional }: ClusterOptions,
-): Promise<Running<LifeboatBeside>> {
+  optional: readonly string[],
+): Promise<LifeboatBeside> {
   const { client } = sandbox;
   await applyInCluster(client, optional);
   const webhookToken = randomBytes(24).toString("hex");
-  const data = { webhookToken: base64(webhookToken) };
+  const data = { webhookToken: Buffer.from(webhookToken).toString("base64") };
   await client.patch(secrets, SERVER, { type: "merge", body: { data } });
   await configureLifeboat(client, configuration);
-  const caFile = join(folder, `ca-${name}.crt`);
   let url = "";
   return {
-    webhookToken,
-    caFile,
     get url() {
       return url;
     },
-    async post(path) {
-      const port = await portOfReady(sandbox);
+    async reconcile() {
+      url = `https://localhost:${await portOfReady(sandbox)}/clusters/${CLUSTER}`;
       const ca = Buffer.from((await client.get(secrets, SERVER))?.data?.["tls.crt"] ?? "", "base64");
-      await writeFile(caFile, ca);
-      url = `https://localhost:${port}${PATH}`;
       const headers = { authorization: `Bearer ${webhookToken}` };
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        request(`${url}${path}`, { method: "POST", ca, headers }).on("response", resolve).on("error", reject).end();
+        const asked = request(`${url}/reconcile`, { method: "POST", ca, headers });
+        asked.on("response", resolve).on("error", reject).end();
       });
-      answer.setEncoding("utf8");
-      const body = (await answer.toArray()).join("");
-      if (answer.statusCode !== 200) throw new Error(`POST ${path}: ${answer.statusCode} ${body}`);
-      return JSON.parse(body);
+      answer.resume();
+      if (answer.statusCode !== 200) throw new Error(`POST /reconcile: ${answer.statusCode}`);
     },
     // With the cluster.
     stop: () => Promise.resolve(),
@@ -64,8 +56,4 @@ async function portOfReady({ client, processes }: Sandbox): Promise<number> {
     if (port !== undefined) return port;
     await delay(100);
   }
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }

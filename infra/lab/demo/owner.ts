@@ -1,47 +1,29 @@
-/**
- * The owner of VMs whose eviction strategy is External: something outside of KubeVirt that is told by the mark and acts
- * as it sees fit. This one migrates what can migrate, and shuts down the rest.
- * Does not own: the marks (Lifeboat), the migrations (KubeVirt).
- */
-import { actorOf, type Actor, type ActorOptions } from "../../sandbox/actors/actor.ts";
-import { startController, type Result } from "../../sandbox/actors/controller.ts";
-import { startInformer } from "../../sandbox/actors/informer.ts";
-import { keyOf } from "../../sandbox/actors/resources.ts";
-import { isAlreadyExists } from "../../sandbox/actors/status-error.ts";
-import { migrations, virtualMachineInstances, type VirtualMachineInstance } from "../../sandbox/kubevirt/resources.ts";
+/** The external controller of External VMs: it migrates what can migrate when it is marked, and shuts down the rest. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import { isTrue } from "../../sandbox/actors/conditions.ts";
+import { migrations, type VirtualMachineInstance, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
 
-export function startOwner(options: ActorOptions): Actor {
-  const { client, clock } = options;
-  const vmis = startInformer({ client, clock, resource: virtualMachineInstances });
+const LOOK_EVERY_MS = 300;
 
-  const reconcile = async (key: string): Promise<Result> => {
-    const vmi = vmis.get(key);
-    if (vmi === undefined || !wantsAction(vmi)) return undefined;
-    if (isMigratable(vmi)) await migrate(vmi);
-    else await client.delete(virtualMachineInstances, vmi.metadata, { preconditions: { uid: vmi.metadata.uid } });
-    return undefined;
-  };
-
-  const migrate = async (vmi: VirtualMachineInstance) => {
-    const { namespace, name } = vmi.metadata;
-    const metadata = { name: `${name}-leaves-${vmi.status?.nodeName}`, ...(namespace !== undefined && { namespace }) };
-    try {
-      await client.create(migrations, { metadata, spec: { vmiName: name } });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  };
-
-  const controller = startController({ name: "owner", reconcile, ...options });
-  controller.watch(vmis, (vmi) => [keyOf(vmi)]);
-  return actorOf([controller], [vmis]);
+export async function actAsOwner(client: KubeClient, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    const { items } = await client.list(virtualMachineInstances);
+    for (const vmi of items.filter(isAsked)) await act(client, vmi);
+    await delay(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
+  }
 }
 
-function wantsAction({ metadata, spec, status }: VirtualMachineInstance): boolean {
-  const marked = status?.evacuationNodeName !== undefined && status.evacuationNodeName === status.nodeName;
-  return spec.evictionStrategy === "External" && marked && metadata.deletionTimestamp === undefined;
+function isAsked({ metadata, spec, status }: VirtualMachineInstance): boolean {
+  const isMarked = status?.evacuationNodeName !== undefined && status.evacuationNodeName === status.nodeName;
+  return spec.evictionStrategy === "External" && isMarked && metadata.deletionTimestamp === undefined;
 }
 
-function isMigratable({ status }: VirtualMachineInstance): boolean {
-  return status?.conditions?.some(({ type, status }) => type === "LiveMigratable" && status === "True") ?? false;
+async function act(client: KubeClient, { metadata, status }: VirtualMachineInstance): Promise<void> {
+  const { namespace = "", name, uid } = metadata;
+  if (!isTrue(status?.conditions, "LiveMigratable"))
+    return void (await client.delete(virtualMachineInstances, metadata, { preconditions: { uid } }));
+  const leaves = { namespace, name: `${name}-leaves-${status?.nodeName}` };
+  // It may be there already.
+  await client.create(migrations, { metadata: leaves, spec: { vmiName: name } }).catch(() => undefined);
 }

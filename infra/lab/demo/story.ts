@@ -1,23 +1,43 @@
-/** What a story is. */
+/** An act of a story: what two clusters are like, what happens to both, and when it is over. */
 import type { KubeClient } from "../../sandbox/actors/client.ts";
-import type { LifeboatBeside } from "./cluster.ts";
-import type { Screen } from "../../tools/console/screen.ts";
-import type { Setting, Stage } from "./stage.ts";
+import type { SandboxOptions } from "../../sandbox/sandbox.ts";
+import type { World } from "../stage/world.ts";
+import type { Cluster, Configuration, Pair } from "./clusters.ts";
+import type { Row } from "./rows.ts";
 
 export interface Scene {
   readonly vms: number;
   readonly nodes: number;
+  /** Besides VMs. */
   readonly pods: number;
 }
 
-export interface Story {
+export interface Act {
   /** What one of the two clusters is without. */
   readonly about: string;
-  readonly setting: Setting;
+  /** Of each cluster that has Lifeboat. */
+  readonly lifeboat: Partial<Pair<Configuration>>;
+  /** Further files of infra/kubernetes. */
+  readonly optional: readonly string[];
+  readonly sandbox?: Pick<SandboxOptions, "eviction" | "featureGates">;
   /** Puts nodes, virtual machines and pods into a cluster: the same into each. */
   setScene(client: KubeClient): Promise<Scene>;
-  /** Resolves to whether it ended as it should, with no VM lost in the cluster that is without nothing. */
-  tell(stage: Stage, screen: Screen): Promise<boolean>;
-  /** Commands worth trying afterwards, in the cluster that is without nothing. */
-  encore(lifeboat: LifeboatBeside): readonly string[];
+  /** The node that it is about. */
+  readonly node: string;
+  /** Keys of the ordinary pods worth watching, whether they are there yet or not. */
+  readonly pods: readonly string[];
+  /** What is about to happen, in a line; what is said before it. */
+  readonly headline: string;
+  prologue?(cluster: Cluster): Promise<readonly string[]>;
+  /** Brings it upon a cluster, until `over`. Resolves to false if it was in vain. */
+  disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
+  /** Called with each frame of a cluster: what people do meanwhile. Resolves to a remark. */
+  react?(cluster: Cluster, rows: readonly Row[]): Promise<string | undefined>;
+  /** Whether the disruption has had its way in a cluster. */
+  hasHappened(before: World, now: World): boolean;
+  /** The VMs that may be lost: with Lifeboat none, without it at least so many. */
+  readonly lostWithout: number;
+  readonly epilogue?: readonly string[];
+  /** A command worth trying afterwards. */
+  readonly encore: string;
 }

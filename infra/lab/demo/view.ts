@@ -1,108 +1,134 @@
-/** How the drain looks: rows, nodes and the last words of the drain as lines of text. */
-import { cut, MARK, painter, STYLE, type Look } from "./look.ts";
-import type { NodeLine, Row } from "./rows.ts";
-import type { Summary } from "./summary.ts";
+/** How two clusters look side by side: rows, nodes, the last words from each; and what it all came to. */
+import { styleText } from "node:util";
+import { guestRuns, mayStop } from "../stage/fates.ts";
+import type { World } from "../stage/world.ts";
+import type { Pair } from "./clusters.ts";
+import { type Mood, type Place, type Row, vmsOn } from "./rows.ts";
+
+export interface Look {
+  readonly width: number;
+  readonly colour: boolean;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const STYLE = {
+  idle: "dim",
+  refused: "yellow",
+  waiting: "blue",
+  moving: "cyan",
+  moved: "green",
+  stopped: "magenta",
+  lost: ["bold", "red"],
+} as const satisfies Record<Mood, Style>;
+
+const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "✓", stopped: "■", lost: "✗" } as const;
+
+/** What each cluster is called in a log; of the same length. */
+export const NAME: Pair<string> = { without: "without", withIt: "with   " };
+/** The widest that is ever said of a place, so that columns do not jump. */
+const PLACE_WIDTH = 34;
+
+export function cut(line: string, width: number): string {
+  const trimmed = line.trimEnd();
+  return trimmed.length <= width ? trimmed : `${trimmed.slice(0, width - 1)}…`;
+}
+
+export function painter({ colour }: Look): (style: Style, text: string) => string {
+  return (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text);
+}
 
 export interface Frame {
   readonly seconds: number;
   readonly rows: readonly Row[];
-  readonly nodes: readonly NodeLine[];
-  /** What the drain said last. */
-  readonly drain: string;
+  readonly worlds: Pair<World>;
+  /** What was said last in each cluster. */
+  readonly said: Pair<string>;
+  /** What one of the two is without. */
+  readonly about: string;
 }
 
-interface Column {
-  readonly heading: string;
-  readonly cell: (row: Row) => string;
-}
-
-const VM: Column = { heading: "VM", cell: (row) => row.vm };
-const STRATEGY: Column = { heading: "STRATEGY", cell: (row) => row.strategy };
-const MIGRATABLE: Column = { heading: "MIGRATABLE", cell: (row) => (row.migratable ? "yes" : "no") };
-const DECISION: Column = { heading: "DECISION", cell: (row) => row.decision };
-const NOW: Column = { heading: "NOW", cell: (row) => [row.now, row.phase].filter(Boolean).join("  ") };
-
-const LEGEND = "".padEnd(22) + "▣ virtual machine  ▫ other pod";
-
-export function renderFrame(frame: Frame, look: Look): readonly string[] {
+export function renderFrame({ seconds, rows, worlds, said, about }: Frame, look: Look): readonly string[] {
   const paint = painter(look);
+  const name = Math.min(Math.max(4, ...rows.map((row) => row.name.length)), Math.floor(look.width / 3));
+  const width = Math.max(6, Math.min(PLACE_WIDTH, Math.floor((look.width - name - 6) / 2)));
+  const line = (head: string, left: string, right: string) => `  ${head.padEnd(name)}  ${left.padEnd(width)}  ${right}`;
+  const cell = (place: Place) => paint(STYLE[place.mood], cut(textOf(place), width).padEnd(width));
+  const nodes = nodesOf(worlds.without).map((node, index) =>
+    line("", cut(node, width), nodesOf(worlds.withIt)[index] ?? ""),
+  );
   return [
-    ...table(frame.rows, look),
+    paint("bold", cut(line("", `Without ${about}`.toUpperCase(), `With ${about}`.toUpperCase()), look.width)),
+    ...rows.map((row) => line(cut(row.name, name), cell(row.without), cell(row.withIt))),
     "",
-    ...frame.nodes.map((node) => cut(nodeLine(node), look.width)),
-    paint("dim", cut(LEGEND, look.width)),
+    ...nodes.map((text) => cut(text, look.width)),
+    paint("dim", cut(line("", "▣ virtual machine  ▫ other pod", ""), look.width)),
     "",
-    paint("dim", cut(`${Math.floor(frame.seconds)} s  ${frame.drain}`, look.width)),
+    ...[`${Math.floor(seconds)} s`, `${NAME.without}  ${said.without}`, `${NAME.withIt}  ${said.withIt}`].map((text) =>
+      paint("dim", cut(text, look.width)),
+    ),
   ];
 }
 
-function table(rows: readonly Row[], look: Look): readonly string[] {
-  const paint = painter(look);
-  const columns = fit([VM, STRATEGY, MIGRATABLE, DECISION, NOW], rows, look.width - 2);
-  const line = (cells: (column: Column) => string) =>
-    columns.map(([column, width]) => cut(cells(column), width).padEnd(width)).join("  ");
-  return [
-    paint("bold", cut(`  ${line(({ heading }) => heading)}`, look.width)),
-    ...rows.map((row) => paint(STYLE[row.mood], cut(`${MARK[row.mood]} ${line(({ cell }) => cell(row))}`, look.width))),
-  ];
+function textOf({ now, mood }: Place): string {
+  return now === "" ? "" : `${MARK[mood]} ${now}`;
 }
 
-/** Each column with its width. Where the room is short, MIGRATABLE goes, then DECISION is cut: NOW is what matters. */
-function fit(columns: readonly Column[], rows: readonly Row[], room: number): readonly (readonly [Column, number])[] {
-  const widths = new Map(columns.map((column) => [column, widthOf(column, rows)]));
-  const excess = () => [...widths.values()].reduce((sum, width) => sum + width + 2, -2) - room;
-  if (excess() > 0) widths.delete(MIGRATABLE);
-  if (excess() > 0) widths.set(DECISION, Math.max(DECISION.heading.length, widthOf(DECISION, rows) - excess()));
-  return [...widths];
-}
-
-function widthOf({ heading, cell }: Column, rows: readonly Row[]): number {
-  return Math.max(heading.length, ...rows.map((row) => cell(row).length));
-}
-
-function nodeLine(node: NodeLine): string {
-  const vms = "▣ ".repeat(node.vms).trimEnd();
-  const pods = "▫ ".repeat(node.pods).trimEnd();
-  return [`  ${node.name}${node.cordoned ? " cordoned" : ""}`.padEnd(20), vms, pods].filter(Boolean).join("  ");
+/** How full each node is, and what troubles it. */
+function nodesOf(world: World): readonly string[] {
+  const sorted = [...world.nodes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+  return sorted.map(({ name, cordoned, troubles }) => {
+    const pods = [...world.pods.values()].filter(
+      (pod) => pod.nodeName === name && pod.launcherOf === undefined && !pod.deleting,
+    );
+    const full = "▣".repeat(vmsOn(name, world)) + "▫".repeat(pods.length);
+    return [name, full, ...(cordoned ? ["cordoned"] : []), ...troubles].filter(Boolean).join(" ");
+  });
 }
 
 /** What changed between two frames, for where there is no terminal to redraw. */
 export function renderChanges(previous: readonly Row[], rows: readonly Row[]): readonly string[] {
-  const before = new Map(previous.map((row) => [row.vm, row]));
-  return rows.flatMap((row) => {
-    const old = before.get(row.vm);
-    const why = old?.decision === row.decision ? [] : [describe(row)];
-    const changed = why.length > 0 || old?.now !== row.now;
-    return changed ? [[`${MARK[row.mood]} ${row.vm}`, ...why, row.now].join("  ")] : [];
-  });
+  const before = new Map(previous.map((row) => [row.name, row]));
+  return (["without", "withIt"] as const).flatMap((side) =>
+    rows.flatMap((row) => {
+      const hasChanged = row[side].now !== (before.get(row.name)?.[side].now ?? "");
+      return hasChanged ? [`${NAME[side]}  ${MARK[row[side].mood]} ${row.name}  ${row[side].now}`] : [];
+    }),
+  );
 }
 
-function describe({ strategy, migratable, decision }: Row): string {
-  return [`${strategy}, ${migratable ? "" : "not "}migratable`, decision].filter(Boolean).join(": ");
-}
+export type Fate = "moved" | "shutDown" | "stayed" | "lost";
+export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-export function renderSummary(summary: Summary, look: Look): readonly string[] {
-  const paint = painter(look);
-  return [
-    countLine("VMs moved", summary.moved),
-    countLine("VMs shut down by their strategy", summary.shutDown),
-    ...(summary.remaining.length > 0 ? [countLine("VMs still on the node", summary.remaining)] : []),
-    countLine("VMs on other nodes, untouched", summary.untouched),
-    paint(summary.lost.length === 0 ? ["bold", "green"] : ["bold", "red"], countLine("VMs lost", summary.lost)),
-  ].map((line) => (look.colour ? line : cut(line, look.width)));
-}
-
-/** Names are given where the reader wants to know which. */
-function countLine(label: string, keys: readonly string[]): string {
-  return `${label}: ${keys.length}${named(keys)}`;
+/** What became of the VMs that were on the node, judged from the cluster's state before and after. */
+export function outcomeOf(before: World, after: World, node: string): Outcome {
+  const outcome: Record<Fate, string[]> = { moved: [], shutDown: [], stayed: [], lost: [] };
+  for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
+    const now = after.vmis.get(vmi.uid);
+    const end = mayStop(vmi, now) ? "shutDown" : "lost";
+    const fate = guestRuns(now, after) ? (now?.nodeName === vmi.nodeName ? "stayed" : "moved") : end;
+    if (vmi.nodeName === node || fate === "lost") outcome[fate].push(vmi.key);
+  }
+  return outcome;
 }
 
 function named(keys: readonly string[]): string {
   return keys.length === 0 ? "" : `  (${keys.join(", ")})`;
 }
 
-/** What the same disruption cost without it. */
-export function renderLost(lost: readonly string[], look: Look, about = "Lifeboat"): string {
-  const line = `Without ${about}: VMs lost ${lost.length}${named(lost)}`;
-  return painter(look)(lost.length === 0 ? "dim" : ["bold", "red"], look.colour ? line : cut(line, look.width));
+function counted(what: string, keys: readonly string[]): string {
+  return keys.length === 0 ? "" : `, VMs ${what} ${keys.length}`;
+}
+
+export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: Look): readonly string[] {
+  const { moved, shutDown, stayed, lost } = withIt;
+  const paint = painter(look);
+  const outcome = `With ${about}: VMs moved ${moved.length}${counted("shut down", shutDown)}${counted("stayed", stayed)}`;
+  return [
+    paint(
+      without.lost.length === 0 ? "dim" : ["bold", "red"],
+      `Without ${about}: VMs lost ${without.lost.length}${named(without.lost)}`,
+    ),
+    paint(["bold", lost.length === 0 ? "green" : "red"], `${outcome}, VMs lost: ${lost.length}${named(lost)}`),
+  ];
 }

@@ -1,13 +1,12 @@
 /** Installs Lifeboat in a cluster as `lifeboat install` does, without its command line. */
-import { setTimeout as delay } from "node:timers/promises";
 import type { Send } from "../../../shared/kube/transport.ts";
-import type { Host } from "../../cli/host.ts";
 import { applyAll } from "../../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../../cli/install/manifests.ts";
 import { DEFINITIONS, type Home, plan } from "../../cli/install/plan.ts";
 import { createToken, listTokens } from "../../cli/install/token.ts";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import type { KubeObject, Resource } from "../../sandbox/actors/resources.ts";
+import { quietHost } from "./host.ts";
 
 export interface Site {
   /** Where the Worker answers for this cluster, without a trailing slash. */
@@ -58,15 +57,7 @@ export async function applyAsCommand(client: KubeClient, manifests: readonly Man
   await applyAll(manifests, { send: () => sendOver(client), host: SILENT, forceConflicts: true });
 }
 
-const SILENT: Host = {
-  stdout: { write: () => true },
-  stderr: { write: () => true },
-  env: {},
-  now: () => new Date(),
-  wait: () => delay(20),
-  interrupted: new AbortController().signal,
-  ask: () => Promise.resolve(undefined),
-};
+const SILENT = quietHost();
 
 function sendOver(client: KubeClient): Send {
   return async ({ expect = [], ...request }) => {

@@ -6,7 +6,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
 import type { KubeClient } from "../../sandbox/actors/client.ts";
 import { controllerOf, keyOf, nodes, pods, type Pod } from "../../sandbox/actors/resources.ts";
-import { refusedLine } from "./drain-output.ts";
 
 export interface DrainNodeOptions {
   readonly client: KubeClient;
@@ -59,7 +58,7 @@ async function evictUntilGone(run: Run, pod: Pod): Promise<void> {
     run.onLine(`evicting pod ${keyOf(pod)}`);
     const refusal = await evict(run, pod);
     if (refusal === undefined) break;
-    run.onLine(refusedLine({ namespace, name }, refusal));
+    run.onLine(`error when evicting pods/"${name}" -n "${namespace}" (will retry after 5s): ${refusal}`);
     await delay(run.retryMs, undefined, { signal: run.signal });
   }
   for (;;) {

@@ -8,8 +8,6 @@ import { viewOfEvent, viewOfMigration, viewOfNode, viewOfPod, viewOfVmi, type Wo
 
 export interface Watched {
   readonly world: World;
-  /** After each change of it. */
-  onChange(listener: () => void): void;
   stop(): Promise<void>;
 }
 
@@ -40,9 +38,6 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
       pods: followed.pods.views,
       nodes: followed.nodes.views,
       events: followed.events.views,
-    },
-    onChange(listener) {
-      for (const informer of informers) informer.onChange(listener);
     },
     async stop() {
       await Promise.all(informers.map((informer) => informer.stop()));

@@ -5,7 +5,7 @@ import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { trust } from "../../functions/support/test-cluster.ts";
-import { type ApiProxy, startApiProxy } from "../../../infra/lab/stage/api-proxy.ts";
+import { type ApiProxy, startApiProxy } from "../../setup/api-proxy.ts";
 
 export const CLUSTER = "harbour";
 /** The same one by another name. */

@@ -1,0 +1,121 @@
+/** Two sandbox clusters that are alike but for what an act is about, with Lifeboat where it belongs, as its manifests say. */
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { KubeClient } from "../../sandbox/actors/client.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { buildWorker } from "../../tools/build-worker.ts";
+import { configureLifeboat } from "../stage/apply.ts";
+import { startSandboxAsChosen } from "../stage/control-plane.ts";
+import { serverImages } from "../stage/in-cluster.ts";
+import { startLifeboat } from "../stage/lifeboat.ts";
+import { installRelay, startRelayBeside, throughWorker } from "../stage/relay.ts";
+import { CLUSTER, installInCluster } from "./in-cluster.ts";
+import { actAsOwner } from "./owner.ts";
+import type { Act } from "./story.ts";
+
+/** The same of each of the two clusters: one is without what the act is about, the other has it. */
+export interface Pair<T> {
+  readonly without: T;
+  readonly withIt: T;
+}
+
+export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Promise<U>): Promise<Pair<U>> {
+  const [first, second] = await Promise.all([to(without), to(withIt)]);
+  return { without: first, withIt: second };
+}
+
+/** Lifeboat as it is seen from outside of its cluster. */
+export interface LifeboatBeside {
+  readonly url: string;
+  /** A full scan. */
+  reconcile(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Cluster extends Pick<Sandbox, "stats"> {
+  readonly client: KubeClient;
+  readonly server: string;
+  /** Path of a file. */
+  readonly kubeconfig: string;
+  /** Absent where the story goes without. */
+  readonly lifeboat?: LifeboatBeside | undefined;
+  stop(): Promise<void>;
+}
+
+/** Spec of a LifeboatConfiguration. */
+export type Configuration = Readonly<Record<string, unknown>>;
+
+export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
+  if (lifeboat === undefined) throw new Error(`no Lifeboat beside ${server}`);
+  return lifeboat;
+}
+
+const MIGRATION_SECONDS = 2;
+
+export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
+  if (!inCluster) await buildWorker();
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+  // However this process ends, an administrator's token does not stay behind.
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
+    const images = inCluster ? serverImages({ cluster: CLUSTER }) : new Map<never, never>();
+    const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images, ...act.sandbox } as const;
+    const sandbox = await startSandboxAsChosen(own);
+    const { client, stats, url: server } = sandbox;
+    const over = new AbortController();
+    const owner = actAsOwner(client, over.signal);
+    const configuration = act.lifeboat[side];
+    const install = inCluster ? installInCluster : installWorker;
+    const lifeboat = configuration && (await install(sandbox, configuration, act.optional));
+    const kubeconfig = join(folder, `kubeconfig-${side}`);
+    await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+    return {
+      client,
+      stats,
+      server,
+      kubeconfig,
+      lifeboat,
+      async stop() {
+        over.abort();
+        await owner;
+        await lifeboat?.stop();
+        await sandbox.stop();
+      },
+    };
+  });
+}
+
+async function installWorker(
+  sandbox: Sandbox,
+  configuration: Configuration,
+  optional: readonly string[],
+): Promise<LifeboatBeside> {
+  const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
+  const { worker, url, webhookToken } = await startLifeboat(sandbox, {
+    cluster: CLUSTER,
+    optional,
+    entry: { relaySecret },
+  });
+  await configureLifeboat(sandbox.client, configuration);
+  const relay = startRelayBeside({
+    kubeConfig: await installRelay(sandbox),
+    endpoint: new URL(`${url}/events`),
+    secret: relaySecret,
+    fetch: throughWorker(() => worker),
+  });
+  return {
+    url,
+    async reconcile() {
+      const headers = { authorization: `Bearer ${webhookToken}` };
+      const answer = await worker.fetch(`/clusters/${CLUSTER}/reconcile`, { method: "POST", headers });
+      if (answer.status !== 200) throw new Error(`POST /reconcile: ${answer.status} ${await answer.text()}`);
+    },
+    async stop() {
+      await relay.stop();
+      await worker.stop();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** A pod of high priority needs the room that virtual machines have. */
+import { setTimeout as delay } from "node:timers/promises";
+import { createPod, createPriorityClass } from "../../../sandbox/workloads.ts";
+import { createNodes, createVms } from "../../stage/scene.ts";
+import type { World } from "../../stage/world.ts";
+import type { Act } from "../story.ts";
+
+const NODE = "node-1";
+const NAMESPACE = "shop";
+const VMS = ["db", "web"];
+const PREEMPTOR = "analytics";
+/** Of no importance, and small: there is room for them. */
+const JOBS = ["job-1", "job-2", "job-3"];
+
+export const preemption: Act = {
+  about: "Lifeboat",
+  lifeboat: { withIt: { featureGates: { PreemptionEvictionLiveMigration: true } } },
+  optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
+  async setScene(client) {
+    await createNodes(client, [NODE], { memory: "16Gi" });
+    const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", memory: "7Gi", node: NODE };
+    await createVms(
+      client,
+      VMS.map((name) => ({ ...vm, name })),
+    );
+    // Room for one of the VMs each, none for what preempts them.
+    await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
+    await createPriorityClass(client, "high", 1_000_000);
+    return { vms: VMS.length, nodes: 3, pods: 0 };
+  },
+  node: NODE,
+  pods: [PREEMPTOR, ...JOBS].map((name) => `${NAMESPACE}/${name}`),
+  headline: `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR}, of high priority, fits nowhere else: the scheduler preempts.`,
+  async disrupt({ client }, signal) {
+    const preemptor = { namespace: NAMESPACE, name: PREEMPTOR, priorityClassName: "high" };
+    await createPod(client, { ...preemptor, requests: { memory: "12Gi" } });
+    for (const name of JOBS) {
+      await delay(1000, undefined, { signal });
+      await createPod(client, { namespace: NAMESPACE, name, requests: { memory: "64Mi" } });
+    }
+  },
+  hasHappened: (_, now) => placeOf(now, PREEMPTOR) === NODE && JOBS.every((job) => placeOf(now, job)),
+  lostWithout: 2,
+  encore: `kubectl get pods -n ${NAMESPACE} -o wide`,
+};
+
+function placeOf({ pods }: World, name: string): string | undefined {
+  return [...pods.values()].find(({ key, phase }) => key === `${NAMESPACE}/${name}` && phase === "Running")?.nodeName;
+}

@@ -1,0 +1,93 @@
+/** The guests of a node begin to use all they were promised, and more was promised than is there. Then the same with the shield. */
+import type { KubeClient } from "../../../sandbox/actors/client.ts";
+import { pods } from "../../../sandbox/actors/resources.ts";
+import { KUBEVIRT } from "../../../sandbox/kubevirt/manifests.ts";
+import { kubeVirts } from "../../../sandbox/kubevirt/resources.ts";
+import { createPod, createPriorityClass } from "../../../sandbox/workloads.ts";
+import { createNodes, createVms } from "../../stage/scene.ts";
+import { troublesOf, vmsOn } from "../rows.ts";
+import type { Act, Scene } from "../story.ts";
+
+const NODE = "node-1";
+const NODES = [NODE, "node-2", "node-3"];
+/** The batch may go first, the shop last. */
+const PRIORITY = { batch: 100, shop: 1000 };
+const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
+const WAREHOUSE = { namespace: "shop", name: "warehouse" };
+/** Long enough for the shield. */
+const GRACE_SECONDS = 300;
+
+/** `patience`: seconds where a real kubelet is given minutes (REFERENCE.md, "Node pressure"). */
+function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
+  return {
+    sandbox: {
+      eviction: {
+        evictionSoft: { "memory.available": softThreshold },
+        evictionSoftGracePeriod: { "memory.available": patience },
+        evictionMaxPodGracePeriod: GRACE_SECONDS,
+        evictionPressureTransitionPeriod: "10ms",
+      },
+    },
+    setScene,
+    node: NODE,
+    pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`],
+    headline: `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
+    // Each launcher ends up with a little more than it requested, as QEMU does; what is no VM keeps to its request.
+    async disrupt({ client, stats }) {
+      const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };
+      const { items } = await client.list(pods, undefined, launchers);
+      stats.useMemory(WAREHOUSE, "7Gi");
+      for (const { metadata } of items) stats.useMemory(metadata, "1.1Gi");
+    },
+    hasHappened: (before, now) => vmsOn(NODE, now) < vmsOn(NODE, before) && troublesOf(NODE, now).length === 0,
+    lostWithout: 1,
+    encore: `kubectl describe node ${NODE}`,
+  };
+}
+
+const GUARD = ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"];
+
+/** Two guests have to go. */
+export const pressure: Act = {
+  ...actWith("15s", "4Gi"),
+  about: "Lifeboat",
+  lifeboat: { withIt: { featureGates: { NodePressureEvictionLiveMigration: true } } },
+  optional: GUARD,
+};
+
+const configuration = (maxPodGracePeriodSeconds: number) => ({
+  featureGates: { NodePressureEvictionLiveMigration: true },
+  shield: { maxPodGracePeriodSeconds },
+});
+const shielded = actWith("4s", "8Gi");
+
+/** One VM after another moves, so that the kubelet's patience ends before it is the turn of most. */
+export const shield: Act = {
+  ...shielded,
+  about: "the shield",
+  lifeboat: { without: configuration(0), withIt: configuration(GRACE_SECONDS) },
+  optional: [...GUARD, "optional/shield/shield.yaml"],
+  sandbox: { ...shielded.sandbox, featureGates: ["Plugins"] },
+  async setScene(client) {
+    const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 1 } } } };
+    await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
+    return await setScene(client);
+  },
+};
+
+async function setScene(client: KubeClient): Promise<Scene> {
+  await createNodes(client, NODES, { memory: "16Gi" });
+  for (const [name, value] of Object.entries(PRIORITY)) await createPriorityClass(client, name, value);
+  const vm = {
+    evictionStrategy: "LiveMigrate",
+    memory: "1Gi",
+    node: NODE,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+  };
+  const vms = Object.entries(VMS).flatMap(([namespace, names]) =>
+    names.map((name) => ({ ...vm, namespace, name, priorityClassName: namespace })),
+  );
+  await createVms(client, vms);
+  await createPod(client, { ...WAREHOUSE, node: NODE, priorityClassName: "shop", requests: { memory: "9Gi" } });
+  return { vms: vms.length, nodes: NODES.length, pods: 1 };
+}

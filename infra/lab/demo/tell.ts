@@ -1,0 +1,200 @@
+/** Tells a story, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
+import { setTimeout as delay } from "node:timers/promises";
+import { systemClock } from "../../sandbox/actors/clock.ts";
+import { aligned } from "../../tools/console/table.ts";
+import type { Screen } from "../../tools/console/screen.ts";
+import { startTimeLine } from "../../tools/console/time-line.ts";
+import { endingOf, type Evacuation, evacuations } from "../stage/evacuations.ts";
+import { pageInvitation } from "../stage/page-invitation.ts";
+import { readWorld, watchWorld } from "../stage/watch.ts";
+import type { World } from "../stage/world.ts";
+import { both, type Cluster, lifeboatOf, type Pair, startClusters } from "./clusters.ts";
+import { isAtRest, type Row, rowsOf } from "./rows.ts";
+import type { Act } from "./story.ts";
+import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcome } from "./view.ts";
+
+const FRAME_MS = 100;
+/** Far longer than any story takes. */
+const PATIENCE_MS = 120_000;
+/** The relay reports a VM that has moved within a second: only a broken cluster takes this long. */
+const ENDED_WITHIN_MS = 60_000;
+
+export interface TellOptions {
+  readonly acts: readonly Act[];
+  /** Lifeboat is pods of its cluster. */
+  readonly inCluster: boolean;
+  readonly screen: Screen;
+  /** Until a signal comes. */
+  readonly stayUp: boolean;
+  /** Whether it went well: each disruption had its way and, with Lifeboat, no VM was lost. */
+  readonly onTold: (well: boolean) => void;
+}
+
+export async function tell({ acts, inCluster, screen, stayUp, onTold }: TellOptions): Promise<void> {
+  let isWell = true;
+  for (const [index, act] of acts.entries()) {
+    if (index > 0) screen.print("", "And now in two other clusters:");
+    const clusters = await startClusters(act, inCluster);
+    try {
+      isWell = (await perform(act, clusters, screen)) && isWell;
+      if (index < acts.length - 1) continue;
+      onTold(isWell);
+      if (!stayUp) return;
+      // A pod of it may have moved: from here on it answers elsewhere.
+      if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
+      screen.print(...(await invitation(clusters, act)));
+      await new Promise<never>(() => undefined);
+    } finally {
+      await both(clusters, (cluster) => cluster.stop());
+    }
+  }
+}
+
+async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promise<boolean> {
+  const { withIt: scene } = await both(clusters, ({ client }) => act.setScene(client));
+  await both(clusters, async ({ lifeboat }) => lifeboat?.reconcile());
+  const others = scene.pods === 0 ? "" : `, beside ${scene.pods} other ${scene.pods === 1 ? "pod" : "pods"}`;
+  screen.print(
+    `Lifeboat looks after ${scene.vms} virtual machines on ${scene.nodes} nodes${others}.`,
+    `Another cluster is just like this one, but without ${act.about}.`,
+    ...(await pageInvitation(clusters.withIt.client, lifeboatOf(clusters.withIt).url)),
+    ...((await act.prologue?.(clusters.withIt)) ?? []),
+    "",
+    act.headline,
+    "",
+  );
+  const before = await both(clusters, ({ client }) => readWorld(client));
+  const hasHappened = await watch(act, { clusters, before, screen });
+  const after = await both(clusters, ({ client }) => readWorld(client));
+  const outcome = {
+    without: outcomeOf(before.without, after.without, act.node),
+    withIt: outcomeOf(before.withIt, after.withIt, act.node),
+  };
+  if (!hasHappened) screen.print("", "This takes too long, or was refused for good: the story ends here.");
+  screen.print("", ...(await evacuationsOf(clusters.withIt, screen)));
+  screen.print("", ...(act.epilogue ?? []), ...renderOutcome(outcome, act.about, screen));
+  return hasHappened && outcome.withIt.lost.length === 0 && outcome.without.lost.length >= act.lostWithout;
+}
+
+interface Watching {
+  readonly clusters: Pair<Cluster>;
+  readonly before: Pair<World>;
+  readonly screen: Screen;
+}
+
+/** Resolves to whether the disruption had its way in both clusters. */
+async function watch(act: Act, { clusters, before, screen }: Watching): Promise<boolean> {
+  const watched = await both(clusters, ({ client }) => watchWorld(client, systemClock));
+  const worlds = { without: watched.without.world, withIt: watched.withIt.world };
+  const timeLine = startTimeLine();
+  const narrate = narrator(act, screen, timeLine);
+  const over = new AbortController();
+  const lines: Record<keyof Pair<unknown>, string[]> = { without: [], withIt: [] };
+  const sides = ["without", "withIt"] as const;
+  const results: (boolean | void)[] = [];
+  const disrupted = Promise.all(
+    sides.map(async (side) => {
+      const result = await act.disrupt(clusters[side], over.signal, (line) => void lines[side].push(line));
+      results.push(side === "without" || result);
+    }),
+  );
+  const failed = new Promise<never>((_, reject) => void disrupted.catch(reject));
+  try {
+    while (!results.includes(false) && timeLine.milliseconds() < PATIENCE_MS) {
+      const rows = rowsOf(before, worlds, act);
+      const said = (side: keyof Pair<unknown>) => [...lines[side], ...noteworthy(before[side], worlds[side])];
+      narrate(rows, worlds, { without: said("without"), withIt: said("withIt") });
+      const remark = await act.react?.(clusters.withIt, rows);
+      if (remark !== undefined) await both(clusters, async (cluster) => act.react?.(cluster, []));
+      if (remark !== undefined) screen.print(`${screen.live ? "" : timeLine.stamp()}» ${remark}`);
+      if (results.length === 2 && isAtRest(rows) && sides.every((side) => act.hasHappened(before[side], worlds[side])))
+        return true;
+      await Promise.race([delay(FRAME_MS), failed]);
+    }
+    return false;
+  } finally {
+    over.abort();
+    await disrupted.catch(() => undefined);
+    await both(watched, (one) => one.stop());
+    screen.keep();
+  }
+}
+
+function narrator(act: Act, screen: Screen, { milliseconds, stamp }: ReturnType<typeof startTimeLine>) {
+  let previous: readonly Row[] = [];
+  const repeated = new Set<string>();
+  return (rows: readonly Row[], worlds: Pair<World>, said: Pair<readonly string[]>): void => {
+    const last = { without: said.without.at(-1) ?? "", withIt: said.withIt.at(-1) ?? "" };
+    const seconds = milliseconds() / 1000;
+    if (screen.live) return screen.draw(renderFrame({ seconds, rows, worlds, said: last, about: act.about }, screen));
+    const news = (["without", "withIt"] as const)
+      .flatMap((side) => said[side].map((line) => `${NAME[side]}    ${line.trimEnd()}`))
+      .filter((line) => !repeated.has(line) && repeated.add(line));
+    screen.print(...[...news, ...renderChanges(previous, rows)].map((line) => stamp() + line));
+    previous = rows;
+  };
+}
+
+/** What is worth repeating of all that is told in a cluster. */
+const NOTEWORTHY: ReadonlySet<string> = new Set([
+  "Preempted",
+  "TaintManagerEviction",
+  "Evicted",
+  "EvictionThresholdMet",
+  "NodeHasMemoryPressure",
+  "NodeHasInsufficientMemory",
+  "NodeHasSufficientMemory",
+  "DeletionRefused",
+  "DisruptionSeen",
+  "DeletionAllowed",
+  "NodeUnderPressure",
+]);
+
+function noteworthy(before: World, { events }: World): readonly string[] {
+  return [...events].flatMap(([uid, { reason, message }]) =>
+    NOTEWORTHY.has(reason) && !before.events.has(uid) ? [message] : [],
+  );
+}
+
+const COLUMNS: readonly (readonly [string, (evacuation: Evacuation) => string | number | undefined])[] = [
+  ["NAMESPACE", ({ metadata }) => metadata.namespace],
+  ["VM", ({ spec }) => spec.virtualMachineInstance.name],
+  ["FROM", ({ status }) => status?.sourceNode],
+  ["TO", ({ status }) => status?.targetNode],
+  ["CAUSE", ({ spec }) => spec.cause],
+  ["PHASE", ({ status }) => status?.phase],
+  ["ATTEMPTS", ({ status }) => status?.attempts],
+];
+
+/** What `kubectl get evacuations --all-namespaces` shows, when all have ended. */
+async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<readonly string[]> {
+  const deadline = performance.now() + ENDED_WITHIN_MS;
+  let { items } = await client.list(evacuations);
+  while (items.some((one) => endingOf(one) === undefined) && performance.now() < deadline) {
+    await delay(FRAME_MS);
+    ({ items } = await client.list(evacuations));
+  }
+  const rows = items.map((one) => COLUMNS.map(([, cell]) => String(cell(one) ?? "")));
+  const sorted = rows.toSorted((a, b) => a.join(" ").localeCompare(b.join(" ")));
+  const table = aligned([COLUMNS.map(([heading]) => heading), ...sorted], { gap: "   " });
+  const [headings = "", ...lines] = table.map((line) => cut(line, screen.width));
+  return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
+}
+
+async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {
+  const { url } = lifeboatOf(withIt);
+  return [
+    "",
+    "The clusters stay up until Ctrl-C. In another terminal:",
+    "",
+    `  export KUBECONFIG=${withIt.kubeconfig}`,
+    "  kubectl get evacuations,virtualmachineinstances --all-namespaces",
+    "  kubectl get events --all-namespaces",
+    `  ${encore}`,
+    "",
+    `API server           ${withIt.server}`,
+    `Lifeboat             ${url}`,
+    ...(await pageInvitation(withIt.client, url)),
+    `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
+  ];
+}

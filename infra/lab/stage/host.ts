@@ -1,0 +1,16 @@
+/** The machine that a call of `lifeboat` runs on, where there is no terminal. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Host } from "../../cli/host.ts";
+
+/** `write`: of both streams. It waits for moments where a person would wait for seconds. */
+export function quietHost(write: (text: string) => unknown = () => true): Host {
+  return {
+    stdout: { write },
+    stderr: { write },
+    env: {},
+    now: () => new Date(),
+    wait: () => delay(20),
+    interrupted: new AbortController().signal,
+    ask: () => Promise.resolve(undefined),
+  };
+}
