@@ -1,13 +1,28 @@
-/** What the rules and the dashboard name exists: metrics, labels, their values, and a page for each alert. */
-import { describe, expect, test } from "vitest";
+/** What the alerts and the dashboard name exists: metrics, labels, their values, and a runbook for each alert. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { load } from "js-yaml";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
 import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "../../infra/relay/metrics.ts";
-import { LANES } from "../../infra/relay/event.ts";
-import { RESULTS } from "../../infra/relay/send.ts";
 import { LABEL_VALUES } from "../../infra/tools/docs/metrics.ts";
 import { FAMILIES } from "../../shared/metrics/families.ts";
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
-import { namesIn, type Matcher } from "./promql.ts";
-import { ALERTS, PANELS, read, runbooks } from "./shipped.ts";
+
+const folder = fileURLToPath(new URL("../../infra/observability/", import.meta.url));
+const read = (path: string) => readFileSync(`${folder}${path}`, "utf8");
+
+const Alert = z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook_url: z.string() }) });
+const Rules = z.object({ spec: z.object({ groups: z.array(z.object({ rules: z.array(Alert) })) }) });
+const ALERTS = Rules.parse(load(read("prometheus-rule.yaml"))).spec.groups.flatMap(({ rules }) => rules);
+const Dashboard = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+const PANELS = Dashboard.parse(JSON.parse(read("dashboard.json"))).panels;
+const EXPRESSIONS = [
+  ...ALERTS.map(({ alert, expr }) => [alert, expr] as const),
+  ...PANELS.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+];
 
 const relayFamilies: readonly Family[] = [
   ...Object.values(createCounters()).map((counter) => counter.metric()),
@@ -15,69 +30,34 @@ const relayFamilies: readonly Family[] = [
   syncedMetric(new Map()),
   memoryMetric(),
 ].map(([family]) => family);
-
 /** Prometheus' own, of each target. */
 const UP: Family = { name: "up", type: "gauge", unit: "", help: "", labels: [] };
-
-const families = new Map<string, Family>(
-  [...Object.values(FAMILIES), ...relayFamilies, UP].map((family) => [`${family.name}${SUFFIX[family.type]}`, family]),
+const labelsOf = new Map<string, readonly string[]>(
+  [...Object.values(FAMILIES), ...relayFamilies, UP].map(({ name, type, labels }) => [
+    `${name}${SUFFIX[type]}`,
+    labels,
+  ]),
 );
-
 /** Of targets: as the shipped ScrapeConfig and monitors make them. */
 const TARGET_LABELS = ["cluster", "job"];
-const VALUES: Readonly<Record<string, string | readonly string[]>> = {
-  ...LABEL_VALUES,
-  lane: LANES,
-  job: ["lifeboat", "lifeboat-relay"],
-};
+const VALUES: Readonly<Record<string, string | readonly string[] | undefined>> = LABEL_VALUES;
 
-function isKnownValue(name: string, { label, op, value }: Matcher): boolean {
-  const known: string | readonly string[] | undefined =
-    label === "result" && name.startsWith("lifeboat_relay") ? RESULTS : VALUES[label];
-  if (typeof known !== "object") return true;
-  return (op.endsWith("~") ? value.split("|") : [value]).every((one) => known.includes(one));
-}
-
-const expressions = [...ALERTS.map(({ alert, expr }) => [alert, expr] as const), ...PANELS];
-
-describe.each(expressions)("%s", (_, expression) => {
-  const { selectors, grouping } = namesIn(expression);
-
-  test("names metrics that there are, with labels that they have", () => {
-    expect(selectors).not.toEqual([]);
-    for (const { name, matchers } of selectors) {
-      expect([...families.keys()]).toContain(name);
-      const labels = [...(families.get(name)?.labels ?? []), ...TARGET_LABELS];
-      for (const matcher of matchers) {
-        expect(labels).toContain(matcher.label);
-        if (matcher.value !== "$cluster") expect([matcher, isKnownValue(name, matcher)]).toEqual([matcher, true]);
-      }
+test.each(EXPRESSIONS)("%s names only metrics, labels and values that there are", (_, expression) => {
+  const metrics = [...expression.matchAll(/\b(?:lifeboat_\w+|up)\b/g)].map(([name]) => name);
+  expect(metrics).not.toEqual([]);
+  expect([...labelsOf.keys()]).toEqual(expect.arrayContaining(metrics));
+  for (const [, name = "", matchers = ""] of expression.matchAll(/\b(lifeboat_\w+|up)\{([^}]*)\}/g))
+    for (const [, label = "", value = ""] of matchers.matchAll(/(\w+)[=!]~?"([^"]*)"/g)) {
+      expect([...(labelsOf.get(name) ?? []), ...TARGET_LABELS]).toContain(label);
+      const known = VALUES[label];
+      if (Array.isArray(known)) expect(known).toEqual(expect.arrayContaining(value.split("|")));
     }
-  });
-
-  test("groups by labels that they have", () => {
-    const labels = selectors.flatMap(({ name }) => families.get(name)?.labels ?? []);
-    expect([...TARGET_LABELS, ...labels]).toEqual(expect.arrayContaining([...grouping]));
-  });
+  const grouped = [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, names = ""]) => names.split(", "));
+  const labels = [...TARGET_LABELS, ...metrics.flatMap((name) => labelsOf.get(name) ?? [])];
+  expect(labels).toEqual(expect.arrayContaining(grouped));
 });
 
-test("an expression with a mistake is none", () => {
-  expect(() => namesIn("max by (cluster (up)")).toThrow(/no PromQL/);
-});
-
-describe("runbooks", () => {
-  test("there is one for each alert, and no other", () => {
-    expect(runbooks().toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
-  });
-
-  test.each(ALERTS)("$alert leads to its own", ({ alert, annotations }) => {
-    expect(annotations.runbook_url).toBe(`https://lifeboat.dev/runbooks/${alert}.md`);
-  });
-
-  test.each(ALERTS)("of $alert says what it means, what it costs, how to look and what to do", ({ alert }) => {
-    const text = read(`runbooks/${alert}.md`);
-    const headings = [...text.matchAll(/^#+ .*$/gm)].map(([heading]) => heading);
-    expect(headings).toEqual([`# ${alert}`, "## Meaning", "## Impact", "## Diagnosis", "## Mitigation"]);
-    expect(text).toMatch(/^(kubectl|curl) /m);
-  });
+test("each alert leads to its own runbook, and there is no other", () => {
+  const urls = readdirSync(`${folder}runbooks`).map((file) => `https://lifeboat.dev/runbooks/${file}`);
+  expect(ALERTS.map(({ annotations }) => annotations.runbook_url).toSorted()).toEqual(urls.toSorted());
 });
