@@ -9,8 +9,22 @@ import * as z from "zod";
 import { parseRegistryEntry } from "../../shared/settings/clusters.ts";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseKeys, seal, unseal } from "../../shared/settings/sealed-entry.ts";
-import { type Command, parseArguments, USAGE } from "./cluster-arguments.ts";
-import { UsageError } from "./console/arguments.ts";
+import { FLAG, HELP, readArguments, TEXT, UsageError } from "./console/arguments.ts";
+
+const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME
+
+  add NAME      write the entry of a cluster, encrypted, to the KV namespace CLUSTER_REGISTRY; replaces an older one
+  list          print every name, its API server, and whether the entry is in order
+  remove NAME   remove the entry
+
+  --entry FILE  the entry, a JSON object as in CLUSTERS (default: standard input)
+  --local       the KV namespace of \`wrangler dev\`, not the one at Cloudflare
+  --env NAME    an environment of wrangler.toml
+  --config FILE another wrangler.toml
+  --persist-to DIRECTORY  with --local: where \`wrangler dev\` keeps its data
+
+REGISTRY_KEY in the environment holds the keys of the Worker's secret of that name: the first one encrypts.
+`;
 
 class Refused extends Error {
   override readonly name = "Refused";
@@ -26,18 +40,37 @@ function orRefuse<T>(parsed: Parsed<T>): T {
   throw new Refused(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join("\n"));
 }
 
-async function perform(command: Command, where: readonly string[]): Promise<void> {
-  switch (command.command) {
-    case "help":
-      return void process.stdout.write(USAGE);
+/** As in a URL's path, and as KV takes it. */
+const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
+const FLAGS = { entry: TEXT, local: FLAG, env: TEXT, config: TEXT, "persist-to": TEXT, help: HELP };
+
+async function perform(args: readonly string[]): Promise<void> {
+  const { values, positionals } = readArguments(args, FLAGS);
+  if (values.help) return console.log(USAGE);
+  const [command = "nothing", name = "", ...more] = positionals;
+  const others = (["env", "config", "persist-to"] as const).flatMap((flag) => {
+    const value = values[flag];
+    return value === undefined ? [] : [`--${flag}`, value];
+  });
+  const where = ["--binding", "CLUSTER_REGISTRY", values.local ? "--local" : "--remote", ...others];
+  if (more.length > 0) throw new UsageError(`expected nothing after "${name}", got "${more[0]}"`);
+  if (values.entry !== undefined && command !== "add") throw new UsageError("--entry: expected with `add` only");
+  switch (command) {
     case "add":
-      return await add(command.name, command.entry, where);
+      return await add(checked(name), values.entry, where);
     case "remove":
-      await wrangler(["key", "delete", command.name, ...where]);
-      return console.error(`${command.name} removed. Workers may know it for a minute and a half.`);
+      await wrangler(["key", "delete", checked(name), ...where]);
+      return console.error(`${name} removed. Workers may know it for a minute and a half.`);
     case "list":
       return await list(where);
+    default:
+      throw new UsageError(`expected add, list or remove, got "${command}"`);
   }
+}
+
+function checked(name: string): string {
+  if (NAME.test(name)) return name;
+  throw new UsageError(`NAME: expected letters, digits, ".", "_" and "-", got "${name}"`);
 }
 
 async function add(name: string, file: string | undefined, where: readonly string[]): Promise<void> {
@@ -88,8 +121,7 @@ async function wrangler(args: readonly string[]): Promise<string> {
 }
 
 try {
-  const { command, where } = parseArguments(process.argv.slice(2));
-  await perform(command, where);
+  await perform(process.argv.slice(2));
 } catch (error) {
   const isExpected = error instanceof UsageError || error instanceof Refused;
   const said = error instanceof Error && "stderr" in error ? String(error.stderr) : undefined;

@@ -2,12 +2,20 @@
 import { writeFile } from "node:fs/promises";
 import { createVirtualMachine } from "../sandbox/fleet.ts";
 import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
-import { runTool } from "./console/arguments.ts";
+import { resolve } from "node:path";
+import { FLAG, HELP, notEmpty, readFlags, runTool, TEXT, UsageError } from "./console/arguments.ts";
 import { pageInvitation } from "../lab/stage/page-invitation.ts";
 import { createNodes } from "../lab/stage/scene.ts";
 import { buildWorker } from "./build-worker.ts";
 import { startLifeboat, type Lifeboat } from "../lab/stage/lifeboat.ts";
-import { parseArguments, USAGE, type Arguments } from "./sandbox-command-line.ts";
+
+const USAGE = `Usage: npm run sandbox -- [--port N] [--kubeconfig FILE] [--empty]
+
+  --port N           listen on this port of 127.0.0.1 (default: any free one)
+  --kubeconfig FILE  where to write the administrator's kubeconfig (default: ./sandbox.kubeconfig)
+  --empty            only the API server, disruption controller and garbage collection: KubeVirt's kinds are known,
+                     but there are no nodes, no VMs, no webhooks of KubeVirt, and nothing of Lifeboat
+`;
 
 const NODES = ["node-1", "node-2", "node-3"];
 
@@ -24,14 +32,17 @@ const VMS = [
 const MINUTE_MS = 60_000;
 
 async function main(): Promise<void> {
-  const options = parseArguments(process.argv.slice(2));
-  if (options.help) return console.log(USAGE);
-  const { port, empty } = options;
+  const flags = readFlags(process.argv.slice(2), { port: TEXT, kubeconfig: TEXT, empty: FLAG, help: HELP });
+  if (flags.help) return console.log(USAGE);
+  const { port = "0", empty } = flags;
+  const kubeconfig = resolve(notEmpty("--kubeconfig", flags.kubeconfig ?? "sandbox.kubeconfig", "the name of a file"));
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError(`--port: expected a port number, got "${port}"`);
   const interruption = interrupted();
-  const sandbox = await startSandbox({ port, empty, onError: complain });
+  const sandbox = await startSandbox({ port: Number(port), empty, onError: complain });
   const lifeboat = empty ? undefined : await populate(sandbox);
-  await writeFile(options.kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
-  console.log(await usage(sandbox, lifeboat, options));
+  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+  console.log(await usage(sandbox, lifeboat, kubeconfig));
   // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
   const schedule = setInterval(() => void lifeboat?.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
@@ -51,7 +62,7 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   return lifeboat;
 }
 
-async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, { kubeconfig }: Arguments): Promise<string> {
+async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, kubeconfig: string): Promise<string> {
   const lines = [`The sandbox is up at ${sandbox.url}`, "", `  export KUBECONFIG=${kubeconfig}`];
   if (lifeboat === undefined) lines.push("  kubectl api-resources");
   else

@@ -1,4 +1,5 @@
 /** What a cluster's metrics say, and that METRICS.md says which there are. */
+import { readFileSync } from "node:fs";
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";
 import { VERSION } from "../../functions/env.ts";
@@ -6,7 +7,8 @@ import packageJson from "../../package.json" with { type: "json" };
 import { FAMILIES } from "../../shared/metrics/families.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../shared/metrics/metrics.ts";
 import { type Family, SUFFIX } from "../../shared/metrics/open-metrics.ts";
-import { LABEL_VALUES, renderMetricsDocument } from "../../infra/tools/docs/metrics.ts";
+import { withTables } from "../../infra/tools/docs/policy/document.ts";
+import { LABEL_VALUES, METRICS_TABLES } from "../../infra/tools/docs/metrics.ts";
 import { CAUSES, END_PHASES, type EndPhase } from "../../shared/kube/evacuation.ts";
 import { endedEvacuation, evacuation, newborn, NOW, time } from "../policy/fixtures.ts";
 
@@ -178,7 +180,8 @@ describe("the table of families", () => {
   });
 });
 
-test("shared/metrics/METRICS.md is rendered from the code", async () => {
-  const how = "the metrics have changed: `npx vitest run test/metrics -u` renders METRICS.md anew";
-  await expect(renderMetricsDocument(), how).toMatchFileSnapshot("../../shared/metrics/METRICS.md");
+test("each table of shared/metrics/METRICS.md is rendered from the code", async () => {
+  const text = readFileSync(new URL("../../shared/metrics/METRICS.md", import.meta.url), "utf8");
+  const how = "the metrics have changed: `npx vitest run test/metrics -u` renders the tables of METRICS.md anew";
+  await expect(withTables(text, METRICS_TABLES), how).toMatchFileSnapshot("../../shared/metrics/METRICS.md");
 });

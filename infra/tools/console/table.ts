@@ -7,17 +7,13 @@ export interface Alignment {
   readonly right?: (column: number) => boolean;
 }
 
-export function widthsOf(rows: readonly Cells[]): readonly number[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-}
-
 /** A line for each row. */
 export function aligned(
   rows: readonly Cells[],
   { gap = "  ", right = () => false }: Alignment = {},
 ): readonly string[] {
-  const widths = widthsOf(rows);
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const pad = (cell: string, column: number) =>
     right(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
   return rows.map((row) => row.map(pad).join(gap).trimEnd());

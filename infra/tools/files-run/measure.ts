@@ -1,6 +1,7 @@
 /** The files that run for one request of each kind, of a Lifeboat that has answered others before. */
 import { setImmediate } from "node:timers/promises";
 import { run } from "../../cli/run.ts";
+import { quietHost } from "../../lab/stage/host.ts";
 import { tickTime } from "../../lab/stage/tick-times.ts";
 import { pageToken } from "../../lab/stage/page-invitation.ts";
 import { systemClock } from "../../sandbox/actors/clock.ts";
@@ -101,16 +102,8 @@ async function preempt(place: Place, vm: string): Promise<void> {
 
 async function explain(place: Place, node: string): Promise<void> {
   const written: string[] = [];
-  const stream = { write: (text: string) => written.push(text) };
-  const code = await run(["--kubeconfig", place.kubeconfig, "explain", "node", node], {
-    stdout: stream,
-    stderr: stream,
-    env: {},
-    now: () => new Date(),
-    wait: () => Promise.resolve(),
-    interrupted: new AbortController().signal,
-    ask: () => Promise.resolve(undefined),
-  });
+  const host = quietHost((text) => written.push(text));
+  const code = await run(["--kubeconfig", place.kubeconfig, "explain", "node", node], host);
   if (code !== 0) throw new Error(`explain node ${node} ended with ${code}: ${written.join("")}`);
 }
 

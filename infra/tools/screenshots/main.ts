@@ -3,20 +3,18 @@ import { mkdir } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";
 import { openBrowser } from "../browser.ts";
-import { CLUSTERS, NODE, setScene, TOKENS, UNREACHABLE } from "./scene.ts";
+import { CLUSTER, NODE, setScene } from "./scene.ts";
 
 const THEMES = ["light", "dark"] as const;
 const WIDTHS = { phone: 360, laptop: 1280, wall: 2560 } as const;
 
 const PAGES = {
   "sign-in": "/signin",
-  fleet: "/",
   cluster: "/fleet/frankfurt",
   node: `/fleet/frankfurt/nodes/${NODE}`,
   preflight: "/fleet/frankfurt/nodes/worker-1",
   vm: "/fleet/frankfurt/vms/ci/build-cache",
   cancel: "/fleet/frankfurt/vms/billing/postgres/cancel",
-  unreachable: `/fleet/${UNREACHABLE}`,
   missing: "/fleet/frankfurt/nodes/none",
 } as const;
 
@@ -28,13 +26,13 @@ const folder = process.argv[2] ?? ".build/screenshots";
 const wanted = process.argv.slice(3);
 
 async function signedIn(): Promise<string> {
-  let cookie: string | undefined;
   const until = Math.floor(Date.now() / 1000) + 3600;
-  for (const cluster of [...CLUSTERS, UNREACHABLE]) {
-    const entry = { server: "", token: "", ...TOKENS, headers: {} };
-    cookie = withGrant(cookie, cluster, await signGrant({ cluster, name: "operator", mayAct: true, until }, entry));
-  }
-  return cookie ?? "";
+  const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };
+  return withGrant(
+    undefined,
+    CLUSTER,
+    await signGrant({ cluster: CLUSTER, name: "operator", mayAct: true, until }, entry),
+  );
 }
 
 async function openPage(browser: Browser, url: string, colorScheme: "light" | "dark", width: number): Promise<Page> {

@@ -1,25 +1,20 @@
-/** A drain that is blocked, half-way: what the pictures of the pages show, and what their tests look at. */
-import { drainNode } from "../../lab/stage/drain-client.ts";
+/** A drain that is blocked, half-way: what the pictures of the pages show. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
 import type { VirtualMachine } from "../../sandbox/fleet.ts";
 import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
-import { type Sandbox, startSandbox } from "../../sandbox/sandbox.ts";
-import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";
-import { buildWorker } from "../build-worker.ts";
+import { startSandbox } from "../../sandbox/sandbox.ts";
+import { configureLifeboat } from "../../lab/stage/apply.ts";
+import { drainNode } from "../../lab/stage/drain-client.ts";
+import { type Lifeboat, startLifeboat } from "../../lab/stage/lifeboat.ts";
 import { createNodes, createVms } from "../../lab/stage/scene.ts";
 import { tickTime } from "../../lab/stage/tick-times.ts";
-import { type RunningWorker, startWorker } from "../../lab/stage/worker.ts";
+import { buildWorker } from "../build-worker.ts";
 
-const OPERATOR_TOKEN = "the-operator-token-of-the-pictures";
-const WEBHOOK_TOKEN = "the-webhook-token-of-the-pictures";
-
-export const CLUSTERS = ["frankfurt", "lisbon"] as const;
-export const UNREACHABLE = "reykjavik";
+export const CLUSTER = "frankfurt";
 export const NODE = "worker-3";
 const NODES = ["worker-1", "worker-2", NODE, "worker-4", "worker-5"];
 
-type Member = readonly [
+type Vm = readonly [
   namespace: string,
   name: string,
   strategy: string,
@@ -28,7 +23,7 @@ type Member = readonly [
 ];
 
 // prettier-ignore
-const CAST: readonly Member[] = [
+const VMS: readonly Vm[] = [
   ["shop",    "web-1",        "LiveMigrate",           "moves"     ],
   ["shop",    "web-2",        "LiveMigrate",           "moves"     ],
   ["shop",    "cart",         "LiveMigrate",           "moves"     ],
@@ -43,12 +38,11 @@ const CAST: readonly Member[] = [
   ["edge",    "firewall",     "External",              "moves"     ],
 ];
 
-/** So long a migration "takes long": longer than anything looks at it. Seconds. */
-const LONG = 900;
+/** A migration that "takes long" takes longer than anything looks at it. */
+const LONG_SECONDS = 900;
+const TICK_MS = 2000;
 
-export interface Scene {
-  readonly sandbox: Sandbox;
-  readonly worker: RunningWorker;
+export interface Scene extends Pick<Lifeboat, "worker" | "webhookToken"> {
   /** Goes on asking, as kubectl does, until the scene ends. */
   beginDrain(): void;
   stop(): Promise<void>;
@@ -56,90 +50,49 @@ export interface Scene {
 
 export async function setScene(): Promise<Scene> {
   await buildWorker();
-  const sandboxes = await Promise.all(
-    CLUSTERS.map((_, i) => startSandbox({ migrationSeconds: 1, terminationSeconds: i })),
-  );
-  const [sandbox] = sandboxes;
-  if (sandbox === undefined) throw new Error("no sandbox");
-  const entries = await Promise.all(sandboxes.map((one, i) => install(one, CLUSTERS[i] ?? "", "https://127.0.0.1:1")));
-  const nowhere = { server: "https://127.0.0.1:1", token: "none", ...TOKENS };
-  const worker = await startWorker({
-    authority: sandbox.authority,
-    trusted: sandboxes.map(({ caPem }) => caPem),
-    clusters: Object.fromEntries([...entries, [UNREACHABLE, nowhere]]),
-  });
-  for (const [i, one] of sandboxes.entries()) {
-    await install(one, CLUSTERS[i] ?? "", worker.url, sandbox.authority.caPem);
-    await configureLifeboat(one.client, { evacuation: { backoffSeconds: 240, maxBackoffSeconds: 900 } });
-    await createNodes(one.client, NODES);
-  }
-  await perform(sandbox);
-  for (const one of sandboxes.slice(1)) await createVms(one.client, elsewhere("crm"));
-  const ticking = keepTicking(worker);
-  const draining = new AbortController();
-  return {
-    sandbox,
-    worker,
-    beginDrain: () => void drain(sandbox.client, draining.signal),
-    async stop() {
-      draining.abort();
-      await ticking.stop();
-      await worker.stop();
-      await Promise.all(sandboxes.map((one) => one.stop()));
-    },
-  };
-}
-
-export const TOKENS = { webhookToken: WEBHOOK_TOKEN, operatorToken: OPERATOR_TOKEN };
-
-async function install(sandbox: Sandbox, name: string, worker: string, caPem = sandbox.authority.caPem) {
-  const url = `${worker}/clusters/${name}`;
-  const { token } = await applyLifeboat(sandbox.client, { url, webhookToken: WEBHOOK_TOKEN, caPem });
-  return [name, { server: sandbox.url, token, ...TOKENS }] as const;
-}
-
-async function perform(sandbox: Sandbox): Promise<void> {
-  const goesOf = (name: string) => CAST.find(([, one]) => one === name)?.[3];
+  const sandbox = await startSandbox({ migrationSeconds: 1 });
+  const { client } = sandbox;
+  const { worker, webhookToken } = await startLifeboat(sandbox, { cluster: CLUSTER });
+  await configureLifeboat(client, { evacuation: { backoffSeconds: 240, maxBackoffSeconds: 900 } });
+  await createNodes(client, NODES);
+  const goesOf = (name: string) => VMS.find(([, one]) => one === name)?.[3];
   sandbox.migrations.configure({
-    seconds: ({ name }) => (goesOf(name) === "takes long" ? LONG : 1),
+    seconds: ({ name }) => (goesOf(name) === "takes long" ? LONG_SECONDS : 1),
     outcome: ({ name }) => (goesOf(name) === "fails" ? "Failed" : "Succeeded"),
   });
   const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 3 } } } };
-  await sandbox.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
-  const here = CAST.map(([namespace, name, evictionStrategy, , reason]): VirtualMachine => ({
-    namespace,
-    name,
-    evictionStrategy,
-    node: NODE,
-    ...(reason !== undefined && { migratable: false, reason }),
-  }));
-  await createVms(sandbox.client, [...here, ...elsewhere("shop")]);
-}
-
-function elsewhere(namespace: string): readonly VirtualMachine[] {
-  const others = NODES.filter((node) => node !== NODE);
-  return others.map((node, i) => ({ namespace, name: `api-${i + 1}`, evictionStrategy: "LiveMigrate", node }));
-}
-
-async function drain(client: KubeClient, signal: AbortSignal): Promise<void> {
-  await drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 1000 }).catch(() => undefined);
-}
-
-const TICK_MS = 2000;
-
-function keepTicking(worker: RunningWorker) {
-  const stopped = new AbortController();
+  await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+  await createVms(client, [...VMS.map(vmOf), ...elsewhere()]);
+  const over = new AbortController();
+  const { signal } = over;
   const ticking = (async () => {
-    while (!stopped.signal.aborted) {
-      // Whatever the time is: full scans say what is wrong in each cluster.
-      for (const name of CLUSTERS) await worker.scheduled(tickTime(name, "full"));
-      await delay(TICK_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+    while (!signal.aborted) {
+      await worker.scheduled(tickTime(CLUSTER, "full"));
+      await delay(TICK_MS, undefined, { signal }).catch(() => undefined);
     }
   })();
   return {
+    worker,
+    webhookToken,
+    beginDrain() {
+      const drain = drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 1000 });
+      void drain.catch(() => undefined);
+    },
     async stop() {
-      stopped.abort();
+      over.abort();
       await ticking;
+      await worker.stop();
+      await sandbox.stop();
     },
   };
+}
+
+function vmOf([namespace, name, evictionStrategy, , reason]: Vm): VirtualMachine {
+  const vm = { namespace, name, evictionStrategy, node: NODE };
+  return reason === undefined ? vm : { ...vm, migratable: false, reason };
+}
+
+function elsewhere(): readonly VirtualMachine[] {
+  const others = NODES.filter((node) => node !== NODE);
+  return others.map((node, i) => ({ namespace: "shop", name: `api-${i + 1}`, evictionStrategy: "LiveMigrate", node }));
 }

@@ -14,38 +14,6 @@ export function disruptionTable(): string {
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
 }
 
-/** What is known of the time, the first that applies. */
-export function nodeEndTable(): string {
-  return renderTable([
-    ["what is known of the end", "the deletion is refused until"],
-    ["the node's annotation `karpenter.sh/nodeclaim-termination-timestamp`", "that time"],
-    ["else: the grace period of the deletion", "it is over: Karpenter asks for exactly the time that is left"],
-    ["neither", `${DEFAULT_SETTINGS.guard.deadlineSeconds.NodeTermination} s have passed`],
-    ["a time that is past, or a grace period of 1 s or less", "allowed at once"],
-    ["less than 15 s are left, and no migration of the VM runs", "allowed at once, so that the guest can shut down"],
-  ]);
-}
-
-/** Upstream: kube-scheduler's preemption executor, the taint eviction controller, Karpenter's terminator; client-go's retries. */
-export function retryTable(): string {
-  return renderTable([
-    ["who", "which pods", "requests", "then"],
-    [
-      "kube-scheduler",
-      "all victims but the last, at most 16 at a time; then the last",
-      "11 for each",
-      "at once again, with victims chosen anew, without limit",
-    ],
-    ["taint-eviction-controller", "each pod on its own", "5 × 11", "never again: Lifeboat finishes the deletion"],
-    [
-      "Karpenter, up to 1.14",
-      "one pod after another; pods behind a refused one wait",
-      "11",
-      "again after 0.1 s to 10 s, without limit",
-    ],
-  ]);
-}
-
 export const RELEASE_WORDS = {
   OtherRequester: "the requester is in neither `guard.requesters` nor `guard.nodeTerminators`",
   NotADisruption:

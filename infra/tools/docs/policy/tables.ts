@@ -16,7 +16,6 @@ import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { MESSAGE } from "../../../../shared/eviction/messages.ts";
 import { shouldEvacuate } from "../../../../shared/pressure/pressure.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
-import { WAITS_FOR_OWNER } from "../../../../shared/evacuation/mark.ts";
 
 type Table = readonly (readonly string[])[];
 
@@ -33,7 +32,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-export function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
+function sample(strategy: EvictionStrategy, mobility: Mobility): VmiFacts {
   return {
     namespace: "ns",
     name: "name",
@@ -120,18 +119,6 @@ export function answerTable(): string {
     ["in progress", `429 ${code(MESSAGE.EvacuationInProgress(vmi))}`],
     ["refused", `429 ${code(MESSAGE.NotMigratable(sample("LiveMigrate", "pinned"), "LiveMigrate"))}`],
     ["shut down", `allowed, with the warning ${code(MESSAGE.ShutdownByStrategy(pinned))}`],
-  ]);
-}
-
-/** Strategy External. */
-export function ownerTable(): string {
-  const waits = WAITS_FOR_OWNER;
-  return renderTable([
-    ["its external controller", "phase", "the answer adds"],
-    ["has done nothing yet", "WaitingForOwner", code(`; ${waits}`)],
-    ["has created a migration", "Migrating", code("; migration NAME …")],
-    ["tried in vain", "WaitingForOwner", code(`; ${waits}; migration NAME has failed: …`)],
-    ["has moved it, or shut it down", "Moved, or Gone", "as a first request, or allowed"],
   ]);
 }
 
