@@ -112,7 +112,8 @@ function checkBudget(budget: KubeObject): void {
   }
   if (of("disruptionsAllowed") > 0) return;
   const [needs, has] = [of("desiredHealthy"), of("currentHealthy")];
-  const message = `The disruption budget ${name} needs ${needs} healthy pods and has ${has} currently`;
+  const why = has <= needs ? `needs ${needs} healthy pods and has ${has}` : "does not allow evicting pods";
+  const message = `The disruption budget ${name} ${why} currently`;
   fail({ reason: "DisruptionBudget", message });
 }
 

@@ -121,7 +121,7 @@ function valuesOf(failure: Failure): Tree {
 function named({ group, resource: kind }: GroupResource, name: string): Tree {
   const resource = qualified({ group, resource: kind });
   const shown = name === "" ? resource : `${resource} "${name}"`;
-  return { resource, name, shown, kind, named: name || undefined, group: group || undefined };
+  return { resource, name, shown, kind: kind || undefined, named: name || undefined, group: group || undefined };
 }
 
 function filled(template: unknown, values: Tree): unknown {

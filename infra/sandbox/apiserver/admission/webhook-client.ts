@@ -62,9 +62,17 @@ async function post(webhook: Webhook, to: Destination, body: string, signal: Abo
       signal: deadline,
     });
   } catch (error) {
-    const why = deadline.aborted ? "context deadline exceeded" : String(error instanceof Error ? error.message : error);
+    const why = deadline.aborted
+      ? "context deadline exceeded"
+      : inGo(String(error instanceof Error ? error.message : error));
     throw new WebhookError(`failed to call webhook: Post "${url.href}": ${why}`, { cause: error });
   }
+}
+
+/** An error of Node in the words of Go. */
+function inGo(message: string): string {
+  if (message === "socket hang up") return "EOF";
+  return message.replace(/^connect ECONNREFUSED (.+)$/, "dial tcp $1: connect: connection refused");
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Objects of custom kinds: defaults, pruning, validation, subresources, versions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Response } from "../contract/client.ts";
+import type { Response } from "./client.ts";
 import {
   type Asked,
   DEFINITIONS_PATH,

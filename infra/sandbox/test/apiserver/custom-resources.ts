@@ -1,6 +1,6 @@
 /** Two definitions like those that a controller ships, and the paths of their objects. */
 import { expect } from "vitest";
-import type { Request, Response } from "../contract/client.ts";
+import type { Request, Response } from "./client.ts";
 import { type Started, start } from "./started.ts";
 
 const text = { type: "string" };

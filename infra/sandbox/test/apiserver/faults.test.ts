@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Fault, FaultPlan } from "../../apiserver/faults.ts";
 import { readRequest } from "../../apiserver/request-info.ts";
-import { useHook } from "../contract/hook.ts";
-import { allow, CLOSED, CONFIG_MAPS, configuration, NAME } from "../contract/webhook.ts";
+import { allow, CLOSED, CONFIG_MAPS, configuration, NAME, useHook } from "./webhook.ts";
 import { type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";

@@ -1,7 +1,7 @@
 /** An API server of the sandbox for one test file. */
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../apiserver/server.ts";
 import { type Authority, createAuthority } from "../../certificates.ts";
-import { type Target, targetOf } from "../contract/client.ts";
+import { type Target, targetOf } from "./client.ts";
 
 export interface Started {
   readonly server: ApiServer;

@@ -5,8 +5,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createSteppedClock } from "../../actors/clock.ts";
 import { Renderer } from "../../apiserver/representation.ts";
-import { useHook } from "../contract/hook.ts";
-import { CONFIG_MAPS, configuration, type Respond } from "../contract/webhook.ts";
+import { CONFIG_MAPS, configuration, useHook, type Respond } from "./webhook.ts";
 import { ADMIN_TOKEN, type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";

@@ -1,6 +1,6 @@
 /** A webhook that names one version of a custom kind, and requests in another. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { Hook, NAME, SERVING, type Respond, configuration } from "../contract/webhook.ts";
+import { Hook, NAME, SERVING, type Respond, configuration } from "./webhook.ts";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";
 

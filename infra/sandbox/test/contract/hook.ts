@@ -1,62 +1,60 @@
-/** Rows about webhooks: configure, ask, compare. */
-import { afterAll, beforeAll, beforeEach, expect, vi } from "vitest";
-import type { Request } from "./client.ts";
-import { type Answer, type Scenario, compare } from "./contract.ts";
-import { configMap, del, post } from "./requests.ts";
-import { Hook, type Respond, SERVING, allow, configuration } from "./webhook.ts";
+/** A webhook that answers as the step says, and keeps the reviews. */
+import { createServer, type Server } from "node:https";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAuthority } from "../../certificates.ts";
 
-/** A real server reads configurations from a lagging cache: it calls the marker's webhook once it has caught up. */
-export async function seen(hook: Hook, { target, namespace }: Scenario): Promise<void> {
-  const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`;
-  await vi.waitFor(async () => {
-    await target().send({ method: "POST", path, body: configMap("marker") });
-    expect(hook.marked).toBe(true);
-  });
+export interface Review {
+  readonly url: string;
+  readonly [field: string]: unknown;
 }
 
-export interface Row {
-  readonly respond?: Respond;
-  readonly webhook?: object;
-  readonly request: Request;
-  readonly answer: Answer;
-  readonly warnings?: readonly string[];
-  /** The header Retry-After; missing: there is none. */
-  readonly retryAfter?: string;
-  readonly called?: boolean;
+export type Reply =
+  | "never"
+  | "closed"
+  | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
+
+export type Replies = Readonly<Record<string, Reply>>;
+
+const ALLOW = envelope('{"uid":"<review>","allowed":true}');
+
+export class Hook {
+  readonly calls: Review[] = [];
+  replies: Replies = {};
+  url = "";
+  /** The certificate authority as a configuration has it. */
+  caBundle = "";
+  #server: Server | undefined;
+
+  async start(): Promise<void> {
+    const authority = await createAuthority("hook");
+    this.caBundle = Buffer.from(authority.caPem).toString("base64");
+    const { certPem, keyPem } = await authority.issue(["127.0.0.1"]);
+    this.#server = createServer({ cert: certPem, key: keyPem }, (incoming, outgoing) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("end", () => this.#answer(incoming.url ?? "", Buffer.concat(chunks).toString(), outgoing));
+    });
+    await new Promise<void>((resolve) => this.#server?.listen(0, "127.0.0.1", resolve));
+    this.url = `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.#server?.close();
+    this.#server?.closeAllConnections();
+  }
+
+  #answer(url: string, text: string, outgoing: ServerResponse): void {
+    const { request }: { request: Record<string, unknown> } = JSON.parse(text);
+    this.calls.push({ url, ...request });
+    const reply = this.replies[url.split("?")[0] ?? ""] ?? { body: ALLOW };
+    if (reply === "never") return;
+    if (reply === "closed") return void outgoing.destroy();
+    outgoing.writeHead(reply.status ?? 200, { "content-type": "application/json", ...reply.headers });
+    outgoing.end(reply.body?.replaceAll("<review>", String(request["uid"])));
+  }
 }
 
-/** One row: configure the webhook, ask, compare. A real server needs a moment to see a new configuration. */
-export function asksWebhook(hook: Hook, scenario: Scenario, title: string, row: Row): void {
-  scenario.checks(title, async (send) => {
-    const plural = `${SERVING}/validatingwebhookconfigurations`;
-    await send(del(`${plural}/${scenario.namespace}`));
-    const body = configuration(hook, { kind: "Validating", namespace: scenario.namespace, ...row.webhook });
-    expect((await send(post(plural, body))).code).toBe(201);
-    await seen(hook, scenario);
-    hook.respond = row.respond ?? allow;
-    hook.calls.length = 0;
-    const response = await send(row.request);
-    compare(response, row.answer);
-    // Node joins repeated headers.
-    expect(response.headers.warning).toBe(row.warnings?.map((text) => `299 - "${text}"`).join(", "));
-    expect(response.headers["retry-after"]).toBe(row.retryAfter);
-    expect(hook.calls.length > 0).toBe(row.called ?? true);
-  });
-}
-
-export const evict = post("pods/p/eviction?dryRun=All", {
-  apiVersion: "policy/v1",
-  kind: "Eviction",
-  metadata: { name: "p" },
-});
-
-/** The webhook of a test file. */
-export function useHook(): Hook {
-  const hook = new Hook();
-  beforeAll(() => hook.start());
-  afterAll(() => hook.stop());
-  beforeEach(() => {
-    hook.calls.length = 0;
-  });
-  return hook;
+function envelope(response: string): string {
+  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":${response}}`;
 }

@@ -1,12 +1,14 @@
 /** A value within an object, by a dotted path. */
 
-/** `a.b.c`; in a list a number is an index and another key is read from all items; `[x.io/y]` is a key with dots. */
+/** `a.b.c`; in a list a number is an index and another key is read from all items; `[x.io/y]` is a key with dots, `{name=x}` the item with that name. */
 export function valueAt(value: unknown, path: string): unknown {
-  const keys = path.match(/\[[^\]]+\]|[^.[\]]+/g) ?? [];
+  const keys = path.match(/\[[^\]]+\]|\{[^}]+\}|[^.[\]]+/g) ?? [];
   return keys.reduce<unknown>((current, key) => step(current, key.replaceAll(/^\[|\]$/g, "")), value);
 }
 
 function step(value: unknown, key: string): unknown {
   if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  const [, field = "", wanted] = key.match(/^\{(\w+)=(.*)\}$/) ?? [];
+  if (wanted !== undefined) return value.find((item: unknown) => step(item, field) === wanted);
   return /^\d+$/.test(key) ? value[Number(key)] : value.map((item: unknown) => step(item, key));
 }

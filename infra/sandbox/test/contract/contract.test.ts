@@ -1,0 +1,44 @@
+/**
+ * Recorded scenarios, each a list of requests with the answers of a kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR a
+ * real one is asked, and `-u` records its answers.
+ */
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Hook } from "./hook.ts";
+import { Names } from "./names.ts";
+import { load, play, render } from "./scenario.ts";
+import { connect, type Server } from "./server.ts";
+
+const FOLDER = new URL("scenarios/", import.meta.url);
+/** Its budgets have a controller. In the others a request sets their status. */
+const CONTROLLED = "kube-1.36.json";
+/** The kinds that the others use come first. */
+const DEFINITIONS = "a-definitions.json";
+const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
+
+describe.each([
+  ["kube-apiserver", false, [DEFINITIONS, ...OTHERS]],
+  ["kube-apiserver and a controller of budgets", true, [CONTROLLED]],
+])("%s", (_, controllers, scenarios) => {
+  let server: Server;
+  const hook = new Hook();
+
+  beforeAll(async () => {
+    server = await connect({ controllers });
+    await hook.start();
+  });
+  afterAll(async () => {
+    hook.stop();
+    await server.stop();
+  });
+
+  test.each(scenarios)("%s", { timeout: 300_000 }, async (name) => {
+    const file = new URL(name, FOLDER);
+    const steps = load(file);
+    const names = new Names({ "<hook>": hook.url, "<ca>": hook.caBundle });
+    const played = await play({ server, hook, names }, steps);
+    if (server.isReal) await expect(render(played)).toMatchFileSnapshot(fileURLToPath(file));
+    else expect(played).toEqual(steps);
+  });
+});

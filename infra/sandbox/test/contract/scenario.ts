@@ -1,0 +1,95 @@
+/** A scenario: requests in their order, with what matters of the answers. */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Hook, Replies } from "./hook.ts";
+import type { Names } from "./names.ts";
+import type { Request, Response, Server } from "./server.ts";
+import { valueAt } from "./value-at.ts";
+
+export interface Step {
+  readonly step: string;
+  /** `<uid 1>` stands for what an earlier answer showed under this name. */
+  readonly request: Request;
+  /** What the webhook answers meanwhile, by path: it allows what is not named. */
+  readonly hook?: Replies;
+  /** Asked until the answer is as recorded: a server's caches and controllers take a moment. */
+  readonly eventually?: true;
+  /** What of the answer the sandbox says in other words, or not at all. */
+  readonly otherwise?: readonly string[];
+  /**
+   * Values by their path in the body; `code`, `header.NAME`; `reviews` are the webhook's. Missing in a new step: recording
+   * then shows an error in full, otherwise the code.
+   */
+  readonly answer?: Answer;
+}
+
+export type Answer = Readonly<Record<string, unknown>>;
+
+export interface World {
+  readonly server: Server;
+  readonly hook: Hook;
+  readonly names: Names;
+}
+
+const ERROR = ["code", "reason", "message", "details"];
+/** How often a server is asked, and how long it is left alone meanwhile. The sandbox has had as many turns by then. */
+const PATIENCE = { sandbox: { tries: 60, pauseMs: 10 }, real: { tries: 200, pauseMs: 50 } };
+
+export function load(file: URL): readonly Step[] {
+  const steps: readonly Step[] = JSON.parse(readFileSync(file, "utf8"));
+  return steps;
+}
+
+/** One line for each step. */
+export function render(steps: readonly Step[]): string {
+  return `[\n${steps.map((step) => JSON.stringify(step)).join(",\n")}\n]\n`;
+}
+
+/** The steps with the answers of this server. */
+export async function play(world: World, steps: readonly Step[]): Promise<readonly Step[]> {
+  const played: Step[] = [];
+  for (const step of steps) {
+    played.push({ ...step, answer: await ask(world, step) });
+  }
+  return played;
+}
+
+async function ask(world: World, step: Step): Promise<Answer> {
+  const { hook, names, server } = world;
+  const request = names.filled(step.request);
+  hook.replies = names.filled(step.hook ?? {});
+  const { tries, pauseMs } = server.isReal ? PATIENCE.real : PATIENCE.sandbox;
+  for (let tried = 1; ; tried++, await delay(pauseMs)) {
+    hook.calls.length = 0;
+    const response = await server.send(request);
+    const seen = { ...show(world, step, response), ...(server.isReal ? {} : excused(step)) };
+    if (step.eventually === undefined || tried === tries || isDeepStrictEqual(seen, step.answer)) return seen;
+  }
+}
+
+function excused({ otherwise = [], answer }: Step): Answer {
+  return Object.fromEntries(otherwise.map((path) => [path, answer?.[path]]));
+}
+
+function show({ hook, names }: World, { request, answer }: Step, response: Response): Answer {
+  const asked = Object(valueAt(request.body, "metadata"));
+  if (asked.generateName !== undefined && asked.name === undefined)
+    names.nameOf("name", String(valueAt(response.body, "metadata.name")));
+  const managed = valueAt(response.body, "metadata.managedFields");
+  if (Array.isArray(managed)) managed.sort((one, other) => keyOf(one).localeCompare(keyOf(other)));
+  const reviews = hook.calls.toSorted((one, other) => one.url.localeCompare(other.url));
+  const { code, headers, body } = response;
+  const all = { ...body, code, header: headers, reviews };
+  const paths = answer ? Object.keys(answer) : code < 400 ? ["code"] : ERROR;
+  return Object.fromEntries(paths.map((path) => [path, names.shown(valueAt(all, path) ?? null, fieldOf(path, body))]));
+}
+
+function fieldOf(path: string, body: Response["body"]): string {
+  return path === "metadata.resourceVersion" && "items" in body ? "listVersion" : path.split(".").at(-1)!;
+}
+
+/** A server orders them by their second. */
+function keyOf(managed: unknown): string {
+  return JSON.stringify(["operation", "manager", "subresource"].map((field) => valueAt(managed, field)));
+}
