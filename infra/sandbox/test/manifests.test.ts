@@ -2,19 +2,28 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../manifests.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
-import { MOVES, MOVES_PATH, move } from "./apiserver/custom-resources.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => void (sandbox = await startSandbox({ empty: true })));
 afterAll(() => sandbox.stop());
 
-test.each(["Move", "Withdrawn"])(
-  "an object may stand before the definition of its kind: applied as %s",
-  async (intent) => {
-    await applyManifests(sandbox.client, [
-      { ...move({ intent }), metadata: { namespace: "default", name: "m" } },
-      MOVES,
-    ]);
-    expect(await sandbox.client.read(`${MOVES_PATH}/m`)).toMatchObject({ spec: { intent } });
+const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "moves.example.com" },
+  spec: {
+    group: "example.com",
+    scope: "Namespaced",
+    names: { kind: "Move", plural: "moves" },
+    versions: [{ name: "v1", served: true, storage: true, schema }],
   },
-);
+};
+
+test.each(["Move", "Withdrawn"])("an object may stand before its definition: applied as %s", async (intent) => {
+  const metadata = { namespace: "default", name: "m" };
+  const move = { apiVersion: "example.com/v1", kind: "Move", metadata, spec: { intent } };
+  await applyManifests(sandbox.client, [move, definition]);
+  const path = "/apis/example.com/v1/namespaces/default/moves/m";
+  expect(await sandbox.client.read(path)).toMatchObject({ spec: { intent } });
+});
