@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { IS_REAL } from "./infra/lab/stage/control-plane.ts";
-import { LeftOut, PATIENCE, SIMULATED_ONLY } from "./test/setup/simulated-only.ts";
+import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/setup/simulated-only.ts";
 
 /** Folders whose tests share nothing and wait for nothing: their files may share threads, and load each module once. */
 const PURE = ["policy", "descheduling", "config", "metrics", "pass"].map((folder) => `test/${folder}/**/*.test.ts`);
@@ -34,10 +34,12 @@ export default defineConfig({
       {
         test: {
           name: "lifeboat",
+          // A process loads the sandbox and the product once for all of its files: half of what a short file costs.
+          isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: [...PURE, ...WORKER_ONLY],
           globalSetup: ["test/setup/build-worker.ts"],
-          tags: SIMULATED_ONLY,
+          tags: [...SIMULATED_ONLY, NIGHTLY],
           testTimeout: TIMEOUT_MS,
           hookTimeout: TIMEOUT_MS,
           // The machine may be busy: a test waits for a state of the world, never for a time.

@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     name: "sandbox",
     include: ["test/**/*.test.ts"],
+    // A process loads the API server once for all of its files.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 20_000, interval: 50 } },

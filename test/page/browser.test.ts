@@ -159,22 +159,21 @@ test("a drain is followed to its end without a click", { timeout: 90_000 }, asyn
   await createLedger();
 });
 
-/** Now there is something on each of them. */
 const PAGES = ["/", AT_CLUSTER, AT_NODE, AT_LEDGER, `${AT_CLUSTER}/none`, "/signin"];
 
 test.each(PAGES)(
   "axe finds nothing on %s, in either theme; on a phone and a wall nothing is too wide",
   async (path) => {
     const isWider = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
-    for (const colorScheme of ["light", "dark"] as const) {
-      for (const viewport of [
-        { width: 360, height: 740 },
-        { width: 3840, height: 2160 },
-      ]) {
-        const page = await visit(path, { colorScheme, viewport });
-        expect(await violationsOf(page)).toEqual([]);
-        expect(await page.evaluate(isWider)).toBe(false);
-      }
+    const page = await visit(path);
+    for (const [colorScheme, width, height] of [
+      ["light", 360, 740],
+      ["dark", 3840, 2160],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height });
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await page.evaluate(isWider)).toBe(false);
     }
   },
 );
@@ -206,10 +205,13 @@ test(
 );
 
 test("a Worker that goes away is said, too: no page pretends to be new", { timeout: 60_000 }, async () => {
-  const page = await visit(AT_CLUSTER);
+  const page = await blank();
+  await page.clock.install();
+  await page.goto(AT_CLUSTER);
   const words = page.locator("#asof .words");
   await expect.poll(() => words.innerText()).toMatch(/^as of/);
   await stage.stopWorker();
+  await page.clock.fastForward(15_000);
   await expect.poll(() => words.innerText(), { timeout: 30_000 }).toMatch(/^no word for/);
   await stage.restartWorker();
   await expect.poll(() => words.innerText(), { timeout: 30_000 }).toMatch(/^as of/);

@@ -14,13 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** So many requests reach the API server while every one of the watchers hears four times how old its page is. */
+/** So many requests reach the API server while every one of the watchers hears twice more how old its page is. */
 async function costOf(watchers: number): Promise<number> {
   const cookie = await stage.cookie();
   const watching = await Promise.all(Array.from({ length: watchers }, () => watch(url, cookie)));
   await Promise.all(watching.map((one) => one.next("asof")));
   const before = stage.proxy.requests.length;
-  for (let i = 0; i < 3; i++) await Promise.all(watching.map((one) => one.next("asof")));
+  for (let i = 0; i < 2; i++) await Promise.all(watching.map((one) => one.next("asof")));
   const cost = stage.proxy.requests.length - before;
   await Promise.all(watching.map((one) => one.leave()));
   return cost;

@@ -1,4 +1,7 @@
-/** Objects as large as tenants may make them, in an isolate of limited memory. */
+/**
+ * Objects as large as tenants may make them, in an isolate of limited memory.
+ * @module-tag nightly
+ */
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";

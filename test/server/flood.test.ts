@@ -1,4 +1,7 @@
-/** Strangers in the cluster: a thousand connections that never finish take little memory, and reviews are answered meanwhile. */
+/**
+ * Strangers in the cluster: a thousand connections that never finish take little memory, and reviews are answered meanwhile.
+ * @module-tag nightly
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
 import { connect as connectPlainly, type Socket } from "node:net";

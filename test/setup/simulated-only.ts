@@ -16,6 +16,13 @@ export const SIMULATED_ONLY = Object.entries(REASONS).map(([name, description]) 
   skip: IS_REAL,
 }));
 
+/** Long runs of much: of the simulated control plane only at night, with LIFEBOAT_NIGHTLY. */
+export const NIGHTLY = {
+  name: "nightly",
+  description: "minutes of many VMs",
+  skip: !IS_REAL && !process.env["LIFEBOAT_NIGHTLY"],
+};
+
 /** On a real control plane a start takes seconds, not milliseconds. */
 export const PATIENCE = IS_REAL ? 4 : 1;
 

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { COOKIE } from "../../../functions/page/session.ts";
 import type { PageStage } from "./page-stage.ts";
 
-export interface VisitorOptions extends Pick<BrowserContextOptions, "javaScriptEnabled" | "colorScheme" | "viewport"> {
+export interface VisitorOptions extends Pick<BrowserContextOptions, "javaScriptEnabled"> {
   /** By default they have. */
   readonly signedIn?: boolean;
   readonly mayAct?: boolean;
