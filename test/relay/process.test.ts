@@ -1,12 +1,10 @@
-/** The relay's image and manifests, as far as they can be tried without a container runtime: files, process, permissions, memory. */
+/** The relay's image and manifests, as far as they can be tried without a container runtime: files, process and permissions. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { kubeconfigText } from "../../infra/sandbox/kubeconfig.ts";
-import { startBusyApiServer } from "./busy-api-server.ts";
-import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
+import { type FakeWorker, SECRET } from "./fake-worker.ts";
 import { type Image, layOutImage, type RelayProcess, runRelay } from "./image.ts";
-import { DELETING, pod } from "./objects.ts";
 import { brief, soon, type Stage, startStage } from "./stage.ts";
 
 let image: Image;
@@ -16,14 +14,12 @@ beforeAll(async () => {
 afterAll(() => image.remove());
 
 let running: RelayProcess | undefined;
-let worker: FakeWorker | undefined;
 let stage: Stage | undefined;
 afterEach(async () => {
   running?.child.kill("SIGKILL");
   await running?.exited;
-  await worker?.stop();
   await stage?.stop();
-  [running, worker, stage] = [undefined, undefined, undefined];
+  [running, stage] = [undefined, undefined];
 });
 
 async function start(
@@ -69,22 +65,6 @@ describe("the image", () => {
     expect(await relay.exited).toBe(0);
     expect(relay.output()).not.toContain(SECRET.slice(6));
   });
-
-  test("takes 10,000 updates of pods in flat memory", async () => {
-    const server = await startBusyApiServer();
-    worker = await startFakeWorker(() => new Date());
-    const { probe } = await start(insecureKubeconfig(server.url), worker);
-    await expect.poll(async () => (await probe("/readyz")).status, { timeout: 15_000 }).toBe(200);
-    const rss = async (updates: number, marker: string): Promise<number> => {
-      await server.stream(updatesOf(updates, marker));
-      await soon(() => expect(brief(worker?.taken() ?? [])).toContain(`pod.disrupted vms/${marker}`));
-      return metric(probe, "resident");
-    };
-    const before = await rss(2_000, "virt-launcher-first");
-    const after = await rss(10_000, "virt-launcher-last");
-    expect(after - before).toBeLessThan(64 * 1024 * 1024);
-    await server.stop();
-  });
 });
 
 async function metric(probe: (path: string) => Promise<Response>, name: string): Promise<number> {
@@ -92,27 +72,4 @@ async function metric(probe: (path: string) => Promise<Response>, name: string):
     .split("\n")
     .find((text) => text.includes(name) && !text.startsWith("#"));
   return Number(line?.split(" ").at(-1));
-}
-
-function insecureKubeconfig(server: string): string {
-  const name = "busy";
-  return JSON.stringify({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name, cluster: { server, "insecure-skip-tls-verify": true } }],
-    users: [{ name, user: {} }],
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    "current-context": name,
-  });
-}
-
-/** Of 500 pods as large as launcher pods are; the last one is deleted. */
-function* updatesOf(count: number, marker: string): Iterable<object> {
-  const annotations = { padding: "x".repeat(12_000) };
-  for (let i = 0; i < count; i++) {
-    const name = `virt-launcher-${i % 500}`;
-    const metadata = { name, uid: name, resourceVersion: String(i + 2), annotations };
-    yield { type: "MODIFIED", object: pod({ metadata, status: { podIP: `10.0.0.${i % 250}` } }) };
-  }
-  yield { type: "ADDED", object: pod({ metadata: { name: marker, uid: marker, ...DELETING } }) };
 }

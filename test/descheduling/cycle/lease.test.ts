@@ -1,13 +1,12 @@
 /** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isHeld } from "../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../shared/kube/schemas/kubernetes.ts";
 import { LEASE_SECONDS } from "../../../shared/descheduling/client.ts";
 import { isDue } from "../../../shared/descheduling/deschedule.ts";
-import { failing, interleaved } from "../../fake-cluster/connect.ts";
+import { failing } from "../../fake-cluster/connect.ts";
 import { at, NOW, time } from "../../policy/fixtures.ts";
-import { clusterOf, cycle, leaving, nth, results } from "./cycles.ts";
+import { clusterOf, cycle, leaving, nth } from "./cycles.ts";
 import { askedPod, vmPod } from "../worlds.ts";
 
 // prettier-ignore
@@ -42,21 +41,6 @@ const order = ["a", "b"];
 const some = () => clusterOf(vmPod("a"), askedPod("b"));
 
 describe("of cycles at the same time", () => {
-  test("one requests, however their requests are interleaved; the limit holds", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), async (scheduler) => {
-        const fake = some();
-        const policy = { limits: { evictionsTotal: 1 } };
-        const both = [0, 1, 2].map(() => cycle(fake, { order, policy, before: interleaved(scheduler) }));
-        const reports = await scheduler.waitFor(Promise.all(both));
-        const requested = reports.flatMap(results).filter((result) => result === "Background");
-        expect([requested.length, leaving(fake).length]).toEqual([1, 1]);
-        expect(reports.filter(({ ended }) => ended === "Finished").length).toBeGreaterThan(0);
-      }),
-      { seed: 20_260_301, numRuns: 200 },
-    );
-  });
-
   test("the other one reads nothing, and says so", async () => {
     const fake = some();
     fake.descheduling.lease = {
