@@ -10,16 +10,14 @@ import { isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
 import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
 import { kubeVirt, LAUNCHER } from "../shared/kube/selections.ts";
 import { reportConditions, reportUndecided, type Trial } from "../shared/settings/conditions.ts";
-import { areBudgetsWanted } from "../shared/settings/covered.ts";
+import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
-import { parseConfiguration } from "../shared/settings/lifeboat-configuration.ts";
-import { notesOn } from "../shared/settings/merge-settings.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
 import { expiryOf } from "../shared/settings/token-expiry.ts";
+import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
+import { DEFAULT_SETTINGS, isAnnotating, type Settings } from "../shared/settings/settings.ts";
 import * as webhooks from "../shared/settings/webhooks.ts";
 import { act } from "../shared/evacuation/act.ts";
-import { annotate } from "../shared/evacuation/patches.ts";
-import { isAnnotating } from "../shared/annotations/descheduler-annotations.ts";
+import { annotate } from "../shared/evacuation/objects.ts";
 import type { Target } from "./target.ts";
 
 const REPORT_SECONDS = 10;
@@ -175,7 +173,7 @@ const WRITES = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate"),
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
-const BUDGETS = rights("create patch delete", "policy", "poddisruptionbudgets");
+const BUDGETS = rights("create delete", "policy", "poddisruptionbudgets");
 
 /** Asked, not tried: a write that is tried may have been one. */
 async function mayWrite(cluster: Client, settings: Settings): Promise<void> {

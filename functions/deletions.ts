@@ -10,7 +10,7 @@ import { reviewAndPerform } from "../shared/evacuation/perform.ts";
 import { undecidedMessage } from "../shared/settings/failure-posture.ts";
 import { decideUndecided, type DeletionDecision } from "../shared/guard/decide.ts";
 import { RETRY_SECONDS } from "../shared/guard/refuse.ts";
-import { deleteByOf } from "../shared/guard/node-termination.ts";
+import { deleteByOf } from "../shared/guard/disruption-cause.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/settings/settings.ts";
 import { describeFailure } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
@@ -76,7 +76,7 @@ async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide:
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
   const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
   const decision = await decide(asked, dryRun);
-  if (decision.verdict === "Release") return c.json(review.permission(uid));
+  if (decision.verdict === "Allow") return c.json(review.permission(uid));
   return c.json(review.refusal(uid, decision.message, { retryAfterSeconds: decision.retryAfterSeconds }));
 }
 
@@ -133,7 +133,7 @@ function followUp(c: Context, target: Target, { pod, requester }: DeletionReques
   if (vmi !== undefined && (decision.verdict === "Refuse" || evacuations.length > 0)) {
     c.executionCtx.waitUntil(requeue(target, vmi));
   }
-  const answer = decision.verdict === "Release" ? "allowed" : "refused";
+  const answer = decision.verdict === "Allow" ? "allowed" : "refused";
   target.state.reviews.count("deletions", facts === undefined ? "undecided" : answer);
   target.platform.log({
     endpoint: "admission/deletions",
@@ -141,8 +141,6 @@ function followUp(c: Context, target: Target, { pod, requester }: DeletionReques
     pod: `${pod.namespace}/${pod.name}`,
     requestedBy: requester,
     verdict: decision.verdict,
-    ...(decision.verdict === "Release"
-      ? { reason: decision.reason }
-      : { retryAfterSeconds: decision.retryAfterSeconds }),
+    ...(decision.verdict === "Allow" ? { reason: decision.reason } : { retryAfterSeconds: decision.retryAfterSeconds }),
   });
 }

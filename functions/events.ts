@@ -2,8 +2,7 @@
 import type { Context } from "hono";
 import { BATCH_CONTENT_TYPE, EventBatch, type LifeboatEvent } from "../shared/events/cloud-event.ts";
 import { WHEN_UNDECIDED } from "../shared/settings/failure-posture.ts";
-import type { Deps } from "../shared/reconcile/carry-out.ts";
-import type { ReconcileRequest } from "../shared/reconcile/world.ts";
+import type { Deps, ReconcileRequest } from "../shared/reconcile/carry-out.ts";
 import { reconcileRequested } from "../shared/reconcile/reconcile.ts";
 import { parseBody, RejectionError } from "./errors.ts";
 import { reconcileWithin } from "./reconcile.ts";

@@ -7,9 +7,8 @@ import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shar
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
 import { reviewAndPerform } from "../shared/evacuation/perform.ts";
-import { DRY_RUN_WORDS } from "../shared/eviction/messages.ts";
+import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
-import { warningsOf } from "../shared/eviction/warnings.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";

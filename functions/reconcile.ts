@@ -10,7 +10,7 @@ import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../shared/reconcile/reconcile.ts";
-import { areBudgetsWanted } from "../shared/settings/covered.ts";
+import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
 

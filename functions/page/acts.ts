@@ -2,7 +2,7 @@
 import { html } from "hono/html";
 import { cancelEvacuations, evacuateVm, retryVm } from "../../shared/evacuation/api.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
-import { retryOf } from "../../shared/evacuation/retry.ts";
+import { retryOf } from "../../shared/evacuation/identity.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { reconcileWithin } from "../reconcile.ts";
 import { RejectionError } from "../errors.ts";
@@ -29,7 +29,7 @@ const ACT_SECONDS = 10;
 
 // prettier-ignore
 const RESULTS = {
-  Begun:         ["good",  "The evacuation has begun."],
+  Started:       ["good",  "The evacuation has started."],
   Joined:        ["quiet", "An evacuation was in progress already: nothing was changed."],
   Retried:       ["good",  "The next attempt begins now."],
   Withdrawn:     ["good",  "The evacuation is cancelled. A migration that moves the guest already is left to finish."],
@@ -106,7 +106,7 @@ async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): 
       return (await evacuateVm(key, asking)).result;
     case "retry": {
       const { result } = await retryVm(key, asking);
-      return result === "Begun" || result === "Joined" ? "Retried" : result;
+      return result === "Started" || result === "Joined" ? "Retried" : result;
     }
     case "cancel": {
       const { settings } = await target.settings(cluster);

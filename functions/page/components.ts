@@ -1,7 +1,7 @@
 /** What pages are put together from: words of other parties, links, times, badges, notices, commands to copy, key facts, tables. */
 import { html } from "hono/html";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
-import { durationText } from "../../shared/settings/duration-text.ts";
+import { durationText } from "../../shared/settings/time.ts";
 
 /** Escaped: what comes from a cluster or a visitor is put into it by the `html` template only. */
 export type Html = ReturnType<typeof html>;

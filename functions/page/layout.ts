@@ -1,6 +1,6 @@
 /** The frame of every page, the files that it loads, and the page that says why there is no other one. */
 import { html, raw } from "hono/html";
-import { durationText } from "../../shared/settings/duration-text.ts";
+import { durationText } from "../../shared/settings/time.ts";
 import type { Platform } from "../env.ts";
 import { type Reason, rejectionOf, type RenderedError, renderRejection } from "../errors.ts";
 import { FLEET_PATH, type Html, sentence, signInPath, visible } from "./components.ts";

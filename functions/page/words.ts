@@ -2,11 +2,11 @@
 import { html } from "hono/html";
 import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { type ConfigurationObserved, isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
-import { retryOf } from "../../shared/evacuation/retry.ts";
+import { retryOf } from "../../shared/evacuation/identity.ts";
 import { isMarked } from "../../shared/settings/strategy.ts";
 import { isToMove } from "../../shared/eviction/table.ts";
 import { ownValue } from "../../shared/kube/selector.ts";
-import { REMEDY, remedyOfBlocked } from "../../shared/eviction/remedies.ts";
+import { REMEDY, remedyOfBlocked } from "../../shared/eviction/messages.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { type Act, badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
 

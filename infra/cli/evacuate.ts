@@ -89,7 +89,7 @@ function goesOn(
       throw new Failed(`no evacuation of VM "${name}" in namespace "${namespace}" backs off or was abandoned`);
     case "TryAgain":
       throw new Failed("another evacuation of this VM has ended meanwhile: try again");
-    case "Begun":
+    case "Started":
     case "Joined":
       return evacuating.evacuation;
   }

@@ -15,7 +15,7 @@ import {
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../kube/names.ts";
-import type { Settings } from "../settings/settings.ts";
+import { isAnnotating } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
@@ -50,10 +50,6 @@ export interface AnnotationWorld extends Moment {
 
 /** Once the gate is on, every pod of a cluster is due: evacuations must not wait for all of them. */
 export const MOST_PATCHES = 1000;
-
-export function isAnnotating({ featureGates }: Settings): boolean {
-  return featureGates.includes("DeschedulerSupport");
-}
 
 export function planAnnotations(w: AnnotationWorld): Plan {
   if (!isAnnotating(w.settings)) return { chains: [] };
@@ -92,7 +88,7 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
   return [...wanted, { key: EVICTION_IN_PROGRESS_ANNOTATION, value: "true", since }];
 }
 
-/** KubeVirt has `adoptSeconds` first; a later look adds what is missing. A time far in the future does not count. */
+/** KubeVirt has `adoptSeconds` first; a later reconcile adds what is missing. A time far in the future does not count. */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (since === undefined) return false;
   return Math.abs(now.getTime() - since) < settings.evacuation.adoptSeconds * 1000;

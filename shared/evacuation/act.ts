@@ -1,4 +1,5 @@
 /** Performs one action: the requests that it takes, and what each answer means. */
+import * as z from "zod/mini";
 import type { Action, ActionOf, NewEvacuation } from "../kube/action.ts";
 import { hasNoRequester } from "./identity.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -6,13 +7,12 @@ import { isCompleted, type MigrationFacts, type VmiFacts } from "../kube/facts.t
 import * as names from "../kube/names.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
 import { requestEviction } from "../kube/evict.ts";
-import { ClusterError, isLasting } from "../kube/failures.ts";
+import { ClusterError } from "../kube/failures.ts";
 import type { Resource } from "../kube/resources.ts";
-import * as manifests from "./manifests.ts";
-import * as patches from "./patches.ts";
+import * as objects from "./objects.ts";
 
 /**
- * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, look again;
+ * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, reconcile again;
  * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
@@ -20,7 +20,7 @@ export type ActResult = "Done" | "Conflict" | "Refused";
 export interface Acting {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Told of each failure, also of one that does not keep the rest from being done. */
+  /** Called with each failure, also of one that does not keep the rest from being done. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
 }
 
@@ -50,38 +50,32 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     case "Unmark":
       return await unmark(action, cluster);
     case "Label":
-      return await patched(VMIS, action.vmi, patches.label(action));
+      return await patched(VMIS, action.vmi, objects.label(action));
     case "Shield":
-      return await patched(VMIS, action.vmi, patches.shield(action));
+      return await patched(VMIS, action.vmi, objects.shield(action));
     case "CreateEvacuation":
       return (await createEvacuation(action.evacuation, cluster)) === "Conflict" ? "Conflict" : "Done";
     case "WriteStatus":
-      return await patched("evacuations", action.evacuation, patches.status(action), "status");
+      return await patched("evacuations", action.evacuation, objects.status(action), "status");
     case "DeleteEvacuation":
       return await remove("evacuations", action.evacuation, cluster);
     case "CreateMigration":
       return await createMigration(action, cluster);
     case "AdoptMigration":
-      return await annotateMigration(action.migration, manifests.migrationAnnotations(action.evacuation), cluster);
+      return await annotateMigration(action.migration, objects.migrationAnnotations(action.evacuation), cluster);
     case "SkipBackoff":
       return await annotateMigration(action.migration, { [names.SKIP_BACKOFF_ANNOTATION]: "" }, cluster);
     case "DeleteMigration":
       // One that has begun since it was seen waiting is not to be aborted.
       return await remove(MIGRATIONS, action.migration, cluster, action.migration.phase !== "Running");
     case "CreateBudget":
-      return await resultOf(cluster.create(BUDGETS, manifests.budget(action, now())), CREATED);
-    case "EnsureBudget":
-      return await ensureBudget(action, acting);
-    case "GrowBudget":
-      return await growBudget(action, acting);
-    case "ResizeBudget":
-      return await patched(BUDGETS, action.budget, patches.resize(action, now()));
+      return await createBudget(action, cluster);
     case "DeleteBudget":
       return await remove(BUDGETS, action.budget, cluster);
     case "DeletePod":
       return await remove("pods", action.pod, cluster);
     case "AnnotatePod":
-      return await patched("pods", action.pod, patches.annotate(action));
+      return await patched("pods", action.pod, objects.annotate(action));
     case "WriteConditions": {
       const { resourceVersion, generation: observedGeneration, conditions } = action;
       const written = { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
@@ -89,7 +83,7 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     }
     case "Event":
       // One that exists has been sent before.
-      return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
+      return await resultOf(cluster.create("events", objects.event(action, now())), CREATED);
   }
 }
 
@@ -126,7 +120,7 @@ async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client):
 
 /** Takes label and annotation off, and has KubeVirt take the mark back, unless another mark has replaced it. */
 async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
-  const body = patches.unlabel(vmi);
+  const body = objects.unlabel(vmi);
   if (body.length > 0) {
     const result = await resultOf(cluster.patch(VMIS, vmi, body), { ...CHANGED, 404: "Done" });
     if (result !== "Done") return result;
@@ -149,42 +143,10 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }
 
-type OnBudget = ActionOf<"EnsureBudget" | "GrowBudget">;
-
-function keyOfBudget({ vmi: { namespace }, name }: OnBudget) {
-  return { namespace, name };
-}
-
-async function ensureBudget(action: ActionOf<"EnsureBudget">, acting: Acting): Promise<ActResult> {
-  const found = await acting.cluster.get(BUDGETS, keyOfBudget(action));
-  if (found !== undefined) return "Done";
-  const made = await makeBudget(action, action.minAvailable, acting);
-  return made === "Refused" ? "Done" : made;
-}
-
-async function growBudget(action: ActionOf<"GrowBudget">, acting: Acting): Promise<ActResult> {
-  const grow = () => {
-    const patched = acting.cluster.patch(BUDGETS, keyOfBudget(action), patches.grow(acting.now()));
-    // 422: it is another party's, which is not ours to grow.
-    return resultOf(patched, { ...CHANGED, 422: "Done" });
-  };
-  const grown = await grow();
-  if (grown === "Done" || !action.required) return grown;
-  const made = await makeBudget(action, 2, acting);
-  // Another function may have made it meanwhile, and made it small.
-  if (made === "Done") return await grow();
-  return made === "Refused" ? "Done" : made;
-}
-
-/** A VM that no scan has seen yet gets its budget now. `Refused`: the next scan reports it, and the rest is done all the same. */
-async function makeBudget({ vmi, name }: OnBudget, minAvailable: 1 | 2, acting: Acting): Promise<ActResult> {
-  try {
-    return await act({ verb: "CreateBudget", vmi, name, minAvailable }, acting);
-  } catch (error) {
-    if (!(error instanceof ClusterError) || !isLasting(error.failure)) throw error;
-    acting.onFailure?.("performing CreateBudget", error);
-    return "Refused";
-  }
+async function createBudget({ vmi }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {
+  const budget = objects.budget(vmi);
+  if ((await cluster.get(BUDGETS, budget.metadata, { as: z.unknown() })) !== undefined) return "Done";
+  return await resultOf(cluster.create(BUDGETS, budget), CREATED);
 }
 
 /** KubeVirt writes migrations all the time: only the UID has to be as observed. */
@@ -197,26 +159,26 @@ function annotateMigration(migration: MigrationFacts, annotations: Readonly<Reco
 const IN_FLIGHT = "in-flight migration detected";
 
 async function createMigration(action: ActionOf<"CreateMigration">, cluster: Client): Promise<ActResult> {
-  const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400] });
+  const answer = await cluster.create(MIGRATIONS, objects.migration(action), { expect: [400] });
   if (answer.message.includes(IN_FLIGHT)) return "Conflict";
   return meaningOf<ActResult>(answer, { 400: "Refused", 409: "Done", 422: "Refused" });
 }
 
 /**
  * What was created, or what another function created under the same name, unless that has ended; where that only knew of a mark, with
- * who asked. Conflict: look again, for the next name.
+ * who asked. Conflict: reconcile again, for the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
   cluster: Client,
 ): Promise<EvacuationFacts | "Conflict"> {
-  const answer = await cluster.create("evacuations", manifests.evacuation(evacuation));
+  const answer = await cluster.create("evacuations", objects.evacuation(evacuation));
   if (meaningOf(answer, { 409: "Conflict" }) === "Done") return answer.facts();
   const found = await cluster.get("evacuations", evacuation);
   const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
   if (!isJoined) return "Conflict";
   if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
-  const spec = { requestedBy: manifests.userOf(evacuation.spec) };
+  const spec = { requestedBy: objects.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
   // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
   return renamed.code < 300 ? renamed.facts() : found;

@@ -1,7 +1,6 @@
 /** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
 import { type Client, named } from "../kube/client.ts";
-import { retryOf } from "./retry.ts";
-import { activeEvacuation, newEvacuation } from "./identity.ts";
+import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { isFinal, type NamespacedName, type VmiFacts } from "../kube/facts.ts";
@@ -18,8 +17,8 @@ export interface Asking {
 }
 
 export type Evacuating =
-  /** The one that goes on: begun now, or under way already. */
-  | { readonly result: "Begun" | "Joined"; readonly evacuation: EvacuationFacts }
+  /** The one that continues: started now, or under way already. */
+  | { readonly result: "Started" | "Joined"; readonly evacuation: EvacuationFacts }
   | { readonly result: "NotRunning" }
   /** Another one of the VM has ended meanwhile. */
   | { readonly result: "TryAgain" };
@@ -32,7 +31,7 @@ export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<E
   // One that has been cancelled ends with the next reconcile, and would take the new one with it.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined) return { result: "Joined", evacuation: active };
-  return await begin(vmi, evacuations, asking);
+  return await start(vmi, evacuations, asking);
 }
 
 /** `NothingFailed`: nothing of it backs off or was given up. */
@@ -45,19 +44,19 @@ export async function retryVm(
   if (activeEvacuation(vmi, evacuations)?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
-  if (found.retry === "BeginAnew") return await begin(vmi, evacuations, asking);
+  if (found.retry === "StartNew") return await start(vmi, evacuations, asking);
   const asked = await tryNow(found.evacuation, asking.now, asking.cluster);
   return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
 }
 
-async function begin(
+async function start(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
   { requestedBy, cluster, now }: Asking,
 ): Promise<Evacuating> {
   const beginning = { cause: "Operator", requestedBy } as const;
   const created = await createEvacuation(newEvacuation(vmi, beginning, { evacuations, now }), cluster);
-  return created === "Conflict" ? { result: "TryAgain" } : { result: "Begun", evacuation: created };
+  return created === "Conflict" ? { result: "TryAgain" } : { result: "Started", evacuation: created };
 }
 
 export type Cancelling =
@@ -74,8 +73,8 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
   // The person who cancels may be any user, and who has the VM evicted is not known.
-  const begun = active.length > 0 ? undefined : await begin(vmi, evacuations, { ...observer, requestedBy: "" });
-  const withdrawn = begun?.result === "Begun" ? [begun.evacuation] : active;
+  const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
+  const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdraw(evacuation, observer.cluster);
   return { result: "Withdrawn", evacuations: withdrawn };
 }

@@ -82,7 +82,7 @@ export function blockedBecause(migration: MigrationFacts, f: Facts): string | un
   const unplaced = unplacedBecause(migration, f);
   if (unplaced !== undefined) return isLong(unplaced.since) ? unplaced.why : undefined;
   const isStuck = isStalled(migration, f) === true && isLong(stalledSince(migration, f));
-  return isStuck ? `KubeVirt has not begun it for ${stuckSeconds} s, although its limits are not reached` : undefined;
+  return isStuck ? `KubeVirt has not started it for ${stuckSeconds} s, although its limits are not reached` : undefined;
 }
 
 type Condition = NonNullable<MigrationFacts["blockedBy"]>;

@@ -1,7 +1,7 @@
 /**
  * Which pod an `Evacuation` is about, and what its name is.
  *
- * The name is derived from the pod and counts up, so that two functions that begin the same evacuation create one object.
+ * The name is derived from the pod and counts up, so that two functions that start the same evacuation create one object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
@@ -114,7 +114,7 @@ export function withRequester({ namespace, name, spec }: EvacuationFacts, reques
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/** As the CRD's schema allows. A drain that goes on for days fails more often. */
+/** As the CRD's schema allows. A drain that continues for days fails more often. */
 const MOST_ATTEMPTS = 1000;
 
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
@@ -129,4 +129,21 @@ function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
+}
+
+export interface Retry {
+  /** It backs off, and `spec.retryAt` ends that; or it was given up, and another one starts, which inherits nothing. */
+  readonly retry: "TryNow" | "StartNew";
+  readonly evacuation: EvacuationFacts;
+}
+
+/** Undefined: nothing has failed. */
+export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]): Retry | undefined {
+  const active = activeEvacuation(vmi, evacuations);
+  if (active !== undefined)
+    return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
+  // One that was cancelled since, as the next request of a drain had begun it, takes nothing of that back.
+  const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
+  const last = abandoned.toSorted(byAge).at(-1);
+  return last === undefined ? undefined : { retry: "StartNew", evacuation: last };
 }

@@ -1,23 +1,12 @@
 /** The mark: what marking a VM takes, and whether it is there. */
 import type { Action } from "../kube/action.ts";
-import { areBudgetsWanted } from "../settings/covered.ts";
-import { budgetName } from "../budget/identity.ts";
+import { ensureBudget } from "../budget/budget.ts";
 import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked, isMarkedTooLate } from "../settings/strategy.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { Facts } from "./world.ts";
-
-/**
- * The budget grows before the mark: KubeVirt, or the VM's external controller, may migrate the VM as soon as it is marked, and with a budget of 1 a ready
- * target makes the source evictable. The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one
- * that cannot grow.
- */
-export function readyToMove(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
-  if (!areBudgetsWanted(settings) || !vmi.liveMigratable.migratable) return [];
-  return [{ verb: "GrowBudget", vmi, name: budgetName(vmi), required: CAUSE[cause].asksToEvict }];
-}
 
 /**
  * KubeVirt is asked to mark the VM. Not of an eviction: its own webhook reviews the same request. It marks none that still has the mark for a
@@ -34,7 +23,12 @@ export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): re
     CAUSE[cause].mark === "Asked"
       ? [{ verb: "Mark", vmi, ...(cause === "Descheduler" && { forDescheduler: true }) }]
       : [];
-  return [...readyToMove(vmi, cause, settings), ...cleared, ...label, ...mark];
+  // The scheduler, the taint manager and a kubelet ask no budget: for them the mark does not wait for one.
+  const isAsked = CAUSE[cause].asksToEvict;
+  const budget = ensureBudget(vmi, settings).map((create) =>
+    isAsked ? create : { ...create, optional: true as const },
+  );
+  return [...budget, ...cleared, ...label, ...mark];
 }
 
 /** The value of the label that the shipped MigrationPolicy selects. The owner of a VM decides whether its guest may be slowed down or paused. */

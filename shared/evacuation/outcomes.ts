@@ -203,7 +203,7 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   const { virtualMachineInstanceUID: uid = f?.vmi.uid } = e.status;
   if (f === undefined || uid !== f.vmi.uid || isFinal(f.vmi) || f.vmi.deleting) return [said("the VM has ended")];
   const other = isAbout(e, f.vmi) ? undefined : activeEvacuation(f.vmi, ofVmi(w.evacuations, f.vmi));
-  if (other !== undefined) return [said(`Evacuation ${other.name} goes on`)];
+  if (other !== undefined) return [said(`Evacuation ${other.name} continues`)];
   const left = leftOf(f, e.status);
   return [...left, said(left.length > 0 ? keptBy(f) : undefined)];
 }

@@ -24,8 +24,8 @@ export interface Performed {
 }
 
 /**
- * Up to the first action that is not done and not optional. An Evacuation is created while budgets grow, and before all else: a reconcile
- * that finds a mark alone takes it for KubeVirt's and begins an evacuation of another cause, which knows no deadline and goes on when the
+ * Up to the first action that is not done and not optional. An Evacuation is created at the same time as a budget, and before all else: a reconcile
+ * that finds a mark alone takes it for KubeVirt's and begins an evacuation of another cause, which knows no deadline and continues when the
  * taint is gone. Where an optional one failed only this time, or has ended under its name, the outcome says so after the rest.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
@@ -33,9 +33,12 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   const creation = actions.find((action) => action.verb === "CreateEvacuation");
   if (creation === undefined) return { ...(await performInOrder(actions, deps, done)), done };
   const budgets = actions.filter(isOnBudget);
-  const [created, grown] = await Promise.all([performOne(creation, deps, done), performInOrder(budgets, deps, done)]);
+  const [created, budgeted] = await Promise.all([
+    performOne(creation, deps, done),
+    performInOrder(budgets, deps, done),
+  ]);
   const isCreated = created.outcome === "Done";
-  if (grown.outcome !== "Done") return { ...created, ...grown, done };
+  if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
   const possible = isCreated ? others : others.filter(({ verb }) => WITHOUT_EVACUATION.has(verb));
@@ -46,17 +49,18 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
 
 type Ended = Omit<Performed, "done">;
 
-const DONE: Ended = { outcome: "Done" };
-
 /** Only the end of an Evacuation takes a label off. */
 const WITHOUT_EVACUATION: ReadonlySet<Action["verb"]> = new Set(["Unmark", "Mark"]);
 
 async function performInOrder(actions: readonly Action[], deps: Performing, done: Action["verb"][]): Promise<Ended> {
+  let failure: ClusterError | undefined;
   for (const action of actions) {
     const ended = await performOne(action, deps, done);
-    if (ended.outcome !== "Done" && !isOptional(action)) return ended;
+    const isRefusedBudget = isOnBudget(action) && ended.outcome === "Refused";
+    if (ended.outcome !== "Done" && !isOptional(action) && !isRefusedBudget) return ended;
+    if (isRefusedBudget) failure = ended.failure;
   }
-  return DONE;
+  return { outcome: "Done", failure };
 }
 
 async function performOne(action: Action, deps: Performing, done: Action["verb"][]): Promise<Ended> {
@@ -84,7 +88,7 @@ async function attempt(action: Action, deps: Performing): Promise<Ended> {
 }
 
 function isOnBudget({ verb }: Action): boolean {
-  return verb === "EnsureBudget" || verb === "GrowBudget";
+  return verb === "CreateBudget";
 }
 
 /** Between review and action another function may act; after so many the caller has to come again. */
@@ -92,7 +96,7 @@ const REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /** The VMI's Evacuations could not be listed, and count as none: one that has ended under the new one's name is no reason to look again. */
+  /** The VMI's Evacuations could not be listed, and count as none: one that has ended under the new one's name is no reason to reconcile again. */
   readonly isUnlisted?: boolean;
 }
 

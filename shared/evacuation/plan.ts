@@ -1,5 +1,5 @@
 /**
- * What is done about Evacuations: those that go on, those that end, those that begin without a request to Lifeboat, and old ones.
+ * What is done about Evacuations: those that continue, those that end, those that start without a request to Lifeboat, and old ones.
  *
  * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits allow it. So nothing
  * here counts migrations, and a VM that may migrate is never made to wait for another one.
@@ -22,11 +22,11 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   const active = w.evacuations.filter(isActive).map((e) => reconcile(e, w));
   // A VMI that is older than the Evacuations does not show what has started since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
-  const { chains: begun, again: hasBegun } = planBeginnings(w);
-  const chains = [...begun, ...active.map(({ chain }) => chain), ...ended.map((e) => release(e, w))];
+  const { chains: started, again: hasStarted } = planBeginnings(w);
+  const chains = [...started, ...active.map(({ chain }) => chain), ...ended.map((e) => release(e, w))];
   return {
     chains: chains.filter((chain) => chain.length > 0),
-    again: hasBegun === true || active.some(({ again }) => again),
+    again: hasStarted === true || active.some(({ again }) => again),
   };
 }
 
@@ -44,8 +44,8 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
 
 /** Only what has not started yet: for a reconcile of many VMs, none of whose migrations are known. */
 export function planBeginnings(w: EvacuationWorld): Plan {
-  const begun = w.vmis.flatMap((vmi) => begin(vmi, w));
-  return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...begun], again: begun.length > 0 };
+  const started = w.vmis.flatMap((vmi) => start(vmi, w));
+  return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...started], again: started.length > 0 };
 }
 
 /** While an evacuation continues, its end does that. */
@@ -55,7 +55,7 @@ function clear(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Chain[
 }
 
 /** KubeVirt has marked a VM, or its node carries the drain taint. */
-function begin(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
+function start(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   // A VMI that is older than the Evacuations may show the mark of one that has ended since.
   const isDriven = isMarked(vmi) ? w.vmisAreNewer : !isMarkedTooLate(vmi) && isTaintedAway(vmi, w);
   const evacuations = ofVmi(w.evacuations, vmi);

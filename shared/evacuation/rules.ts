@@ -1,7 +1,7 @@
 /** What comes next for an Evacuation: the first rule that applies says phase, reason, message and actions. */
 import { recordEvent } from "../kube/action.ts";
 import * as attempts from "./attempts.ts";
-import { isReadyForMigration } from "../budget/budget.ts";
+import { ensureBudget } from "../budget/budget.ts";
 import { isMarked, resolveStrategy } from "../settings/strategy.ts";
 import { isFinal } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -57,7 +57,7 @@ function arrived(f: Facts): Next | undefined {
 function duplicate({ e, vmi, w }: Facts): Next | undefined {
   const first = activeEvacuation(vmi, world.ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
-  return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod goes on` };
+  return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
 }
 
 function withdrawn(f: Facts): Next | undefined {
@@ -122,7 +122,7 @@ function notThere(f: Facts): Next | undefined {
   }
   if (migration?.decentralized === undefined || migration.blockedBy === undefined) return undefined;
   const { type, message = type } = migration.blockedBy;
-  const why = `migration ${migration.name} to another namespace or cluster cannot go on: ${message}`;
+  const why = `migration ${migration.name} to another namespace or cluster cannot continue: ${message}`;
   return blocked(f, "DecentralizedMigration", why);
 }
 
@@ -167,7 +167,7 @@ function migrationStuck(f: Facts): Next | undefined {
   if (message === undefined || migration.deleting) return undefined;
   if (attempts.isPersons(migration)) {
     // KubeVirt allows no other one beside it, and it is not ours to delete.
-    const why = `migration ${migration.name}, which a person created, cannot begin: ${message}`;
+    const why = `migration ${migration.name}, which a person created, cannot start: ${message}`;
     return blocked(f, "PersonsMigration", why);
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
@@ -219,12 +219,7 @@ function backingOff(f: Facts): Next | undefined {
 function createMigration(f: Facts): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
-  const actions = marks.missingMark(f);
-  if (!isReadyForMigration(vmi, w.budgets, w.settings)) {
-    const { observedRetryAt, nextAttemptTime } = e.status;
-    const more = { observedRetryAt, nextAttemptTime };
-    return { ...pending("waits until the VM's disruption budget has grown"), more, actions };
-  }
+  const budget = w.budgets.length === 0 ? ensureBudget(vmi, w.settings) : [];
   const attempt = world.inheritedAttempts(e) + 1;
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${attempt}`);
   const why = "the migration was refused when it was created";
@@ -233,7 +228,11 @@ function createMigration(f: Facts): Next | undefined {
   const message = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${attempt} of ${maxAttempts})`;
   return {
     ...pending(`migration ${name} has been created`),
-    actions: [...actions, { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused: actionsOf(f, refused) }],
+    actions: [
+      ...budget,
+      ...marks.missingMark(f),
+      { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused: actionsOf(f, refused) },
+    ],
     after: [recordEvent(vmi, "MigrationCreated", message, name)],
   };
 }

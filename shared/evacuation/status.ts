@@ -68,11 +68,11 @@ function marked(vmi: VmiFacts | undefined): readonly Shown[] {
 function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): readonly Shown[] {
   const type = "Stalled";
   if (is === true) {
-    const message = "KubeVirt has not begun the migration although its limits are not reached";
+    const message = "KubeVirt has not started the migration although its limits are not reached";
     return [{ type, status: "True", reason: "LimitsNotReached", message }];
   }
-  const isTold = is === false && conditions.some((condition) => condition.type === type);
-  return isTold ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
+  const wasStalled = is === false && conditions.some((condition) => condition.type === type);
+  return wasStalled ? [{ type, status: "False", reason: "NotStalled", message: "" }] : [];
 }
 
 function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
@@ -87,7 +87,7 @@ const TO_BE_RELEASED = {
   type: "Released",
   status: "False",
   reason: "ToBeReleased",
-  message: "its mark, and migrations of it that have not begun, are still to be taken back",
+  message: "its mark, and migrations of it that have not started, are still to be taken back",
 } as const;
 
 /** What remains to be said of one that has ended. `message`: why nothing was taken back, if so. */

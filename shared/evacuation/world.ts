@@ -79,10 +79,10 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/** As far as counting can go on: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
+/** As far as counting can continue: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
 const MOST_ATTEMPTS = 2 ** 30;
 
-/** An inherited number of attempts is where counting begins. */
+/** An inherited number of attempts is where counting starts. */
 export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
   return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }

@@ -1,7 +1,6 @@
 /** Eviction policy: the one place that knows what an eviction may do to a pod of a virtual machine. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { desiredBudget, ensureBudget } from "../budget/budget.ts";
-import { areBudgetsWanted } from "../settings/covered.ts";
+import { ensureBudget } from "../budget/budget.ts";
 import type { Cause, EvacuationFacts } from "../kube/evacuation.ts";
 import {
   activeEvacuation,
@@ -15,7 +14,6 @@ import { type Moment, secondsUntil } from "../settings/time.ts";
 import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
 import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
 import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
-import { readyToMove } from "../evacuation/mark.ts";
 import { MESSAGE, ownersPart } from "./messages.ts";
 import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
 
@@ -97,18 +95,13 @@ function allow(reason: AllowReason, more: Partial<Allowed> = {}): Allowed {
   return { verdict: "Allow", reason, warnings: [], actions: [], events: [], ...more };
 }
 
-/**
- * A refused VM has its budget before the answer: the next review of the same drain may never reach Lifeboat, and then only the
- * budget refuses. Where it is to move, that grows before the mark.
- */
 function deny(f: OfVmi, reason: DenyReason, message: string, events: readonly Action[] = []): Denied {
-  const isMoving = reason === "MigrationTarget" || f.vmi.isMigrating || hasMigration(f);
-  return { verdict: "Deny", reason, message, actions: budgetFor(f, isMoving), events };
+  return { verdict: "Deny", reason, message, actions: budgetOf(f), events };
 }
 
-function budgetFor({ vmi, settings }: OfVmi, isMoving: boolean): readonly Action[] {
-  const wanted = areBudgetsWanted(settings) ? desiredBudget(vmi, isMoving, settings) : undefined;
-  return wanted === undefined ? [] : [ensureBudget(vmi, wanted)];
+function budgetOf(f: OfVmi): readonly Action[] {
+  const isMigrating = f.vmi.isMigrating || hasMigration(f) || isMigrationTarget(f.pod, f.vmi);
+  return ensureBudget(f.vmi, f.settings, isMigrating);
 }
 
 /** An Event tells of it, once a pod. */
@@ -172,7 +165,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 }
 
 function evacuate(f: LiveEviction): EvictionDecision {
-  const { vmi, strategy, request, settings } = f;
+  const { vmi, strategy } = f;
   if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
   // One for the drain taint is active without a mark, as is one whose mark was lost on the way: the request joins it.
   const { joined, backingOff } = knownEvacuations(f);
@@ -184,10 +177,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
     ? `evacuating the VM from node ${vmi.nodeName}`
     : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
   const { actions, events } = joinOrCreate(f, joined, next);
-  const grown = readyToMove(vmi, request.cause, settings);
-  const budget = grown.length > 0 ? grown : budgetFor(f, true);
   const message = MESSAGE.EvacuationTriggered(vmi);
-  return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budget], events };
+  return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budgetOf(f)], events };
 }
 
 /**
@@ -197,13 +188,13 @@ function evacuate(f: LiveEviction): EvictionDecision {
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
   const { joined, backingOff } = knownEvacuations(f);
-  const isTold = joined !== undefined && !hasNoRequester(joined);
+  const isNamed = joined !== undefined && !hasNoRequester(joined);
   const ended = joined === undefined ? backingOff?.status.phase : undefined;
   const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined));
   const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
-  if (isTold) return { ...answer, actions: [], events: [] };
+  if (isNamed) return { ...answer, actions: [], events: [] };
   const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);
-  return { ...answer, actions: [...actions, ...budgetFor(f, true)], events };
+  return { ...answer, actions: [...actions, ...budgetOf(f)], events };
 }
 
 function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
@@ -216,10 +207,10 @@ function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };
   const evacuation = joined === undefined ? newEvacuation(vmi, asked, f) : withRequester(joined, request.username);
-  const told = `${request.username} asked to evict pod ${pod.name}: ${next}`;
+  const message = `${request.username} asked to evict pod ${pod.name}: ${next}`;
   return {
     actions:
       joined === undefined || hasNoRequester(joined) ? [{ verb: "CreateEvacuation", evacuation, optional: true }] : [],
-    events: [recordEvent(vmi, "EvacuationTriggered", told, evacuation.name)],
+    events: [recordEvent(vmi, "EvacuationTriggered", message, evacuation.name)],
   };
 }

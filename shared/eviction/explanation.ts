@@ -1,7 +1,7 @@
 /** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
 import { cooldownReason } from "../evacuation/cooldown.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
-import { warningsOf } from "./warnings.ts";
+import { warningsOf } from "./messages.ts";
 import { keyOf, type VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Review } from "./review.ts";

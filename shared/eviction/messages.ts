@@ -1,8 +1,12 @@
-/** What callers are told: the exact sentences of denials and warnings. */
+/** What callers read: the exact sentences of denials and warnings, and who can change what blocks a VM. */
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_OWNER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isBeingReceived } from "../kube/pod-kind.ts";
+import { ownValue } from "../kube/selector.ts";
+import { activeEvacuation, backingOffEvacuation, byAge, isAbout } from "../evacuation/identity.ts";
+import { withoutFractions } from "../settings/time.ts";
+import type { DenyReason, EvictionDecision, EvictionFacts } from "./decide.ts";
 
 /** How the warning begins that says in a dry run what Lifeboat answers. */
 export const DRY_RUN_WORDS = "Lifeboat answers: ";
@@ -38,14 +42,137 @@ export const MESSAGE = {
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,
   /** KubeVirt's own webhook reviews the same request, and marks the VM whatever is answered here. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
-    `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat begins no new one for ` +
+    `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
     `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quoted(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
 } as const;
 
-/** Of an External VM: how far its owner is, as the last look has found it. */
+/** Of an External VM: how far its external controller is, as the last reconcile has found it. */
 export function ownersPart(joined: EvacuationFacts | undefined): string {
   const { phase, message = WAITS_FOR_OWNER } = joined?.status ?? {};
   return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : WAITS_FOR_OWNER}`;
+}
+
+export const REMEDY = {
+  NotMigratable: "its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible",
+  UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
+  External: "its owner (the controller that set evictionStrategy External): move or stop the VM",
+  BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
+  SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
+  Orphaned: "the person who drains: kubectl delete pod, since no VMI owns what still runs in it",
+  Finalizers: "the owner of the finalizers: the controller that set them has to take them off",
+  DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
+  QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
+  Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
+  LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
+  StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",
+  ShutdownByStrategy: "its owner: make the VM live-migratable",
+  BackingOff: "nothing but time, or its owner: the message of the last Evacuation says why the VM did not move",
+  Abandoned: "its owner, or an administrator: remove what its message names, then try again",
+  MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
+} as const;
+
+/** Of an Evacuation that is Blocked; reasons that evictions do not have. */
+const BLOCKED = {
+  NotMarked: "the administrator of KubeVirt: kubectl get validatingwebhookconfiguration virt-api-validator -o yaml",
+  NotScheduled: "nothing but time: the VM is starting",
+  BeingReceived: "nothing but time: the VM comes from another namespace or cluster",
+  PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
+  DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
+} as const;
+
+/** By the reason of a pod's verdict. Undefined: there is nothing to change. */
+export function remedyOf(reason: string): string | undefined {
+  return ownValue<string>(REMEDY, reason);
+}
+
+/** By the reason of an Evacuation that is Blocked. */
+export function remedyOfBlocked(reason = ""): string {
+  return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
+}
+
+/** The API server may shorten longer ones (`truncateItemRunes`), and drops one with a control character. */
+const MOST_CHARACTERS = 256;
+
+/**
+ * What goes with the answer to an eviction, refused or not: what Lifeboat knows and the refusal does not say. KubeVirt's webhook refuses the
+ * same request, and the API server passes on one refusal only, usually KubeVirt's; but it passes on the warnings of all webhooks. kubectl
+ * prints each text once, so that no text here counts seconds.
+ */
+export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
+  const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);
+  return [...new Set(texts.map(sayable))];
+}
+
+function refused(
+  f: EvictionFacts,
+  { reason, message }: Extract<EvictionDecision, { verdict: "Deny" }>,
+): readonly string[] {
+  const remedy = REMEDIES[reason];
+  return [...(remedy === undefined ? [] : [`${message}; ${remedy}`]), ...ofEvacuations(f)];
+}
+
+/** Of refusals that no Evacuation tells of. */
+const REMEDIES: Partial<Record<DenyReason, string>> = {
+  NotMigratable: REMEDY.NotMigratable,
+  UnknownStrategy: REMEDY.UnknownStrategy,
+};
+
+function ofEvacuations({ vmi, pod, evacuations, now, settings }: EvictionFacts): readonly string[] {
+  if (vmi === undefined || pod === undefined) return [];
+  const podUID = pod.uid;
+  const given = { vmi: quoted(vmi), nodeName: pod.nodeName ?? "", maxAttempts: settings.evacuation.maxAttempts };
+  const abandoned = evacuations
+    .filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi, podUID))
+    .toSorted(byAge);
+  const ended = [abandoned.at(-1), backingOffEvacuation(vmi, evacuations, { now, podUID })];
+  const texts = [...new Set(ended), activeEvacuation(vmi, evacuations, podUID)].map((e) => e && textOf(e, given));
+  return texts.filter((text) => text !== undefined);
+}
+
+interface Given {
+  readonly vmi: string;
+  readonly nodeName: string;
+  readonly maxAttempts: number;
+}
+
+/** Undefined: the evacuation takes its course, or is over. */
+function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Given): string | undefined {
+  const { phase, reason = "", message = "", attempts } = status;
+  const until = withoutFractions(status.nextAttemptTime ?? "");
+  switch (phase) {
+    case "Abandoned":
+      return `the last evacuation of ${vmi} was abandoned: ${message}`;
+    case "Withdrawn":
+      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new one before ${until}, KubeVirt's webhook may`;
+    case "BackingOff":
+      return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
+    case "Blocked":
+      return `${vmi} cannot leave node ${nodeName}: ${message}; ${remedyOfBlocked(reason)}`;
+    case "WaitingForOwner":
+      return `${vmi}: ${message}`;
+    case "Migrating":
+      return UNUSUAL.has(reason) ? `${vmi}: ${message}` : undefined;
+    case "Pending":
+    case "Moved":
+    case "Duplicate":
+    case "Gone":
+    case undefined:
+      return undefined;
+  }
+}
+
+/** Why a migration waits for something else than its turn. */
+const UNUSUAL: ReadonlySet<string> = new Set(["KubeVirtNotAnswering", "Synchronizing"]);
+
+/** Those of earlier evacuations may have been more than one has. */
+function failures(attempts: number, most: number): string {
+  return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;
+}
+
+/** Without what a header cannot carry or a terminal would obey. */
+function sayable(text: string): string {
+  const plain = text.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+  return plain.length <= MOST_CHARACTERS ? plain : `${plain.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();
 }

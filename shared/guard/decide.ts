@@ -1,16 +1,15 @@
 /**
  * Deletion policy: which deletions of a VM's pods are refused for now, until when, and why not the others.
  *
- * The scheduler, the taint manager and whatever ends a node delete without asking. Refused at admission, before the pod has a
+ * The scheduler, the taint manager and what ends a node delete without asking. Refused at admission, before the pod has a
  * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and the last one
- * ends as one of the releases here.
+ * is allowed for one of the reasons here.
  */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { isToMove } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
-import { type Disruption, disruptionOf } from "./disruption-cause.ts";
+import { type DeletionTerms, type Disruption, disruptionOf, isTooNear } from "./disruption-cause.ts";
 import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
-import { type DeletionTerms, isTooNear } from "./node-termination.ts";
 import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import { type Refusal, refuse, type RefusalFacts, RETRY_SECONDS } from "./refuse.ts";
@@ -20,7 +19,7 @@ import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 
-export const RELEASE_REASONS = [
+export const ALLOW_REASONS = [
   "OtherRequester",
   "NotADisruption",
   "PodCompleted",
@@ -33,15 +32,15 @@ export const RELEASE_REASONS = [
   "NotMigratable",
   "UnknownStrategy",
   "DeadlinePassed",
-  "Blind",
+  "Undecided",
 ] as const;
 
-export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+export type AllowReason = (typeof ALLOW_REASONS)[number];
 
 export type DeletionDecision =
   | {
-      readonly verdict: "Release";
-      readonly reason: ReleaseReason;
+      readonly verdict: "Allow";
+      readonly reason: AllowReason;
       /** Done before the answer, which brings SIGTERM; all are optional. */
       readonly actions: readonly Action[];
       readonly events: readonly Action[];
@@ -53,54 +52,54 @@ export interface DeletionFacts extends RefusalFacts {
   readonly node?: NodeFacts;
 }
 
-export function release(
-  reason: ReleaseReason,
+export function allow(
+  reason: AllowReason,
   events: readonly Action[] = [],
   actions: readonly Action[] = [],
 ): DeletionDecision {
-  return { verdict: "Release", reason, actions, events };
+  return { verdict: "Allow", reason, actions, events };
 }
 
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, vmi, settings } = f;
-  if (!isRequester(f.requester, settings)) return release("OtherRequester");
+  if (!isRequester(f.requester, settings)) return allow("OtherRequester");
   const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f, f);
-  if (disruption === undefined) return release("NotADisruption");
+  if (disruption === undefined) return allow("NotADisruption");
   const unprotected = unprotectedReason(pod, f.launcher, vmi);
-  if (unprotected !== undefined) return release(unprotected);
-  if (vmi === undefined || vmi.deleting || isFinal(vmi)) return release("VmiGone");
+  if (unprotected !== undefined) return allow(unprotected);
+  if (vmi === undefined || vmi.deleting || isFinal(vmi)) return allow("VmiGone");
   return decideForLiveVmi(f, vmi, disruption);
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { pod, launcher = pod } = f;
-  if (vmi.nodeName === undefined) return release("NotScheduled");
-  if (!isAlive(f.node)) return release("NodeNotAlive");
+  if (vmi.nodeName === undefined) return allow("NotScheduled");
+  if (!isAlive(f.node)) return allow("NodeNotAlive");
   if (!isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
   // The guest may come over between the answer and the pod's end, but never to a pod that KubeVirt does not list.
-  if (!isListedBy(vmi, launcher)) return release("NotListed");
+  if (!isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
   // Only a guest that has come over goes with the pod.
-  return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : release(decision.reason);
+  return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
 function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { cause, deadline } = disruption;
   const { settings, now, requester, pod } = f;
   const tellWhy = (why: string) => {
-    const told = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
-    return [recordEvent(vmi, "DeletionAllowed", told, pod.uid)];
+    const message = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
+    return [recordEvent(vmi, "DeletionAllowed", message, pod.uid)];
   };
   const resolved = resolveStrategy(vmi, settings);
-  if (resolved.known && resolved.strategy === "None") return release("StrategyNone");
+  if (resolved.known && resolved.strategy === "None") return allow("StrategyNone");
   if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known)
-    return release("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
+    return allow("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (!isToMove(vmi, settings)) {
-    return release("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
+    return allow("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
   if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return refuse(f, vmi, disruption);
-  return release("DeadlinePassed", tellWhy(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
+  return allow("DeadlinePassed", tellWhy(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 
 /** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes, whatever its guests do. */
@@ -130,7 +129,7 @@ export function decideUndecided(
   { settings, now }: Moment,
 ): DeletionDecision {
   const left = secondsLeft(pod, terms, { settings, now });
-  if (left <= 0) return release("Blind");
+  if (left <= 0) return allow("Undecided");
   const retryAfterSeconds = Math.min(RETRY_SECONDS, Math.ceil(left));
   return { verdict: "Refuse", retryAfterSeconds, message, actions: [], events: [] };
 }

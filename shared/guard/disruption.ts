@@ -1,7 +1,7 @@
 /** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { isToMove } from "../eviction/table.ts";
-import { beginDisruption } from "./disruption-begin.ts";
+import { startDisruption } from "./refuse.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
@@ -50,11 +50,11 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
-  const { name, actions } = beginDisruption(vmi, chosen, evacuations, w);
-  const told =
+  const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
+  const message =
     `pod ${pod.name} is terminating (cause ${disruption.cause}): moving the VM off node ${vmi.nodeName}, ` +
     "if there is time";
-  return [...actions, recordEvent(vmi, "DisruptionSeen", told, name)];
+  return [...actions, recordEvent(vmi, "DisruptionSeen", message, name)];
 }
 
 function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionWorld): boolean {
@@ -80,7 +80,7 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, n
   });
   if (late === undefined) return [];
   const { uid, spec } = late.evacuation;
-  const told = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
-  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, recordEvent(vmi, "DeadlineKept", told, uid)];
+  const message = `it has not left node ${pod.nodeName} by ${spec.deadline} (taint ${taint.key}): deleting pod ${pod.name}`;
+  const actions: readonly Action[] = [{ verb: "DeletePod", pod }, recordEvent(vmi, "DeadlineKept", message, uid)];
   return [...armFor(vmi, { settings, now, evacuations }), ...actions];
 }

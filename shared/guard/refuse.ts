@@ -1,12 +1,12 @@
-/** Refuses a deletion for now: when its requester is to ask again, what it is told, and the Evacuation that the first refusal begins. */
+/** Refuses a deletion for now: when its requester is to ask again, its message, and the Evacuation that the first refusal starts. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isMigrationTarget } from "../kube/pod-kind.ts";
 import type { Moment } from "../settings/time.ts";
-import { beginDisruption } from "./disruption-begin.ts";
-import { type Disruption, type KnownDisruption, knownDisruptions } from "./disruption-cause.ts";
-import type { DeletionTerms } from "./node-termination.ts";
+import { type DeletionTerms, type Disruption, type KnownDisruption, knownDisruptions } from "./disruption-cause.ts";
+import { newEvacuation } from "../evacuation/identity.ts";
+import { markActions } from "../evacuation/mark.ts";
 
 export interface Refusal {
   readonly verdict: "Refuse";
@@ -51,30 +51,50 @@ export function refuse(f: RefusalFacts, vmi: VmiFacts, disruption: Disruption): 
       `until ${until} at the longest`,
   } as const;
   // The target of a migration: its VM is not on that node yet, and a later deletion marks it once it is.
-  const isBegun = mine !== undefined || known.some(isResting) || isMigrationTarget(launcher, vmi);
-  if (isBegun) return { ...refusal, actions: [], events: [] };
-  const { name, actions } = beginDisruption(
+  const isStarted = mine !== undefined || known.some(isBackingOff) || isMigrationTarget(launcher, vmi);
+  if (isStarted) return { ...refusal, actions: [], events: [] };
+  const { name, actions } = startDisruption(
     vmi,
     { cause, deadline, launcher, requestedBy: f.requester },
     f.evacuations,
     f,
   );
-  const told =
+  const message =
     `${f.requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${vmi.nodeName}, ` +
     `until ${until} at the longest`;
-  return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", told, name)] };
+  return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 
 /** It has just ended without a move: no new one begins before its back-off is over. */
-function isResting({ evacuation }: KnownDisruption): boolean {
+function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
 /**
- * At each retry somebody has to answer, or the webhook's failurePolicy `Ignore` lets the pod go: so as few as serve. Never past the
+ * At each retry Lifeboat has to answer, or the webhook's failurePolicy `Ignore` allows it: so as few as serve. Never past the
  * deadline.
  */
-function retryAfterSeconds(vmi: VmiFacts, begun: KnownDisruption | undefined, secondsLeft: number): number {
-  const pause = begun === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
+function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
+  const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
   return Math.max(1, Math.ceil(Math.min(vmi.isMigrating ? RETRY_SECONDS : pause, secondsLeft)));
+}
+
+interface Chosen extends Disruption {
+  readonly launcher: PodFacts;
+  readonly requestedBy: string;
+}
+
+/** An evacuation that a drain began before continues: the new one ends as its Duplicate, and its deadline counts. */
+export function startDisruption(
+  vmi: VmiFacts,
+  { cause, requestedBy, launcher, deadline }: Chosen,
+  /** Every one that names the VMI. */
+  evacuations: readonly EvacuationFacts[],
+  { settings, now }: Moment,
+) {
+  const pod = { name: launcher.name, uid: launcher.uid };
+  const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const create: Action = { verb: "CreateEvacuation", evacuation, optional: true };
+  return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings)] };
 }

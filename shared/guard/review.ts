@@ -6,7 +6,7 @@ import { decideDeletion, type DeletionDecision, type DeletionFacts } from "./dec
 import { mayBeRefused } from "../settings/guarded.ts";
 import type { PodFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { DeletionTerms } from "./node-termination.ts";
+import type { DeletionTerms } from "./disruption-cause.ts";
 import { observeSubjectOf } from "../evacuation/observe-subject.ts";
 import type { Performing } from "../evacuation/perform.ts";
 

@@ -47,12 +47,8 @@ export type Action =
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   /** Have KubeVirt begin one without its back-off. */
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Make sure that the VMI has one: one that exists may have any size. */
-  | { readonly verb: "EnsureBudget"; readonly vmi: VmiFacts; readonly name: string; readonly minAvailable: 1 | 2 }
-  /** Set ours for the VMI to 2. `required`: made where there is none; else the chain continues without it. */
-  | { readonly verb: "GrowBudget"; readonly vmi: VmiFacts; readonly name: string; readonly required: boolean }
-  | { readonly verb: "ResizeBudget"; readonly budget: BudgetFacts; readonly minAvailable: 1 | 2 }
+  /** Unless there is one. The chain continues without it if it is refused for good; `optional`: if it fails for any reason. */
+  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly optional?: true }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
@@ -89,9 +85,7 @@ export interface Plan {
 
 /** Whether the chain continues if this one fails: an Event or a label is not worth an evacuation. */
 export function isOptional(action: Action): boolean {
-  if (action.verb === "GrowBudget") return !action.required;
-  if (action.verb === "Shield" || action.verb === "CreateEvacuation") return action.optional === true;
-  return action.verb === "Event" || action.verb === "Label";
+  return ("optional" in action && action.optional === true) || action.verb === "Event" || action.verb === "Label";
 }
 
 /** The reasons of Events, and the type of each. */

@@ -161,8 +161,6 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
-  /** Milliseconds since the epoch: when it was last grown. */
-  readonly touchedAt?: number;
   /** Absent: selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;

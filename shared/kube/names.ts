@@ -61,8 +61,6 @@ export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 /** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
-/** On a budget of ours: when it was last grown, in seconds since the epoch. A label, for ours always have some. */
-export const TOUCHED_LABEL = "lifeboat.dev/touched";
 /** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";
 

@@ -1,5 +1,5 @@
 /** About how long a drain takes, and still takes: waves as KubeVirt's limits allow, and how long one VM takes. */
-import { durationText } from "../settings/duration-text.ts";
+import { durationText } from "../settings/time.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { DrainTime, PreflightFacts } from "./facts.ts";
 

@@ -2,18 +2,17 @@
  * What a drain of its node does to one pod, why, and who can change that. Upstream: the pod filters of kubectl drain
  * (pkg/drain/filters.go).
  */
-import { durationText } from "../settings/duration-text.ts";
+import { durationText } from "../settings/time.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
-import { MESSAGE, pinnedBecause } from "../eviction/messages.ts";
+import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
 import { isCompleted, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
 import { isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { quotaFinding, refusedByBudget } from "./refusals.ts";
-import { remedyOf } from "../eviction/remedies.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
 

@@ -4,7 +4,7 @@ import { keyOf, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts } from "./facts.ts";
-import { remedyOf } from "../eviction/remedies.ts";
+import { remedyOf } from "../eviction/messages.ts";
 import { failingPhase, isBlocked, isMinor, type Mood, type Row, rowOf, type Subject, subjectsOf } from "./subjects.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
-import { isVmi } from "../budget/identity.ts";
+import { isVmi } from "../budget/budget.ts";
 import { type BudgetFacts, isCompleted, isFinal, keyOf, type PodFacts } from "../kube/facts.ts";
 import { launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
 import { matches } from "../kube/selector.ts";

@@ -65,8 +65,8 @@ export function planPressure(w: PressureWorld): Plan {
   const ending = endingOf(w);
   const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
   const proactive = w.pressured.flatMap((node) => {
-    const told = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
-    const evacuations = [...told, ...node.evacuations];
+    const asked = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
+    const evacuations = [...asked, ...node.evacuations];
     return relieve(node, { ...w, evacuations, takers, ending });
   });
   const chains = [...reactive, ...proactive];

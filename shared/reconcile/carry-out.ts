@@ -1,16 +1,43 @@
 /** Carries out what the policy plans for a world. */
+import { type AnnotationWorld, planAnnotations } from "../annotations/descheduler-annotations.ts";
+import { type BudgetWorld, planBudgets } from "../budget/budget.ts";
+import type { EvacuationWorld } from "../evacuation/world.ts";
+import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
+import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
+import { planShield, type ShieldWorld } from "../shield/shield.ts";
 import type { Client } from "../kube/client.ts";
 import type { ClusterError } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
-import { planAnnotations } from "../annotations/descheduler-annotations.ts";
-import { planBudgets } from "../budget/budget.ts";
 import { planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
-import { planDisruptions } from "../guard/disruption.ts";
-import { planPressure } from "../pressure/pressure.ts";
 import type { Settings } from "../settings/settings.ts";
-import { planShield } from "../shield/shield.ts";
 import { eachOf, perform } from "../evacuation/perform.ts";
-import type { World } from "./world.ts";
+
+export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
+
+/** Where nothing was observed. */
+export const NO_WORLD = {
+  vmis: [],
+  evacuations: [],
+  migrations: [],
+  budgets: [],
+  pods: [],
+  nodes: [],
+  launchers: [],
+  pressured: [],
+  takers: [],
+  signals: [],
+  shielded: [],
+  vmisAreNewer: false,
+  complete: false,
+} as const satisfies Omit<World, "settings" | "now">;
+
+/** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
+export type ReconcileRequest =
+  | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
+  | { readonly kind: "Node"; readonly name: string }
+  /** A kubelet has begun to end this pod; the API does not show it yet. */
+  | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
 export interface Deps {
   readonly cluster: Client;
@@ -18,9 +45,9 @@ export interface Deps {
   readonly connect: (seconds: number) => Client;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** Nothing is begun after this time; absent: the requests' own deadline ends what is left. */
+  /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */
   readonly until?: Date;
-  /** Told of what could not be read or done; the rest is not affected. */
+  /** Called with what could not be read or done; the rest is not affected. */
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
 
@@ -53,7 +80,7 @@ export function sum(results: readonly Result[]): Result {
   };
 }
 
-/** Pure: what to do in a world. What is urgent is marked first, and budgets grow before migrations are created. */
+/** Pure: what to do in a world. What is urgent is marked first, and budgets are created before migrations. */
 const PLANS = {
   disruption: planDisruptions,
   shield: planShield,

@@ -5,10 +5,10 @@
 import { ClusterError } from "../kube/failures.ts";
 import { LAUNCHER, OURS } from "../kube/selections.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { isAnnotating } from "../annotations/descheduler-annotations.ts";
+import { isAnnotating } from "../settings/settings.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
 
 export interface Scanned {

@@ -1,5 +1,5 @@
 /** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
-import { type Client, named } from "../kube/client.ts";
+import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -11,7 +11,8 @@ import { type FitNode, roomOn } from "../preflight/fit.ts";
 import { canTake, type PressureWorld, type Resident, type Taker } from "../pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { preflightPodSchema } from "../preflight/schemas.ts";
-import { NO_WORLD, type ReconcileRequest, type World } from "./world.ts";
+import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
+import { readNodes } from "./observe-vmi.ts";
 import type { Observer } from "../settings/observer.ts";
 
 export interface Asked {
@@ -42,16 +43,6 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
   const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
   return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: asked.pods, evacuations };
-}
-
-export async function readNodes(
-  names: readonly (string | undefined)[],
-  cluster: Client,
-): Promise<readonly NodeFacts[]> {
-  const distinct = [...new Set(names)].filter((name) => name !== undefined);
-  return (await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))))).filter(
-    (node) => node !== undefined,
-  );
 }
 
 async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) => Promise<readonly T[]>) {

@@ -8,7 +8,7 @@ import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
 import { isShieldOn } from "../settings/settings.ts";
 import { eachOf } from "../evacuation/perform.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
 
 /** `evacuations`: those that have not ended, at least. */
@@ -50,9 +50,9 @@ export async function readRefusal(
   const fields = { "involvedObject.uid": uid, reason: "SyncFailed" };
   try {
     const events = await cluster.list("events", { namespace, fields, limit: SAMPLE });
-    const told = events.filter(({ message }) => message.includes(`plugin ${SHIELD_PLUGIN}`));
-    const times = told.filter(({ first, last }) => first && last);
-    if (times.length === 0) return told.length === 0 ? undefined : "Unknown";
+    const refusals = events.filter(({ message }) => message.includes(`plugin ${SHIELD_PLUGIN}`));
+    const times = refusals.filter(({ first, last }) => first && last);
+    if (times.length === 0) return refusals.length === 0 ? undefined : "Unknown";
     return {
       first: Math.min(...times.map(({ first }) => first)),
       last: Math.max(...times.map(({ last }) => last)),

@@ -6,23 +6,24 @@
  */
 import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/selections.ts";
 import { mayBeStuck } from "../evacuation/attempts.ts";
-import { areBudgetsWanted } from "../settings/covered.ts";
-import { budgetName } from "../budget/identity.ts";
-import { isAnnotating } from "../annotations/descheduler-annotations.ts";
+import { areBudgetsWanted } from "../settings/guarded.ts";
+import { budgetName } from "../budget/budget.ts";
+import { isAnnotating } from "../settings/settings.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
 import {
   type BudgetFacts,
   isFinal,
   type MigrationFacts,
   type NamespacedName,
+  type NodeFacts,
   type PodFacts,
   type VmiFacts,
 } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
-import { readNodes } from "./observe-nodes.ts";
+import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { NO_WORLD, type World } from "./world.ts";
+import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
 
 /** What the caller has read, or pods that it was asked about. */
@@ -93,6 +94,16 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
   ]);
   // What was read later comes first.
   return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
+}
+
+export async function readNodes(
+  names: readonly (string | undefined)[],
+  cluster: Client,
+): Promise<readonly NodeFacts[]> {
+  const distinct = [...new Set(names)].filter((name) => name !== undefined);
+  return (await Promise.all(distinct.map((name) => cluster.get("nodes", named(name))))).filter(
+    (node) => node !== undefined,
+  );
 }
 
 function launchersOf({ uid }: VmiFacts) {

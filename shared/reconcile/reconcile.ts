@@ -9,14 +9,22 @@ import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation
 import { keyOf, type NamespacedName } from "../kube/facts.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { isShieldOn } from "../settings/settings.ts";
-import { carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
+import {
+  carryOut,
+  type Deps,
+  isTime,
+  NOTHING,
+  type ReconcileRequest,
+  type Result,
+  sum,
+  type World,
+} from "./carry-out.ts";
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
 import { observeNamed, vmiKeyOf } from "../evacuation/observe-subject.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { eachOf } from "../evacuation/perform.ts";
-import type { ReconcileRequest, World } from "./world.ts";
 
 /** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
@@ -31,12 +39,21 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
     for (let i = 0; i < MOST_RECONCILES; i++) {
       // What the caller knows is old the second time.
       const world = await observeVmi(key, observerOf(deps), i === 0 ? known : { pods: known.pods ?? [] });
-      const done = await carryOut(["disruption", "budget", "annotations", "evacuation"], world, deps);
+      const done = await carryOut(plansFor(world), world, deps);
       results.push({ ...done, pressed: pressedBy(world) });
       if (!done.again) break;
     }
   });
   return sum([...results, result]);
+}
+
+function plansFor({ pods, launchers }: World) {
+  return [
+    ...(pods.length > 0 ? (["disruption"] as const) : []),
+    "budget" as const,
+    ...(launchers.length > 0 ? (["annotations"] as const) : []),
+    "evacuation" as const,
+  ];
 }
 
 function pressedBy({ evacuations }: World): readonly string[] {
@@ -144,13 +161,13 @@ async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promis
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const world = await observeNodes(around, observerOf(deps));
-  const begun = await carryOut(["shield", "pressure", "beginnings"], world, deps);
-  return sum([begun, await requeue(world, begun, deps)]);
+  const started = await carryOut(["shield", "pressure", "beginnings"], world, deps);
+  return sum([started, await requeue(world, started, deps)]);
 }
 
 /** VMs for which a reconcile of many has started something. */
-async function requeue(before: World, begun: Result, deps: Deps): Promise<Result> {
-  if (begun.done["CreateEvacuation"] === undefined) return NOTHING;
+async function requeue(before: World, started: Result, deps: Deps): Promise<Result> {
+  if (started.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
   const unfinished = await unfinishedEvacuations(deps.cluster);
   const fresh = unfinished.filter(({ uid }) => !known.has(uid)).map((e) => keyOf(vmiOf(e)));

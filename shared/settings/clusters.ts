@@ -31,17 +31,17 @@ const Token = z.lazy(() =>
   z.string("expected a token").check(z.regex(/^[\x21-\x7e]+$/, "expected a token, without spaces or line breaks")),
 );
 
-/** What opens our own doors. People make these up, and short ones can be guessed. */
-const DoorToken = z.lazy(() =>
+/** What opens our own endpoints. People make these up, and short ones can be guessed. */
+const EndpointToken = z.lazy(() =>
   z
     .string("expected a token")
     .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),
 );
 
 /** One, or a list while it is being rotated. */
-const DoorTokens = z.lazy(() =>
+const EndpointTokens = z.lazy(() =>
   z.union(
-    [DoorToken, z.array(DoorToken).check(z.minLength(1, "expected at least one"))],
+    [EndpointToken, z.array(EndpointToken).check(z.minLength(1, "expected at least one"))],
     "expected a token, or a list of them",
   ),
 );
@@ -66,8 +66,8 @@ const Entry = z.lazy(() =>
         z.refine(isServer, "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service"),
       ),
     token: Token,
-    webhookToken: DoorTokens,
-    operatorToken: z.exactOptional(DoorTokens),
+    webhookToken: EndpointTokens,
+    operatorToken: z.exactOptional(EndpointTokens),
     relaySecret: z.exactOptional(
       z.union([RelaySecret, z.array(RelaySecret).check(z.minLength(1, "expected at least one"))]),
     ),

@@ -57,12 +57,12 @@ function permitted({ trials }: ConfigurationFindings): Verdict {
   const type = "Permitted";
   const failed = trials.filter(({ problem }) => problem !== undefined);
   const missing = failed.filter(({ problem }) => problem?.forbidden === true);
-  if (missing.length > 0) return { type, status: "False", reason: "Forbidden", message: told(missing) };
-  if (failed.length > 0) return { type, status: "Unknown", reason: "NotTried", message: told(failed) };
+  if (missing.length > 0) return { type, status: "False", reason: "Forbidden", message: messagesOf(missing) };
+  if (failed.length > 0) return { type, status: "Unknown", reason: "NotTried", message: messagesOf(failed) };
   return { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" };
 }
 
-function told(trials: readonly Trial[]): string {
+function messagesOf(trials: readonly Trial[]): string {
   return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
 }
 

@@ -1,4 +1,4 @@
-/** Whether Lifeboat's token of a cluster can go on being used. */
+/** Whether Lifeboat's token of a cluster can still be used. */
 
 export interface CredentialFacts {
   /** As the token says itself; undefined: it does not. */

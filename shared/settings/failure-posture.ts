@@ -2,7 +2,7 @@
  * What Lifeboat answers when it cannot learn the facts: every case, in one table.
  *
  * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own failurePolicy, as
- * it does when Lifeboat is down; KubeVirt's webhook and the budgets go on.
+ * it does when Lifeboat is down; KubeVirt's webhook and the budgets decide.
  */
 import type { PodFacts } from "../kube/facts.ts";
 import { isOfLiveVm } from "../kube/pod-kind.ts";

@@ -1,6 +1,7 @@
-/** Who is guarded: by which causes, while which gate is on, against whose deletions. */
+/** Who is guarded: by which causes, while which gate is on, against whose deletions; and whether that makes budgets unnecessary. */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
+import type { InstalledWebhook } from "../kube/webhooks.ts";
 
 /**
  * `reason`: of the pod condition `DisruptionTarget`; its other reasons end pods by the eviction API or by the kubelet. Without
@@ -39,4 +40,44 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
 /** Whether a deletion by this user may be refused: of any other nothing needs to be known. */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+}
+
+/** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
+const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-?"\)$/;
+
+type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchConditions" | "selectors">;
+
+/** `undefined`: there is no such configuration, or it may not be read. */
+export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
+
+/**
+ * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own eviction webhook
+ * fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers victims without a budget, and
+ * would otherwise take VMs first.
+ */
+export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
+  return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
+}
+
+/** Whether no eviction passes without its review. */
+export function failsClosed({ failurePolicy, rules, matchConditions, selectors }: WebhookFacts): boolean {
+  const isAsked = rules.some(({ operations, resources }) => {
+    const onCreate = operations.includes("CREATE") || operations.includes("*");
+    return onCreate && resources.includes("pods/eviction");
+  });
+  const isNarrow =
+    selectors.length > 0 || !matchConditions.every(({ expression }) => UPSTREAM_CONDITION.test(expression));
+  return failurePolicy === "Fail" && isAsked && !isNarrow;
+}
+
+/** Whether Lifeboat makes disruption budgets in this cluster. */
+export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settings): boolean {
+  switch (disruptionBudgets) {
+    case "Always":
+      return true;
+    case "Never":
+      return false;
+    case "Auto":
+      return !evictionsCovered;
+  }
 }

@@ -3,20 +3,24 @@
  *
  * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is reported. What
  * cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without the configuration nothing
- * about feature gates, and to go on as if they were off would let go of what a guard is to keep. The last ones seen count, and if there are
+ * about feature gates, and to continue as if they were off would allow what a guard is to refuse. The last ones seen count, and if there are
  * none, the failure is the caller's.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 import { kubeVirt } from "../kube/selections.ts";
-import { areEvictionsCovered } from "./covered.ts";
-import { isGateOn } from "./guarded.ts";
+import { areEvictionsCovered, isGateOn } from "./guarded.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isShieldWanted, type Settings } from "./settings.ts";
-import { defaultConfiguration, type LifeboatConfiguration, parseConfiguration } from "./lifeboat-configuration.ts";
+import {
+  defaultConfiguration,
+  type LifeboatConfiguration,
+  mergeSettings,
+  notesOn,
+  parseConfiguration,
+} from "./configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
-import { mergeSettings, notesOn } from "./merge-settings.ts";
 
 const CACHE_SECONDS = 30;
 

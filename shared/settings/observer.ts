@@ -7,6 +7,6 @@ export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Told of what could not be observed, and can wait. */
+  /** Called with what could not be observed, and can wait. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }

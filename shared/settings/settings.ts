@@ -1,14 +1,122 @@
-/** What a cluster's configuration says, as policy needs it: the KubeVirt CR and the LifeboatConfiguration together. */
-import { defaultsOf, type FeatureGate, type OwnSettings, SCHEMA } from "./schema.ts";
+/**
+ * What an administrator may set: each field of the LifeboatConfiguration once, with its kind and its default; and what policy reads, which is
+ * that together with the KubeVirt CR. The types, the defaults, what Lifeboat accepts (configuration.ts) and what the
+ * CustomResourceDefinition must say come from here.
+ */
 
-export { FEATURE_GATES, type FeatureGate } from "./schema.ts";
+export const FEATURE_GATES = [
+  "DeschedulerSupport",
+  "EvictionsInBackground",
+  "NodePressureEvictionLiveMigration",
+  "PreemptionEvictionLiveMigration",
+  "NoExecuteTaintEvictionLiveMigration",
+  "NodeTerminationEvictionLiveMigration",
+] as const;
+
+export type FeatureGate = (typeof FEATURE_GATES)[number];
+
+export const LONGEST_SECONDS = 7 * 24 * 3600;
+
+export type Field =
+  | { readonly kind: "seconds"; readonly fallback: number }
+  | { readonly kind: "count"; readonly fallback: number }
+  | { readonly kind: "oneOf"; readonly fallback: string; readonly values: readonly string[] }
+  /** `least`: how many there have to be. */
+  | { readonly kind: "usernames"; readonly fallback: readonly string[]; readonly least: 0 | 1 }
+  | { readonly kind: "section"; readonly fields: Fields };
+
+export type Fields = Readonly<Record<string, Field>>;
+
+function seconds(fallback: number) {
+  return { kind: "seconds", fallback } as const;
+}
+
+function oneOf<const V extends string>(fallback: NoInfer<V>, values: readonly V[]) {
+  return { kind: "oneOf", fallback, values } as const;
+}
+
+function usernames(least: 0 | 1, fallback: readonly string[]) {
+  return { kind: "usernames", least, fallback } as const;
+}
+
+function section<const F extends Fields>(fields: F) {
+  return { kind: "section", fields } as const;
+}
+
+/** Besides the feature gates, all of which are off. */
+export const SCHEMA = {
+  /** `Auto`: where evictions pass without them. */
+  disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
+  evacuation: section({
+    maxAttempts: { kind: "count", fallback: 5 },
+    backoffSeconds: seconds(20),
+    maxBackoffSeconds: seconds(320),
+    /** How long to wait for KubeVirt's own migration after a mark before creating one; for its annotations likewise. */
+    adoptSeconds: seconds(60),
+    /** How long a migration may be pending, with KubeVirt's limits not reached, until that is a failed attempt. */
+    stuckSeconds: seconds(180),
+    /** How long descheduling and node pressure leave a VM alone that has moved; 0: not at all. */
+    cooldownSeconds: seconds(900),
+    /** How long an `Evacuation` that has ended stays. */
+    historySeconds: seconds(3600),
+  }),
+  /** How deletions that do not ask are refused. */
+  guard: section({
+    /** Longest time that the deletions of a pod are refused, by their cause. */
+    deadlineSeconds: section({
+      Preemption: seconds(120),
+      NoExecuteTaint: seconds(300),
+      NodeTermination: seconds(3600),
+    }),
+    /** Users whose deletions are refused, by the condition of the pod; those of others never are. */
+    requesters: usernames(1, [
+      "system:kube-scheduler",
+      "system:serviceaccount:kube-system:node-controller",
+      "system:serviceaccount:kube-system:taint-eviction-controller",
+    ]),
+    /** Users who delete the pods of a node that is about to end; theirs are refused until then. */
+    nodeTerminators: usernames(0, [
+      "system:serviceaccount:kube-system:karpenter",
+      "system:serviceaccount:karpenter:karpenter",
+    ]),
+  }),
+  /** Which VMs may move after SIGTERM, with the Plugin that makes virt-handler refuse a shutdown. */
+  shield: section({
+    /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show; 0: no VM is covered. */
+    maxPodGracePeriodSeconds: seconds(0),
+    /** What a guest needs to shut down in order. */
+    shutdownSeconds: seconds(90),
+  }),
+  /** Seconds from the beginning of a cycle to that of the next; 0: only when asked. */
+  descheduling: section({ intervalSeconds: seconds(0) }),
+} as const satisfies Fields;
+
+type ValueOf<F> = F extends { readonly kind: "section"; readonly fields: infer S }
+  ? { readonly [K in keyof S]: ValueOf<S[K]> }
+  : F extends { readonly kind: "oneOf"; readonly values: readonly (infer V)[] }
+    ? V
+    : F extends { readonly kind: "usernames" }
+      ? readonly string[]
+      : number;
+
+/** What is set, with every field. */
+export type Values<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
+export type OwnSettings = Values<typeof SCHEMA>;
+
+export function defaultsOf<F extends Fields>(fields: F): Values<F>;
+export function defaultsOf(fields: Fields): unknown {
+  const entries = Object.entries(fields).map(([key, field]) => {
+    return [key, field.kind === "section" ? defaultsOf(field.fields) : field.fallback] as const;
+  });
+  return Object.fromEntries(entries);
+}
 
 export interface Settings extends OwnSettings {
   /** `spec.configuration.evictionStrategy` of the KubeVirt CR, as written. */
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
-  /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see covered.ts. */
+  /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
   readonly evictionsCovered: boolean;
   /** Whether virt-handler asks the shield's Plugin. */
   readonly pluginServed: boolean;
@@ -35,4 +143,9 @@ export function isShieldWanted({ shield, featureGates }: Settings): boolean {
 
 export function isShieldOn(settings: Settings): boolean {
   return isShieldWanted(settings) && settings.pluginServed;
+}
+
+/** Whether Lifeboat tells the descheduler by annotations of launcher pods. */
+export function isAnnotating({ featureGates }: Settings): boolean {
+  return featureGates.includes("DeschedulerSupport");
 }

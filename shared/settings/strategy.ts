@@ -27,7 +27,7 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/** The strategy in force, or None for an unknown value: only doors have a caller to tell about it. */
+/** The strategy in force, or None for an unknown value: only endpoints have a caller to tell about it. */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";
@@ -64,9 +64,4 @@ export function isLive(vmi: VmiFacts): boolean {
 /** Whether KubeVirt, or Lifeboat in its place, migrates the VM when it has to leave its node. */
 export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
   return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
-}
-
-/** Marked, and to leave by such a migration, or, with strategy External, by one that its external controller may create at any moment. */
-export function isToLeave(vmi: VmiFacts, settings: Settings): boolean {
-  return isMarked(vmi) && isLive(vmi) && strategyOf(vmi, settings) !== "None" && vmi.liveMigratable.migratable;
 }

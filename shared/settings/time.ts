@@ -1,4 +1,4 @@
-/** Patience: how long until, how long since, by a clock that is passed in. Times are RFC 3339, as Kubernetes writes them. */
+/** Times, by a clock that is passed in. RFC 3339, as Kubernetes writes them; durations in words for the command and the pages. */
 import type { Settings } from "./settings.ts";
 
 /** What every decision knows besides its facts. */
@@ -25,4 +25,24 @@ export function secondsUntil(time: string | undefined, now: Date): number {
 export function secondsSince(time: string | number | undefined, now: Date): number {
   const began = typeof time === "number" ? time : Date.parse(time ?? "");
   return (now.getTime() - began) / 1000;
+}
+
+const UNITS = [
+  [86_400, "d"],
+  [3600, "h"],
+  [60, "m"],
+] as const;
+
+/** As kubectl's ages: two units where the first is small. */
+export function durationText(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 120) return `${whole}s`;
+  for (const [size, unit] of UNITS) {
+    const count = Math.floor(whole / size);
+    if (count === 0 || (count === 1 && unit !== "m")) continue;
+    const [smaller, name] = unit === "d" ? [3600, "h"] : unit === "h" ? [60, "m"] : [1, "s"];
+    const rest = Math.floor((whole % size) / smaller);
+    return count < 10 && rest > 0 ? `${count}${unit}${rest}${name}` : `${count}${unit}`;
+  }
+  return `${whole}s`;
 }

@@ -2,12 +2,11 @@
  * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
  *
  * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped, which an
- * administrator may want.
+ * administrator may want. A URL holds a token: no message repeats any part of it.
  */
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
 import type { Settings } from "./settings.ts";
-import { compareUrl } from "./webhook-url.ts";
 import type { InstalledWebhook, InstalledWebhooks } from "../kube/webhooks.ts";
 
 /** `Unread`: it may not be read, or the API server did not say. */
@@ -100,7 +99,7 @@ function compareOne(webhook: InstalledWebhook, expected: WebhookExpectation): Fi
 function silencing(webhook: InstalledWebhook, endpoint: WebhookEndpoint): readonly string[] {
   const { rules, matchConditions, admissionReviewVersions } = webhook;
   const isAsked = SHIPPED[endpoint].some(({ operations, resources }) =>
-    rules.some((one) => covers(one["operations"], operations[0]) && covers(one["resources"], resources[0])),
+    rules.some((one) => covers(one.operations, operations[0]) && covers(one.resources, resources[0])),
   );
   const never = matchConditions.filter(({ expression }) => expression.trim() === "false");
   return [
@@ -143,4 +142,54 @@ function unsent({ matchConditions }: InstalledWebhook, { endpoint, settings: { g
     const missing = guard[field].filter((user) => naming.some(({ expression }) => !expression.includes(`'${user}'`)));
     return missing.map((user) => `matchConditions: ${user} of guard.${field} is not named`);
   });
+}
+
+/** What is before `/clusters`, the cluster, the endpoint, the token. */
+const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
+type AddressField = "clientConfig.url" | "clientConfig.service";
+
+/** Undefined: it leads to no endpoint of Lifeboat's. Holds the token. */
+export function partsOf(url: string) {
+  const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
+  if (found === undefined) return undefined;
+  return { base, cluster: decoded(cluster), endpoint, token: token === undefined ? undefined : decoded(token) };
+}
+
+/** `field`: which one names the address. */
+export function compareUrl(url: string, expected: WebhookExpectation, field: AddressField): Findings {
+  const { base = "", cluster, endpoint, token } = partsOf(url) ?? {};
+  if (endpoint !== expected.endpoint || cluster !== expected.cluster) {
+    const path = `/clusters/${expected.cluster}/admission/${expected.endpoint}`;
+    return { problems: [`${field}: expected a path that ends in ${path}, with or without a webhookToken after it`] };
+  }
+  const address = compareBase(base, expected.publicUrl, field);
+  const { problems, remarks = [] } = token === undefined ? { problems: [] } : compareToken(token, expected, field);
+  return { problems: [...address, ...problems], remarks };
+}
+
+function compareBase(base: string, publicUrl: string | undefined, field: AddressField): readonly string[] {
+  if (publicUrl === undefined || normalizedBase(base) === normalizedBase(publicUrl)) return [];
+  const wanted = field === "clientConfig.service" ? "lead to" : "begin with PUBLIC_URL,";
+  return [`${field}: expected it to ${wanted} ${publicUrl}`];
+}
+
+function compareToken(token: string, { tokens }: WebhookExpectation, field: AddressField): Findings {
+  const at = tokens.indexOf(token);
+  if (at < 0) return { problems: [`${field}: expected a webhookToken of this cluster as the last segment`] };
+  const rotating = `${field}: its webhookToken is not the first of the cluster's: a rotation has not ended`;
+  return { problems: [], remarks: at === 0 ? [] : [rotating] };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Hosts have no case; 443 is what HTTPS means. */
+export function normalizedBase(base: string): string {
+  const [, host = base, path = ""] = /^(https:\/\/[^/]*)(.*)$/i.exec(base) ?? [];
+  return `${host.toLowerCase().replace(/:443$/, "")}${path.replace(/\/+$/, "")}`;
 }

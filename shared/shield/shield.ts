@@ -1,10 +1,10 @@
 /**
- * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it lets go.
+ * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it ends.
  *
- * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to let go in time: the launcher never forgets the
+ * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to end in time: the launcher never forgets the
  * signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of a migration too. The
  * API does not show when SIGTERM came, only the Events of the refusals. So the label says when to look for these. A VM whose shutdown was
- * refused for as long as it may be is let go for good: `over` stays until it has left the danger.
+ * refused for as long as it may be loses it for good: `over` stays until it has left the danger.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -24,7 +24,7 @@ const LAUNCHER_GRACE_SECONDS = 15;
 /** A label may come off so late: a tick is a minute, and then there are requests to send. */
 const LATE_SECONDS = 75;
 
-/** Value of the label, of a VM that shuts down if it was told to: it is not covered again while the danger lasts. */
+/** Value of the label, of a VM that shuts down if it has got the signal: it is not covered again while the danger lasts. */
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -39,7 +39,7 @@ export interface Shielded {
   readonly node?: NodeFacts | undefined;
   /** `Unknown`: they could not be read. Absent: none, or not looked for, because the label says that it is not time yet. */
   readonly refusal?: Refusal | "Unknown" | undefined;
-  /** Read where it may be time to let go. */
+  /** Read where it may be time to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -120,7 +120,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
-  // A migration that goes on would keep the guest from shutting down, until the launcher destroys it.
+  // A migration that continues would keep the guest from shutting down, until the launcher destroys it.
   const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
   const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];

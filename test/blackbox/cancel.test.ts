@@ -30,7 +30,6 @@ test.each([
   await expect.poll(async () => (await vm.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
   await expect.poll(vm.story).toContain("Normal EvacuationCancelled");
   expect((await vm.story()).filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
-  // KubeVirt may still act on what it has seen: the budget shrinks later.
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });

@@ -73,7 +73,6 @@ describe("the first eviction", () => {
   });
 });
 
-/** It rests for three minutes before it shrinks. */
 async function budgetSizeOf(vmiUID: string) {
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   const [budget] = items.filter((b) => b.metadata.ownerReferences?.some((o) => o.uid === vmiUID));

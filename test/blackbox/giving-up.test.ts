@@ -39,7 +39,7 @@ describe("a migration that always fails", () => {
     const vm = await createVm(stage, "resting");
     await vm.evict();
     await expect.poll(vm.phases).toEqual(["Abandoned"]);
-    const said = /the last evacuation of VMI "vms\/resting" was abandoned; Lifeboat begins no new one for \d+ s/;
+    const said = /the last evacuation of VMI "vms\/resting" was abandoned; Lifeboat starts no new one for \d+ s/;
     for (let retry = 0; retry < 3; retry++) {
       expect(await vm.evict()).toMatchObject({ code: 429, message: expect.stringMatching(said) });
     }

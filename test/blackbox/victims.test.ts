@@ -72,7 +72,7 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     scene.stage.sandbox.migrations.configure({ seconds: 600 });
     await preempt(scene, "preemptor", "64Gi");
     await untilPreempted(scene, "preemptor");
-    const released = scene.reviews.filter(({ verdict }) => verdict === "Release");
+    const released = scene.reviews.filter(({ verdict }) => verdict === "Allow");
     expect(new Set(released.map(({ pod }) => pod)).size).toBe(3);
     expectFewRequests(scene);
   });

@@ -38,15 +38,11 @@ describe("the minimal entry", () => {
 
 describe("server", () => {
   test.each([
-    "https://api.example.com",
     "https://api.example.com:6443/",
     "https://api.example.com/k8s/clusters/c-1",
-    "https://[2001:db8::1]:6443",
     "http://localhost:8001",
     "http://127.0.0.1:8001",
-    "http://[::1]:8001",
     "binding:PROD_API",
-    "binding:_a1",
   ])("may be %s", (server) => {
     expect(problems({ prod: { ...VALID, server } })).toEqual([]);
   });
@@ -54,25 +50,14 @@ describe("server", () => {
   test.each([
     "",
     "api.example.com",
-    "//api.example.com",
     "http://api.example.com",
-    "http://10.0.0.1",
     "http://127.0.0.1.example.com",
-    "http://localhost.example.com",
-    "ftp://api.example.com",
     "javascript:alert(1)",
     "https://user:secret-5@api.example.com",
-    "https://api.example.com/?secret-5",
-    "https://api.example.com/#x",
-    "https://api.example.com?",
     "https://api.example.com/#",
-    " https://api.example.com",
     "https://api.example.com\n",
     "binding:",
     "binding:1A",
-    "binding:A B",
-    "binding:A/B",
-    "BINDING:A",
   ])("may not be %j", (server) => {
     expect(problems({ prod: { ...VALID, server } })).toEqual([{ field: "CLUSTERS.prod.server", message: NO_SERVER }]);
   });
@@ -83,31 +68,19 @@ describe("a malformed entry", () => {
   // prettier-ignore
   test.each([
     ["no object",                     "secret-5",                                  "",                   "expected object"],
-    ["null",                          null,                                        "",                   "expected object"],
-    ["a list",                        [VALID],                                     "",                   "expected object"],
     ["a missing key",                 withoutToken,                                ".token",             "expected a token"],
     ["a server that is no text",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
-    ["an empty token",                { ...VALID, token: "" },                     ".token",             NON_TOKEN],
-    ["a token that is no text",       { ...VALID, token: 12345 },                  ".token",             "expected a token"],
     ["a token with a line break",     { ...VALID, token: "secret-5\n" },           ".token",             NON_TOKEN],
     ["a token with a space",          { ...VALID, webhookToken: "secret-5 x-secret-5" }, ".webhookToken", NON_DOOR_TOKEN],
     ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
-    ["an operatorToken of 15",        { ...VALID, operatorToken: "secret-5-secret" }, ".operatorToken",  NON_DOOR_TOKEN],
-    ["an empty operatorToken",        { ...VALID, operatorToken: "" },             ".operatorToken",     NON_DOOR_TOKEN],
     ["no webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
     ["a short one of several",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       NO_SECRET],
     ["one of several",                { ...VALID, relaySecret: [secretOf(32), "secret-5"] }, ".relaySecret.1", NO_SECRET],
     ["a relay secret of one byte",    { ...VALID, relaySecret: "whsec_YQ==" },     ".relaySecret",       NO_SECRET],
-    ["a relay secret of 23 bytes",    { ...VALID, relaySecret: secretOf(23) },     ".relaySecret",       NO_SECRET],
     ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],
-    ["a relay secret of two lines",   { ...VALID, relaySecret: `${secretOf(32)}\n` }, ".relaySecret",     NO_SECRET],
     ["base64 cut off",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
-    ["base64 of another alphabet",    { ...VALID, relaySecret: secretOf(32).replace("/", "_") }, ".relaySecret", NO_SECRET],
-    ["no relay secrets",              { ...VALID, relaySecret: [] },               ".relaySecret",       "expected at least one"],
-    ["headers that are a list",       { ...VALID, headers: ["secret-5"] },         ".headers",           "expected record"],
-    ["a header that is no text",      { ...VALID, headers: { "x-a": 5 } },         ".headers.x-a",       "expected a text"],
     ["a header of two lines",         { ...VALID, headers: { "x-a": "secret-5\r\nx" } }, ".headers.x-a", "expected a text without line breaks"],
     ["a name that no header has",     { ...VALID, headers: { "x a": "secret-5" } }, ".headers.x a",      "expected the name of a header"],
     ["a header that we set",          { ...VALID, headers: { Authorization: "secret-5" } }, ".headers.Authorization", "expected a header that Lifeboat does not set itself"],
@@ -134,11 +107,8 @@ describe("a malformed entry", () => {
 describe("the whole of it", () => {
   // prettier-ignore
   test.each([
-    ["empty",             "",                         "expected JSON"],
     ["not JSON",          '{"prod": secret-5}',       "expected JSON"],
-    ["cut off",           '{"prod": {"token": "secret-5', "expected JSON"],
     ["a list",            '["secret-5"]',             "expected record"],
-    ["a text",            '"secret-5"',               "expected record"],
     ["null",              "null",                     "expected record"],
   ])("%s", (_, text, message) => {
     const found = problemsOf(parseClusters(text));

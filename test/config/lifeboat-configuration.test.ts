@@ -1,7 +1,7 @@
 /** LifeboatConfiguration: every key, its default, and what is said about a wrong one. */
 import { describe, expect, test } from "vitest";
 import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
-import { defaultConfiguration, parseConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
+import { defaultConfiguration, parseConfiguration } from "../../shared/settings/configuration.ts";
 
 const SECONDS = "expected seconds, from 0 to 604800";
 const MODE = "expected one of Auto, Always, Never";

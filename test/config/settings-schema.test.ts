@@ -1,7 +1,7 @@
 /** The CustomResourceDefinition asks for what the code accepts: every field, its bounds and its default. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { FEATURE_GATES, type Field, type Fields, LONGEST_SECONDS, SCHEMA } from "../../shared/settings/schema.ts";
+import { FEATURE_GATES, type Field, type Fields, LONGEST_SECONDS, SCHEMA } from "../../shared/settings/settings.ts";
 import { readManifests } from "../manifests/shipped.ts";
 
 const Json = z.record(z.string(), z.unknown());

@@ -1,8 +1,12 @@
 /** The KubeVirt CR and the LifeboatConfiguration, merged. */
 import { describe, expect, test } from "vitest";
 import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
-import { defaultConfiguration, type LifeboatConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
-import { mergeSettings, notesOn } from "../../shared/settings/merge-settings.ts";
+import {
+  defaultConfiguration,
+  type LifeboatConfiguration,
+  mergeSettings,
+  notesOn,
+} from "../../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS } from "../../shared/settings/settings.ts";
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };

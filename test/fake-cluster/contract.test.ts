@@ -1,6 +1,7 @@
 /** The fake cluster keeps what the sandbox's API server keeps, on the same conditions: the same requests, the same answers. */
 import { activeEvacuations, evacuationsOf } from "../../shared/kube/selections.ts";
 import { act as performAction, retry, withdraw } from "../../shared/evacuation/act.ts";
+import { budgetName } from "../../shared/budget/budget.ts";
 import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { expect, test } from "vitest";
 import type { Client } from "../../shared/kube/client.ts";
@@ -18,7 +19,6 @@ import { connectDescheduling, connectTo } from "./connect.ts";
 import { FakeCluster } from "./fake-cluster.ts";
 
 const WEB = { namespace: NAMESPACE, name: "web" };
-const BUDGET = { namespace: NAMESPACE, name: "lifeboat-web" };
 
 interface Party {
   readonly cluster: Client;
@@ -67,13 +67,9 @@ async function told({ cluster, descheduling, moveTo }: Party): Promise<readonly 
   await act({ verb: "WriteStatus", evacuation: early, status: { ...early.status, phase: "BackingOff" } });
   answers.push(await retry(await nextOne(), NOW, cluster), (await nextOne()).spec.retryAt);
 
-  const of = { vmi: seen, name: BUDGET.name };
-  const grow = { verb: "GrowBudget", ...of, required: true } as const;
-  const ensure = { verb: "EnsureBudget", ...of, minAvailable: 1 } as const;
-  const create = { verb: "CreateBudget", ...of, minAvailable: 1 } as const;
-  await act(grow, ensure, create, create, ensure);
-  const budget = present(await cluster.get("poddisruptionbudgets", BUDGET));
-  await act(grow, { verb: "ResizeBudget", budget, minAvailable: 1 });
+  const create = { verb: "CreateBudget", vmi: seen } as const;
+  await act(create, create);
+  const budget = present(await cluster.get("poddisruptionbudgets", { namespace: NAMESPACE, name: budgetName(seen) }));
   answers.push(
     (await cluster.list("poddisruptionbudgets", { namespace: NAMESPACE, labels: OURS })).map(
       ({ minAvailable, owners }) => [minAvailable, owners],

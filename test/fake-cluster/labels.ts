@@ -78,8 +78,6 @@ function labelOfPatch(resource: string, body: object, subresource: string | unde
       return text.includes("Withdrawn") ? "Withdraw" : "NameRequester";
     case "virtualmachineinstances":
       return labelOfVmiPatch(text);
-    case "poddisruptionbudgets":
-      return Array.isArray(body) ? "GrowBudget" : "ResizeBudget";
     case "virtualmachineinstancemigrations":
       return text.includes(SKIP_BACKOFF_ANNOTATION) ? "SkipBackoff" : "AdoptMigration";
     case "lifeboatconfigurations":

@@ -4,7 +4,7 @@ import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/pat
 import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";
 import type { Answer, WriteOptions } from "../../shared/kube/client.ts";
 import { Evacuation, LifeboatConfiguration } from "../../shared/kube/schemas/lifeboat.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import * as names from "../../shared/kube/names.ts";
 import { without } from "../policy/fixtures.ts";
@@ -56,8 +56,6 @@ export function patchIn(fake: FakeCluster, { resource, key, body, how }: Patched
       return change(fake.evacuations, ofEvacuation, evacuationFrom);
     case "virtualmachineinstancemigrations":
       return change(fake.migrations, ofMigration, migrationFrom);
-    case "poddisruptionbudgets":
-      return change(fake.budgets, ofBudget, budgetFrom);
     case "pods":
       return change(fake.pods, ofPod, (pod, { metadata }) => ({ ...pod, annotations: present(metadata.annotations) }));
     case "lifeboatconfigurations":
@@ -140,24 +138,6 @@ function migrationFrom(migration: MigrationFacts, { metadata: { annotations = {}
   const cause = annotations[names.CAUSE_ANNOTATION];
   const skips = names.SKIP_BACKOFF_ANNOTATION in annotations;
   return { ...migration, ...(cause !== undefined && { cause }), ...(skips && { skipsBackoff: true }) };
-}
-
-function ofBudget({ uid, resourceVersion, managedByUs, minAvailable, touchedAt }: BudgetFacts): Written {
-  const touched = touchedAt === undefined ? undefined : String(touchedAt / 1000);
-  const labels = managedByUs
-    ? present({ [names.MANAGED_BY_LABEL]: names.MANAGED_BY, [names.TOUCHED_LABEL]: touched })
-    : {};
-  return { metadata: { uid, resourceVersion, labels }, spec: { minAvailable } };
-}
-
-function budgetFrom(budget: BudgetFacts, { metadata: { labels = {} }, spec = {} }: Written): BudgetFacts {
-  const touched = labels[names.TOUCHED_LABEL];
-  const minAvailable = "minAvailable" in spec && typeof spec.minAvailable === "number" ? spec.minAvailable : undefined;
-  return {
-    ...budget,
-    ...(touched !== undefined && { touchedAt: Number(touched) * 1000 }),
-    ...(minAvailable !== undefined && { minAvailable }),
-  };
 }
 
 function ofPod(pod: PodFacts & { readonly resourceVersion?: string }): Written {

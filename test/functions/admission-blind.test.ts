@@ -82,7 +82,7 @@ const MEANT = {
   evacuations: /^$/,
   kubevirt: /^$/,
   configuration: /^$/,
-  grow: /404|^JSON/,
+  budget: /404|^403$|^JSON/,
 } as const;
 /** Asked again, the API server would answer the same: a 403 always, a 404 where that says that there is no such kind. */
 const LASTING = {
@@ -92,10 +92,10 @@ const LASTING = {
   kubevirt: /^403$|404/,
   configuration: /^403$/,
   // No fact: the decision stands, and its reader learns which permission is missing.
-  grow: /^$/,
+  budget: /^$/,
 } as const;
 
-const QUESTIONS = ["pod", "vmi", "evacuations", "kubevirt", "configuration", "grow"] as const;
+const QUESTIONS = ["pod", "vmi", "evacuations", "kubevirt", "configuration", "budget"] as const;
 
 describe.each(QUESTIONS)("only when asked for the %s", (question) => {
   const seen = MISBEHAVIOURS.filter(([name]) => !MEANT[question].test(name));
@@ -139,7 +139,7 @@ describe("a page of a proxy does not look like a pod or a VMI that is gone", () 
   test.each([
     ["vmi", stub.html(404), "not JSON"],
     ["vmi", stub.json({ kind: "Status", code: 403 }, 404), "404, but no Status"],
-    ["grow", stub.json({ message: "not found" }, 404), "404, but no Status"],
+    ["budget", stub.json({ message: "not found" }, 404), "404, but no Status"],
     ["begin", stub.json([], 409), "409, but no Status"],
   ])("%s: %o", async (question, behaviour, issue) => {
     const answer = await ask({ [question]: behaviour });

@@ -62,7 +62,7 @@ describe("API requests before the answer, with a warm cache", () => {
     ["a pod that is gone",                { pod: notFound },                          POD, READS],
     ["a VMI whose name was cut",          { ...UNBUDGETED, pod: json(longPod), vmi: byName }, cut, [...READS, "vmi", "evacuations", "begin"]],
     ["a pod that is no launcher",         { pod: foreign }, { ...POD, name: "hp-volume-x" }, ["pod"]],
-    ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "grow"]],
+    ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "budget"]],
     ["with budgets: a repeated one",      UNDER_WAY,                                  POD, READS],
     ["with budgets: a refused one",       { vmi: json(PINNED) },                      POD, [...READS, "budget"]],
     ["with budgets: one that has none",   { vmi: json(PINNED), budget: notFound },    POD, [...READS, "budget", "create"]],
@@ -81,7 +81,7 @@ describe("API requests before the answer, with a warm cache", () => {
       vmi: read(json(CANNED_VMI)),
       evacuations: read(list()),
       begin: write(json(CANNED_EVACUATION, 201)),
-      grow: write(json({})),
+      budget: write(json({})),
     });
     expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
   });

@@ -36,7 +36,7 @@ describe("a cancel", () => {
     expect(found()).toMatchObject([{ ...WITHDRAWN, status: { ...WITHDRAWN.status, nextAttemptTime } }]);
     expect(fake.story.map(({ reason }) => reason)).toContain("EvacuationCancelled");
     const again = await openFakeDoors(fake).evict(evictionOf(pod()));
-    expect(again.text).toContain('VMI \\"apps/web\\" was withdrawn; Lifeboat begins no new one for 20 s');
+    expect(again.text).toContain('VMI \\"apps/web\\" was withdrawn; Lifeboat starts no new one for 20 s');
     expect(await cancel()).toMatchObject(NOT_EVACUATING);
   });
 

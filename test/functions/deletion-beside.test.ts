@@ -68,7 +68,7 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
   test.each<[string, Sick]>([
     ["to list its Evacuations", anyList],
     ["to create its Evacuation", creating],
-    ["to grow its budget", budgets],
+    ["to read its budget", budgets],
   ])("the API server takes for ever: %s", async (_, isSick) => {
     const answer = await ask(async (request, endsAt) => {
       await setImmediate();

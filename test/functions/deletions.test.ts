@@ -91,7 +91,7 @@ describe("answered before the API server gives up, however long everything takes
   });
 });
 
-test("a scheduler asks no budget: the mark does not wait for one that cannot be grown", async () => {
+test("a scheduler asks no budget: the mark does not wait for one that cannot be created", async () => {
   await ask(failing(/Budget$/));
   expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
 });

@@ -7,7 +7,7 @@ import { dump } from "js-yaml";
 import { timeoutSeconds } from "../../functions/review.ts";
 import { quantity } from "../../shared/kube/schemas/fields.ts";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../shared/settings/clusters.ts";
-import { parseConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
+import { parseConfiguration } from "../../shared/settings/configuration.ts";
 import type { ConfigProblem, Parsed } from "../../shared/settings/problem.ts";
 import { parseDeschedulerPolicy } from "../../shared/descheduling/policy-file.ts";
 import { DESCHEDULER_POLICY } from "../generators/clusters.ts";

@@ -10,7 +10,7 @@ import { planHistory } from "../../shared/evacuation/plan.ts";
 import { newEvacuation } from "../../shared/evacuation/identity.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../shared/kube/evacuation.ts";
 import { type AllowReason, decideEviction, type DenyReason } from "../../shared/eviction/decide.ts";
-import { decideDeletion, decideUndecided, RELEASE_REASONS } from "../../shared/guard/decide.ts";
+import { decideDeletion, decideUndecided, ALLOW_REASONS } from "../../shared/guard/decide.ts";
 import { planDisruptions } from "../../shared/guard/disruption.ts";
 import type { Refusal } from "../../shared/guard/refuse.ts";
 import { matches } from "../../shared/kube/selector.ts";
@@ -42,7 +42,7 @@ const EVICTION_ANSWERS = Object.keys({
 } satisfies Record<AllowReason | DenyReason, true>);
 
 /** Only the door is blind. */
-const DELETION_ANSWERS = RELEASE_REASONS.filter((reason) => reason !== "Blind");
+const DELETION_ANSWERS = ALLOW_REASONS.filter((reason) => reason !== "Undecided");
 
 /** What is done before the answer; the last of it says what kind of answer it is. */
 function lastVerb(actions: readonly Action[]): string {
@@ -58,18 +58,22 @@ function expectPause({ retryAfterSeconds = 1 }: Refusal): void {
 /** Each with what it comes to now and then. */
 const PLANS: readonly (readonly [name: string, plan: (w: World) => Plan, reaches: readonly string[]])[] = [
   ["disruptions", planDisruptions, ["CreateEvacuation", "Mark", "DeletePod"]],
-  ["budgets", planBudgets, ["CreateBudget", "ResizeBudget", "DeleteBudget"]],
+  ["budgets", planBudgets, ["CreateBudget", "DeleteBudget"]],
   ["annotations", planAnnotations, ["AnnotatePod"]],
   ["beginnings", planBeginnings, ["CreateEvacuation"]],
   ["history", planHistory, ["DeleteEvacuation"]],
   [
     "evacuations",
     planEvacuations,
-    ["CreateEvacuation", "GrowBudget", "Mark", "Unmark", "CreateMigration", "AdoptMigration", "DeleteMigration"].concat(
-      ["Event"],
-      ACTIVE_PHASES,
-      END_PHASES,
-    ),
+    [
+      "CreateEvacuation",
+      "CreateBudget",
+      "Mark",
+      "Unmark",
+      "CreateMigration",
+      "AdoptMigration",
+      "DeleteMigration",
+    ].concat(["Event"], ACTIVE_PHASES, END_PHASES),
   ],
 ];
 
@@ -100,7 +104,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       if (undecided.verdict === "Refuse") expectPause(undecided);
       const decision = decidedTwice(given, decideDeletion);
       expectActions(decision.events, given);
-      if (decision.verdict === "Release") return [blind, decision.reason];
+      if (decision.verdict === "Allow") return [blind, decision.reason];
       expectActions(decision.actions, given);
       expectPause(decision);
       const again = decision.retryAfterSeconds === undefined ? "is to stop" : "asks again";
@@ -110,7 +114,7 @@ export const POLICY_PROPERTIES: readonly Property[] = [
       ...DELETION_ANSWERS,
       "asks again",
       "is to stop",
-      "undecided: Release",
+      "undecided: Allow",
       "undecided: Refuse",
       ...["Mark", "CreateEvacuation", "nothing"].map((verb) => `refused, with ${verb} done`),
     ],

@@ -15,7 +15,7 @@ import { anyRequest } from "./requests/requests.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 // Loaded by Lifeboat when there is YAML to be read; here from the first visit on, so that none takes longer than others.
-await import("../../shared/settings/lifeboat-configuration.ts");
+await import("../../shared/settings/configuration.ts");
 await import("../../shared/descheduling/policy-file.ts");
 await import("js-yaml");
 

@@ -1,8 +1,7 @@
 /** LifeboatConfigurations and KubeVirt CRs, and the settings that these come to. */
 import * as fc from "fast-check";
 import { KubeVirt, type KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
-import { parseConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
-import { mergeSettings } from "../../shared/settings/merge-settings.ts";
+import { mergeSettings, parseConfiguration } from "../../shared/settings/configuration.ts";
 import { FEATURE_GATES, type Settings } from "../../shared/settings/settings.ts";
 import { asJson, type Json } from "./json.ts";
 import { object } from "./objects.ts";

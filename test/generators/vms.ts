@@ -1,6 +1,6 @@
 /** A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget. */
 import * as fc from "fast-check";
-import { budgetName } from "../../shared/budget/identity.ts";
+import { budgetName } from "../../shared/budget/budget.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES, isEnd } from "../../shared/kube/evacuation.ts";
 import { hash8 } from "../../shared/kube/names.ts";
 import * as names from "../../shared/kube/names.ts";
@@ -38,7 +38,6 @@ export const anyBudget = fc.record({
   seen: often(true, false),
   ours: often(true, false),
   deleting: often(false, true),
-  touched: fc.constantFrom(undefined, time(-5), time(-600)),
 });
 
 /** What its VMI says. */
@@ -226,8 +225,7 @@ export function migrationsOf(
 export function budgetsOf({ budget: b }: Pick<Vm, "budget">, name: string): readonly JsonObject[] {
   if (b === undefined) return [];
   const uid = uidOf(name);
-  const touched = b.touched && String(Date.parse(b.touched) / 1000);
-  const labels = { [names.MANAGED_BY_LABEL]: b.ours ? names.MANAGED_BY : "helm", [names.TOUCHED_LABEL]: touched };
+  const labels = { [names.MANAGED_BY_LABEL]: b.ours ? names.MANAGED_BY : "helm" };
   const ownerReferences = [{ kind: "VirtualMachineInstance", name, uid, controller: false }];
   const desiredHealthy = b.minAvailable === 2 ? 2 : 1;
   const counts = { disruptionsAllowed: b.healthy - desiredHealthy, currentHealthy: b.healthy, desiredHealthy };

@@ -1,7 +1,7 @@
 /** JSON patches: what they do to an object that is as observed, and that they do nothing to one that is not. */
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/patch/json.ts";
-import * as patches from "../../shared/evacuation/patches.ts";
+import * as patches from "../../shared/evacuation/objects.ts";
 import { marked, vmi, without } from "../policy/fixtures.ts";
 import { launcher } from "../policy/launchers.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { webhookConfigurations } from "../../infra/sandbox/kubevirt/webhooks/configurations.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { named } from "../../shared/kube/client.ts";
-import { areEvictionsCovered } from "../../shared/settings/covered.ts";
+import { areEvictionsCovered } from "../../shared/settings/guarded.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../shared/kube/names.ts";
 import { startTestCluster } from "../functions/support/test-cluster.ts";
 import { settings } from "../policy/fixtures.ts";

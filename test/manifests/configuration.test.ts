@@ -5,7 +5,7 @@ import type { Manifest as Applied } from "../../infra/sandbox/actors/rbac.ts";
 import { applyManifests } from "../../infra/sandbox/manifests.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { definitions, lifeboatConfigurations } from "../../infra/lab/stage/apply.ts";
-import { defaultConfiguration, parseConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
+import { defaultConfiguration, parseConfiguration } from "../../shared/settings/configuration.ts";
 import { FEATURE_GATES } from "../../shared/settings/settings.ts";
 import { readManifests } from "./shipped.ts";
 

@@ -99,11 +99,6 @@ export const noBudget: Consequence = async (after) => (await budgetSizes(after))
 
 export const stillBudget: Consequence = async (after) => (await budgetSizes(after)).length > 0;
 
-export const notGrown: Consequence = async (after) =>
-  JSON.stringify(await budgetSizes(after)) === "[1]" &&
-  !isMarked(await vmiOf(after)) &&
-  (await migrating(after)).length === 0;
-
 /** Neither KubeVirt nor Lifeboat answers for its webhook, so an eviction is decided on by the budgets alone. */
 export const drainStopsIt: Consequence = async (after) => {
   const { client } = after.cluster;

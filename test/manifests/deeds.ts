@@ -125,14 +125,6 @@ export const DEEDS = steps({
   },
   // With a configuration its conditions are written, for which budgets are listed too.
   "create a budget": { given: situations.createdVm, done: reconcile },
-  "grow a budget": {
-    configuration: { evacuation: { adoptSeconds: 0 } },
-    given: async (trial) => {
-      await situations.createdVm(trial);
-      await reconcile(trial);
-    },
-    done: evict,
-  },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
     takes: "kubernetes/optional/guard/guard.yaml",

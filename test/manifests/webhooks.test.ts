@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { type Sandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
-import { defaultConfiguration } from "../../shared/settings/lifeboat-configuration.ts";
+import { defaultConfiguration } from "../../shared/settings/configuration.ts";
 import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";
 
 const TOKEN = "token";

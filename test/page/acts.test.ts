@@ -113,7 +113,7 @@ describe("an act", () => {
 
   test("evacuate: an Evacuation by the visitor, which Lifeboat takes up at once; a second time joins it", async () => {
     const page = open({ vmi: vmi() });
-    expect(await page.do("evacuate")).toBe(led("Begun"));
+    expect(await page.do("evacuate")).toBe(led("Started"));
     expect(fake.evacuations.list()).toMatchObject([{ spec: BY_JANE, status: { phase: "Pending" } }]);
     expect(await page.do("evacuate")).toBe(led("Joined"));
     expect(fake.evacuations.list()).toHaveLength(1);
@@ -160,7 +160,7 @@ describe("an act", () => {
   test("is logged with who and what", async () => {
     const page = open({ vmi: vmi() });
     await page.do("evacuate");
-    const acted = { message: "a visitor has acted", act: "evacuate", ...WEB, visitor: JANE.name, result: "Begun" };
+    const acted = { message: "a visitor has acted", act: "evacuate", ...WEB, visitor: JANE.name, result: "Started" };
     expect(page.log).toContainEqual(expect.objectContaining(acted));
   });
 });
@@ -178,7 +178,7 @@ test("names stay text", async () => {
 });
 
 test("an address can say nothing but what is on the list", async () => {
-  expect(words(String(await resultNotice("Begun")))).toBe("The evacuation has begun.");
+  expect(words(String(await resultNotice("Started")))).toBe("The evacuation has started.");
   for (const text of ["You have won", "toString", "__proto__", "", undefined])
     expect(resultNotice(text)).toBeUndefined();
 });

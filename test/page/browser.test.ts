@@ -99,7 +99,7 @@ test.each([true, false])(
     if (javaScriptEnabled) expect(await violationsOf(page)).toEqual([]);
     await page.getByRole("button", { name: "Evacuate", exact: true }).click();
     expect(page.url()).toContain(`${path}?result=`);
-    expect(await page.getByRole("status").first().innerText()).toContain("The evacuation has begun.");
+    expect(await page.getByRole("status").first().innerText()).toContain("The evacuation has started.");
     expect(await textOf(page)).toContain("asked by system:serviceaccount:lifeboat-system:visitor");
   },
 );

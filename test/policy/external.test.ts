@@ -1,29 +1,9 @@
-/** VMs whose owner moves them: what its migrations come to, and that no other VM is marked that cannot migrate. */
+/** VMs whose owner moves them: what becomes of their migrations. */
 import { describe, expect, test } from "vitest";
-import type { Action } from "../../shared/kube/action.ts";
-import { CAUSES, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
-import { decideDeletion } from "../../shared/guard/decide.ts";
-import { GUARD_CAUSES } from "../../shared/settings/guarded.ts";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
-import type { MigrationFacts, VmiFacts } from "../../shared/kube/facts.ts";
-import { planPressure } from "../../shared/pressure/pressure.ts";
+import type { MigrationFacts } from "../../shared/kube/facts.ts";
 import { decided } from "./eviction/evictions.ts";
-import { askedFor, deletion, plannedDisruptions, target } from "./guard/disruptions.ts";
-import { PRESSED, pressureWorld, resident } from "./pressure/pressed.ts";
-import {
-  at,
-  evacuation,
-  EXTERNAL,
-  marked,
-  migration,
-  newborn,
-  node,
-  only,
-  PINNED,
-  settings,
-  verbs,
-  vmi,
-} from "./fixtures.ts";
+import { at, evacuation, EXTERNAL, marked, migration, newborn, settings, verbs } from "./fixtures.ts";
 import { course, planned, statusAfter } from "./worlds.ts";
 
 const WAITS = "eviction strategy External: the VM's owner has to move it";
@@ -76,57 +56,5 @@ describe("its owner", () => {
     const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
     const given = { vmis: [marked(EXTERNAL)], migrations: [{ ...owners, phase: "Pending" }] };
     expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, tell; Unmark, Released");
-  });
-});
-
-const pinnedAs = (evictionStrategy: string) => vmi({ evictionStrategy, ...PINNED });
-const DRAIN_TAINT = { key: "kubevirt.io/drain", effect: "NoSchedule" };
-
-function deletedFor(own: VmiFacts): readonly Action[] {
-  return GUARD_CAUSES.flatMap((cause) => {
-    const decision = decideDeletion(deletion({ ...askedFor(cause), vmi: own }));
-    return decision.verdict === "Refuse" ? decision.actions : [];
-  });
-}
-
-function evictedActions(own: VmiFacts): readonly Action[] {
-  return decided({ vmi: own }).actions;
-}
-
-function pressed(own: VmiFacts): readonly Action[] {
-  const { vmi: plain, pod: launcher } = resident("web");
-  const same = {
-    vmi: { ...plain, ...own, name: plain.name, uid: plain.uid, activePods: plain.activePods },
-    pod: launcher,
-  };
-  const signals = [{ ...same, by: "test" }];
-  const pressured = [{ node: PRESSED, residents: [same], evacuations: [] }];
-  return planPressure(pressureWorld([same], { signals, pressured })).chains.flat();
-}
-
-/** Of whatever cause, and however it has begun. */
-function carriedOn(own: VmiFacts): readonly Action[] {
-  const subjects: readonly EvacuationFacts[] = CAUSES.map((cause) => newborn({ spec: { cause } }));
-  return subjects.flatMap((subject) => planned(subject, { vmis: [own], nodes: [node({ taints: [DRAIN_TAINT] })] }));
-}
-
-// prettier-ignore
-const WAYS: readonly (readonly [string, (own: VmiFacts) => readonly Action[]])[] = [
-  ["an eviction",                        evictedActions],
-  ["a deletion that does not ask",       deletedFor],
-  ["a pod that is terminating",          (own) => plannedDisruptions({ vmis: [own], pods: [target("Preemption", 0, { deleting: true })] })],
-  ["node pressure",                      pressed],
-  ["an Evacuation",                      carriedOn],
-];
-
-describe.each(WAYS)("a VM that cannot migrate, %s", (way, actionsFor) => {
-  test.each(["None", "LiveMigrate", "LiveMigrateIfPossible", "Odd"])("%s: it is not marked", (strategy) => {
-    expect(only("Mark", actionsFor(pinnedAs(strategy)))).toEqual([]);
-  });
-
-  test("External: it is, for its owner", () => {
-    // Of an eviction by KubeVirt's webhook, which reviews it as well.
-    const verb = way === "an eviction" ? "CreateEvacuation" : "Mark";
-    expect(only(verb, actionsFor(pinnedAs("External"))).length).toBeGreaterThan(0);
   });
 });

@@ -1,6 +1,6 @@
 /** Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`. */
 import type { Action } from "../../shared/kube/action.ts";
-import { budgetName } from "../../shared/budget/identity.ts";
+import { budgetName } from "../../shared/budget/budget.ts";
 import type {
   BudgetFacts,
   LiveMigratable,
@@ -167,9 +167,9 @@ export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
 
 type BudgetTweak = Omit<Partial<BudgetFacts>, "status"> & { readonly status?: Partial<BudgetFacts["status"]> };
 
-const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1 };
+const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2 };
 
-/** Ours, of size 1, up to date, allowing nothing. */
+/** Ours, up to date, allowing nothing. */
 export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   return {
     namespace: "apps",
@@ -180,17 +180,11 @@ export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
     deleting: false,
     managedByUs: true,
     owners: [owner({ controller: false })],
-    minAvailable: 1,
+    minAvailable: 2,
     selector: { matchLabels: { "kubevirt.io/created-by": VMI_UID }, matchExpressions: [] },
     ...tweak,
     status: { ...SEEN, ...status },
   };
-}
-
-/** Ours at 2, as the disruption controller has seen it. */
-export function grownBudget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
-  const seen = { observedGeneration: 2, desiredHealthy: 2, ...status };
-  return budget({ minAvailable: 2, generation: 2, ...tweak, status: seen });
 }
 
 /** A migration of the VMI, running since half a minute. */

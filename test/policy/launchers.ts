@@ -54,11 +54,3 @@ export function annotations(tweak: Partial<AnnotationWorld>): readonly Annotate[
   const { chains } = planAnnotations(annotationWorld(tweak));
   return only("AnnotatePod", chains.flat());
 }
-
-/** The pod afterwards, or undefined if it is not as observed any more. */
-export function annotated(found: LauncherFacts, { pod, add, remove }: Annotate): LauncherFacts | undefined {
-  const touched = [...Object.keys(add), ...remove];
-  if (found.uid !== pod.uid || touched.some((key) => found.annotations[key] !== pod.annotations[key])) return undefined;
-  const kept = Object.entries(found.annotations).filter(([key]) => !remove.includes(key));
-  return { ...found, hasAnnotations: true, annotations: { ...Object.fromEntries(kept), ...add } };
-}

@@ -4,15 +4,15 @@ import { type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
 import { planEvacuations } from "../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
 import type { EvacuationWorld } from "../../shared/evacuation/world.ts";
-import { grownBudget, marked, NOW, only, settings } from "./fixtures.ts";
+import { budget, marked, NOW, only, settings } from "./fixtures.ts";
 
-/** The VMI, marked, its budget grown, and nothing that says that it should move; VMIs are read after Evacuations. */
+/** The VMI, marked, with its budget, and nothing that says that it should move; VMIs are read after Evacuations. */
 export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
   return {
     vmis: [marked()],
     evacuations: [],
     migrations: [],
-    budgets: [grownBudget()],
+    budgets: [budget()],
     pods: [],
     nodes: [],
     vmisAreNewer: true,
@@ -24,7 +24,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
 
 export function budgetWorld(tweak: Partial<BudgetWorld> = {}): BudgetWorld {
   const plain = { settings: settings(), now: NOW, complete: true };
-  return { vmis: [], evacuations: [], migrations: [], budgets: [], ...plain, ...tweak };
+  return { vmis: [], migrations: [], budgets: [], ...plain, ...tweak };
 }
 
 export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {

@@ -13,10 +13,9 @@ import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { planPressure } from "../../shared/pressure/pressure.ts";
 import { disrupted, disruptionWorld, guarded, MAINTENANCE, target } from "../policy/guard/disruptions.ts";
 import {
-  budget,
   endedEvacuation,
   evacuation,
-  grownBudget,
+  budget,
   marked,
   migration,
   newborn,
@@ -95,7 +94,7 @@ describe.each(VICTIM_STATES)("a VM that is %s", (_, victim, own) => {
     ["failed", [migration({ uid: "own", phase: "Failed" })]],
   ])("is evacuated as if the forgery were not there: %s", (__, its) => {
     isUnmoved(({ vmis = [], migrations = [], budgets = [], pods = [] }) => {
-      const around = { migrations: [...its, ...migrations], budgets: [grownBudget(), ...budgets], pods };
+      const around = { migrations: [...its, ...migrations], budgets: [budget(), ...budgets], pods };
       const given = world({ vmis: [victim, ...vmis], evacuations, ...around });
       return about(VICTIMS, [...planEvacuations(given).chains, ...planBeginnings(given).chains]);
     });
@@ -103,7 +102,7 @@ describe.each(VICTIM_STATES)("a VM that is %s", (_, victim, own) => {
 
   test.each([
     ["its budget", budget()],
-    ["its budget grown", grownBudget()],
+    ["its budget", budget()],
     ["another's", budget({ name: "theirs", uid: "theirs", managedByUs: false, owners: [] })],
     ["an orphan of ours", budget({ uid: "orphan", owners: [owner({ uid: "gone" })] })],
   ])("keeps its budgets as if the forgery were not there: %s", (__, its) => {

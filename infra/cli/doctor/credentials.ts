@@ -1,5 +1,5 @@
 /** The checks of credentials: the Secrets with tokens of Lifeboat's account: which is in use, how old it is, which nothing needs. */
-import { durationText } from "../../../shared/settings/duration-text.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, readable, warning } from "./check.ts";
 import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./lifeboat.ts";

@@ -1,5 +1,5 @@
 /** The checks of the API server and of KubeVirt: there, new enough, and set so that VMs can leave a node. */
-import { failsClosed } from "../../../shared/settings/covered.ts";
+import { failsClosed } from "../../../shared/settings/guarded.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";

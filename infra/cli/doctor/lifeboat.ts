@@ -1,9 +1,8 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
-import { isAnnotating } from "../../../shared/annotations/descheduler-annotations.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
-import { durationText } from "../../../shared/settings/duration-text.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
-import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
+import { isAnnotating, isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 

@@ -2,7 +2,7 @@
 import { EXIT, type ExitCode } from "../command.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import { troubleOf } from "../explain.ts";
-import { durationText } from "../../../shared/settings/duration-text.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { type Paint } from "../print.ts";
 import type { Stops } from "./stops.ts";
 import type { Fate } from "./progress.ts";

@@ -1,5 +1,5 @@
 /** What has become of each VM and pod since the drain began: a line for each change. */
-import { durationText } from "../../../shared/settings/duration-text.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { isFinal, type NamespacedName } from "../../../shared/kube/facts.ts";
 import { isMinor, type Row, rowOf, type Subject } from "../../../shared/preflight/subjects.ts";
 import { plain } from "../print.ts";

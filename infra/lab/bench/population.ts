@@ -123,7 +123,7 @@ export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<r
         labels: { "app.kubernetes.io/managed-by": "lifeboat" },
         ownerReferences: [ownerOf(vm)],
       },
-      spec: { minAvailable: 1, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
+      spec: { minAvailable: 2, selector: { matchLabels: { "kubevirt.io/created-by": vm.uid } } },
     }),
   );
 }

@@ -199,15 +199,12 @@ function leftOn(vmi: Vmi): readonly string[] {
   ];
 }
 
-/** A budget that was grown stays so for minutes, which is longer than a run. */
-const SIZES: readonly unknown[] = [1, 2];
-
 /** One of ours where VMs have budgets; none where the strategy lets the VM go. */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
   const wanted = budgeted && hasBudget(vmi) ? 1 : 0;
-  if (sizes.length === wanted && sizes.every((size) => SIZES.includes(size))) return [];
-  return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected ${wanted === 0 ? "none" : "1 or 2"}`];
+  if (sizes.length === wanted && sizes.every((size) => size === 2)) return [];
+  return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected ${wanted === 0 ? "none" : "one of 2"}`];
 }
 
 function isLive({ metadata, status }: Vmi): boolean {

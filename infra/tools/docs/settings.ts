@@ -1,5 +1,5 @@
 /** The fields of a LifeboatConfiguration as a table for administrators. */
-import { type Field, type Fields, LONGEST_SECONDS, SCHEMA } from "../../../shared/settings/schema.ts";
+import { type Field, type Fields, LONGEST_SECONDS, SCHEMA } from "../../../shared/settings/settings.ts";
 import { code, renderTable } from "./policy/tables.ts";
 
 export function settingsTable(): string {

@@ -136,7 +136,6 @@ export const Budget = kind(
       managedByUs: isManagedByUs(metadata),
       owners: metadata.ownerReferences,
       selector: spec.selector ?? undefined,
-      touchedAt: touchedAt(metadata.labels?.[names.TOUCHED_LABEL]),
       status,
     }),
 );
@@ -144,10 +143,6 @@ export const Budget = kind(
 /** Another product may use the same label: what we made also has a name that we give. */
 function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
   return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
-}
-
-function touchedAt(seconds: string | undefined): number | undefined {
-  return seconds !== undefined && /^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
 export const ConfigMap = kind(

@@ -1,7 +1,7 @@
 /** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
-import { budgetName } from "../../../shared/budget/identity.ts";
+import { budgetName } from "../../../shared/budget/budget.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../fake-cluster/fake-cluster.ts";
 import { budget, hotplug, migration, newborn, NODE, pod, POD_UID, time, vmi, without } from "../../policy/fixtures.ts";
@@ -111,8 +111,9 @@ export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => doors.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const doors = openFakeDoors(fake, (request) => {
-    // A decision reads no budget: that is how its action begins.
-    const asked = request === "getBudget" ? "EnsureBudget" : request;
+    // Creating a budget starts with reading it, and no decision reads one.
+    if (request === "CreateBudget") return;
+    const asked = request === "getBudget" ? "CreateBudget" : request;
     if (!READ.test(asked) && !isRuled()) written.push(asked);
   });
   return { doors, written };

@@ -12,7 +12,6 @@ export type Question =
   | "kubevirt"
   | "configuration"
   | "budget"
-  | "grow"
   | "create"
   | "begin"
   | "mark"
@@ -104,7 +103,6 @@ const GOOD: Record<Question, Behaviour> = {
   kubevirt: list({ metadata: { ...metadata("kubevirt"), namespace: "kubevirt" }, spec: { configuration: {} } }),
   configuration: notFound,
   budget: json({}),
-  grow: json({}),
   create: json({}, 201),
   begin: CANNED_BEGIN,
   mark: json(CANNED_MARKED),
@@ -134,7 +132,6 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^GET .*\/kubevirts$/, "kubevirt"],
   [/^GET .*\/lifeboatconfigurations\/lifeboat$/, "configuration"],
   [/^GET .*\/poddisruptionbudgets\/[^/]+$/, "budget"],
-  [/^PATCH .*\/poddisruptionbudgets\/[^/]+$/, "grow"],
   [/^POST .*\/poddisruptionbudgets$/, "create"],
   [/^POST .*\/evacuations$/, "begin"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],

@@ -1,14 +1,9 @@
 /** Which launcher pod carries which annotation: every pod, every mark, every mode; and what KubeVirt is left time for. */
 import { describe, expect, test } from "vitest";
-import {
-  EVICTION_IN_PROGRESS,
-  isAnnotating,
-  MOST_PATCHES,
-  POD_ROLES,
-} from "../../../shared/annotations/descheduler-annotations.ts";
+import { EVICTION_IN_PROGRESS, MOST_PATCHES, POD_ROLES } from "../../../shared/annotations/descheduler-annotations.ts";
 import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { FEATURE_GATES, type FeatureGate } from "../../../shared/settings/settings.ts";
+import { FEATURE_GATES, type FeatureGate, isAnnotating } from "../../../shared/settings/settings.ts";
 import { at, endedEvacuation, evacuation, EXTERNAL, marked, PINNED, settings, vmi, without } from "../fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../launchers.ts";
 

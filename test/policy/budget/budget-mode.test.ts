@@ -1,6 +1,6 @@
 /** Whether Lifeboat makes budgets: not where KubeVirt's own webhook fails closed and the guard is in force. */
 import { describe, expect, test } from "vitest";
-import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/covered.ts";
+import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
 import { settings } from "../fixtures.ts";
 
 const UPSTREAM = {

@@ -1,6 +1,6 @@
 /** Trying again: what can be, and how a retry ends a back-off. */
 import { describe, expect, test } from "vitest";
-import { retryOf } from "../../../shared/evacuation/retry.ts";
+import { retryOf } from "../../../shared/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, endedEvacuation, evacuation, marked, time } from "../fixtures.ts";
 import { inShort, planned } from "../worlds.ts";
@@ -17,8 +17,8 @@ describe("what can be tried again", () => {
     ["nothing: there is none",            [],                                                       undefined],
     ["one that backs off",                [backingOff],                                             "TryNow"],
     ["one that migrates: nothing failed", [evacuation({ status: { phase: "Migrating" } })],         undefined],
-    ["one that was abandoned",            [abandoned],                                              "BeginAnew"],
-    ["… and one since was cancelled",     [abandoned, endedEvacuation("Withdrawn", another)],       "BeginAnew"],
+    ["one that was abandoned",            [abandoned],                                              "StartNew"],
+    ["… and one since was cancelled",     [abandoned, endedEvacuation("Withdrawn", another)],       "StartNew"],
     ["one that was cancelled only",       [endedEvacuation("Withdrawn", another)],                  undefined],
     ["… and another one goes on",         [abandoned, evacuation(another)],                         undefined],
     ["… of another pod",                  [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],

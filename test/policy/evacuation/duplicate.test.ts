@@ -28,7 +28,7 @@ describe("beside another Evacuation", () => {
   test("a Duplicate names the one that goes on", () => {
     const actions = planned(evacuation(), { evacuations: [older, evacuation()] });
     expect(actions.slice(-1)).toMatchObject([
-      { status: { phase: "Duplicate", message: "Evacuation by-hand of the same pod goes on" } },
+      { status: { phase: "Duplicate", message: "Evacuation by-hand of the same pod continues" } },
     ]);
   });
 });

@@ -2,26 +2,26 @@
 import { expect, test } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
 import { markActions } from "../../../shared/evacuation/mark.ts";
-import { budget, marked, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
+import { marked, only, PINNED, settings, verbs, vmi } from "../fixtures.ts";
 
 const GENTLE = { isGentle: true };
 const STALE = { evacuationNodeName: "node09" };
 
 // prettier-ignore
 test.each([
-  ["migratable",                            "Operator",    vmi(),                                               settings(),                                        ["GrowBudget", "Mark"]],
+  ["migratable",                            "Operator",    vmi(),                                               settings(),                                        ["CreateBudget", "Mark"]],
   ["budgets off",                           "Operator",    vmi(),                                               settings({ disruptionBudgets: "Never" }), ["Mark"]],
   ["budgets are noise",                     "Operator",    vmi(),                                               settings({ evictionsCovered: true }),              ["Mark"]],
-  ["pinned",                                "Operator",    vmi(PINNED),                                         settings(),                                        ["Mark"]],
-  ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["GrowBudget"]],
-  ["urgent: KubeVirt finds the label",      "Preemption",  vmi(),                                               settings(),                                        ["GrowBudget", "Label", "Mark"]],
-  ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["GrowBudget", "Mark"]],
-  ["… or has it",                           "Preemption",  vmi({ evacuationLabel: "urgent" }),                  settings(),                                        ["GrowBudget", "Mark"]],
+  ["pinned",                                "Operator",    vmi(PINNED),                                         settings(),                                        ["CreateBudget", "Mark"]],
+  ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["CreateBudget"]],
+  ["urgent: KubeVirt finds the label",      "Preemption",  vmi(),                                               settings(),                                        ["CreateBudget", "Label", "Mark"]],
+  ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["CreateBudget", "Mark"]],
+  ["… or has it",                           "Preemption",  vmi({ evacuationLabel: "urgent" }),                  settings(),                                        ["CreateBudget", "Mark"]],
   ["marked",                                "Operator",    marked(),                                            settings(),                                        []],
   ["… and now it is urgent",                "Preemption",  marked(),                                            settings(),                                        ["Label"]],
-  ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["GrowBudget", "Unmark", "Mark"]],
-  ["… by an eviction",                      "ApiEviction", vmi(STALE),                                          settings(),                                        ["GrowBudget", "Unmark"]],
-  ["… with the label, which goes with it",  "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["GrowBudget", "Unmark", "Label", "Mark"]],
+  ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark", "Mark"]],
+  ["… by an eviction",                      "ApiEviction", vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark"]],
+  ["… with the label, which goes with it",  "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["CreateBudget", "Unmark", "Label", "Mark"]],
 ] as const)("%s (%s)", (...[, cause, subject, given, expected]) => {
   expect(verbs(markActions(subject, cause, given))).toEqual(expected);
 });
@@ -40,7 +40,9 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
 test.each(CAUSES)("%s: whether the mark waits for the budget, its urgency, and whether KubeVirt is asked", (cause) => {
   const actions = markActions(vmi(), cause, settings());
   const [required, urgency, asks] = rows[cause];
-  expect(only("GrowBudget", actions)).toMatchObject([{ vmi: vmi(), name: budget().name, required }]);
+  expect(only("CreateBudget", actions)).toEqual([
+    { verb: "CreateBudget", vmi: vmi(), ...(!required && { optional: true }) },
+  ]);
   expect(only("Label", actions)).toEqual(urgency === undefined ? [] : [{ verb: "Label", vmi: vmi(), urgency }]);
   const source = cause === "Descheduler" ? { forDescheduler: true } : {};
   expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);

@@ -64,7 +64,7 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
   ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
   ["… and so it does while the VMI is old",     cancelled,          { evacuations: [cancelled, next], vmisAreNewer: false },     "-"],
-  ["… of the pod that it has moved to: nothing", cancelled,         { evacuations: [cancelled, ofTarget], vmis: [{ ...moved, evacuationLabel: "urgent" }] }, "GrowBudget, CreateMigration, Pending Pending, tell, Released"],
+  ["… of the pod that it has moved to: nothing", cancelled,         { evacuations: [cancelled, ofTarget], vmis: [{ ...moved, evacuationLabel: "urgent" }] }, "CreateBudget, CreateMigration, Pending Pending, tell, Released"],
   ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
   ["ended before there was such a condition",   unsaid(cancelled), { vmis: [vmi()] },                                   "-"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
@@ -105,7 +105,7 @@ describe("the condition Released", () => {
   test("names the Evacuation that keeps the mark; the rest of the status stays", () => {
     const status = statusAfter(cancelled, { evacuations: [cancelled, ofTarget], vmis: [moved] });
     expect(status).toMatchObject({ ...without(cancelled.status, "conditions") });
-    expect(status.conditions).toMatchObject([{ status: "True", message: "Evacuation next goes on" }]);
+    expect(status.conditions).toMatchObject([{ status: "True", message: "Evacuation next continues" }]);
   });
 });
 

@@ -12,7 +12,6 @@ import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import { disrupted, MAINTENANCE } from "../guard/disruptions.ts";
 import {
   at,
-  budget,
   endedEvacuation,
   evacuation,
   EXTERNAL,
@@ -28,7 +27,6 @@ import {
   POD_UID,
   settings,
   time,
-  verbs,
   vmi,
   without,
 } from "../fixtures.ts";
@@ -76,7 +74,7 @@ const untainted = { nodes: [node()], pods: [pod()] };
 
 const GONE = "Gone VirtualMachineInstanceGone";
 const MOVED = "Moved Moved, tell";
-const MARKED = "GrowBudget, Mark, Pending Pending";
+const MARKED = "CreateBudget, Mark, Pending Pending";
 const CREATED = "CreateMigration, Pending Pending, tell";
 const BY_TAINT = "Withdrawn TaintWithdrawn, tell";
 const BY_PREEMPTION = "Withdrawn PreemptionWithdrawn, tell";
@@ -154,13 +152,13 @@ const rows: readonly Row[] = [
   ["… the last attempt had failed",            exhausted,    { vmis: [vmi()] },                                         "Abandoned MigrationFailed, tell"],
   ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
   ["… in a VMI read before the Evacuation",    unseen,       { vmis: [vmi()], vmisAreNewer: false },                    MARKED],
-  ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         "GrowBudget, Unmark, Mark, Pending Pending"],
-  ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `GrowBudget, ${CREATED}`],
-  ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `GrowBudget, ${CREATED}`],
+  ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         "CreateBudget, Unmark, Mark, Pending Pending"],
+  ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
+  ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
   ["… no budgets are made",                    unseen,       { vmis: [vmi()], settings: settings({ disruptionBudgets: "Never" }) }, "Mark, Pending Pending"],
-  ["… of an eviction: KubeVirt reviews it",    young,        { vmis: [vmi()] },                                         "GrowBudget, Pending Pending"],
-  ["… for long: Lifeboat migrates the VM",     unseenLong,   { vmis: [vmi()] },                                         `GrowBudget, ${CREATED}`],
-  ["… and KubeVirt is asked once more",        byHand,       { vmis: [vmi()] },                                         `GrowBudget, Mark, ${CREATED}`],
+  ["… of an eviction: KubeVirt reviews it",    young,        { vmis: [vmi()] },                                         "CreateBudget, Pending Pending"],
+  ["… for long: Lifeboat migrates the VM",     unseenLong,   { vmis: [vmi()] },                                         `CreateBudget, ${CREATED}`],
+  ["… and KubeVirt is asked once more",        byHand,       { vmis: [vmi()] },                                         `CreateBudget, Mark, ${CREATED}`],
   // It is hopeless
   ["five attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, tell; Unmark, Released"],
   ["… and another migration waits",            exhausted,    { migrations: [kubevirts] },                               "Abandoned MigrationFailed, tell; Unmark, DeleteMigration, Released"],
@@ -170,8 +168,8 @@ const rows: readonly Row[] = [
   ["a strategy that KubeVirt does not know",   evacuation(), { vmis: [marked({ evictionStrategy: "Odd" })] },           "Abandoned UnknownStrategy, tell; Unmark, Released"],
   ["by hand, pinned",                          byHand,       { vmis: [vmi(PINNED)] },                                   "Abandoned DisksNotLiveMigratable, tell"],
   ["… without a reason",                       byHand,       { vmis: [vmi({ liveMigratable: { migratable: false, reason: "" } })] }, "Abandoned NotLiveMigratable, tell"],
-  ["… External: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Pending Pending"],
-  ["… and KubeVirt does not mark it",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "Mark, Blocked NotMarked, tell"],
+  ["… External: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Pending Pending"],
+  ["… and KubeVirt does not mark it",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Blocked NotMarked, tell"],
   ["… a migration runs: pinned by that",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
   // An attempt
   ["a migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
@@ -205,7 +203,7 @@ const rows: readonly Row[] = [
   ["… over, and KubeVirt has had its time",    retriedIn(-5), {},                                                       CREATED],
   ["KubeVirt has time left",                   young,        {},                                                        "Pending Pending"],
   ["… none: adoptSeconds is 0",                evacuation({ createdAt: NOW.getTime() }), { settings: settings({ evacuation: { adoptSeconds: 0 } }) }, CREATED],
-  ["the budget has not grown",                 unseen,       { budgets: [budget()] },                             "Pending Pending"],
+  ["a VM without a budget",                    evacuation(),      { budgets: [] },                                     `CreateBudget, ${CREATED}`],
   ["no budgets are made",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
   ["the KubeVirt CR's strategy counts",        evacuation(), { vmis: [without(marked(), "evictionStrategy")], settings: settings({ clusterStrategy: "LiveMigrateIfPossible" }) }, CREATED],
 ];
@@ -237,7 +235,7 @@ describe("an Evacuation", () => {
   test("VMs do not wait for each other: a chain each", () => {
     const db = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db", pod: { uid: "db-pod" } } });
     const vmis = [marked(), marked({ name: "db", uid: "db", activePods: { "db-pod": NODE } })];
-    const { chains } = planEvacuations(world({ vmis, evacuations: [newborn(), db], budgets: [] }));
-    expect(chains.map(verbs)).toEqual([["WriteStatus"], ["WriteStatus"]]);
+    const { chains } = planEvacuations(world({ vmis, evacuations: [newborn(), db] }));
+    expect(chains).toHaveLength(2);
   });
 });

@@ -8,7 +8,6 @@ import {
   at,
   evacuation,
   MARK_SEEN,
-  marked,
   migration,
   newborn,
   NODE,
@@ -195,30 +194,4 @@ test("a migration of ours has a name that every function derives alike, for each
   });
   expect(names[0]).toMatch(/^lifeboat-web-[0-9a-f]{8}-1$/);
   expect(names).toEqual([names[0], names[0], names[0]?.replace(/1$/, "2")]);
-});
-
-describe("what is told", () => {
-  // prettier-ignore
-  test.each<[EvacuationFacts, Partial<EvacuationWorld>, string]>([
-    [evacuation(), { migrations: [old] },    "MigrationAdopted: migration migration moves the VM off node node01 (cause ApiEviction)"],
-    [evacuation(), {},                       expect.stringMatching(/^MigrationCreated: migration \S+ moves the VM off node node01 \(attempt 1 of 5\)$/)],
-    [evacuation(), { migrations: [failed] }, "MigrationFailed: attempt 1 of 5 to move the VM off node node01 failed: no room"],
-    [evacuation(), { vmis: [marked(PINNED)] }, "NotMigratable: cannot leave node node01: the VM is not live-migratable: the disk is not shared"],
-    [evacuation(), moved,                    "Evacuated: moved from node node01 to node node02 (cause ApiEviction)"],
-    [withdrawn,    {},                       "EvacuationCancelled: evacuation from node node01 ends: spec.intent is Withdrawn"],
-    [evacuation(), { vmis: [vmi()] },        "EvacuationCancelled: evacuation from node node01 ends: the mark was removed"],
-    [byTaint,      { nodes: [node()], pods: [pod()] }, "EvacuationCancelled: evacuation from node node01 ends: the NoExecute taint of node node01 is gone"],
-    [evacuation({ spec: { cause: "DrainTaint" } }), { vmis: [vmi()], nodes: [node()] }, "EvacuationCancelled: evacuation from node node01 ends: node node01 does not carry the drain taint any more"],
-    [exhausted,    {},                       "EvacuationAbandoned: evacuation from node node01 is abandoned: 5 attempts have failed; the last one: no room"],
-  ])("%#", (subject, tweak, expected) => {
-    const told = only("Event", planned(subject, tweak)).map(({ reason, message }) => `${reason}: ${message}`);
-    expect(told).toEqual([expected]);
-  });
-
-  test("every failure is an occasion of its own", () => {
-    const occasions = [0, 1].map((attempts) => {
-      return only("Event", planned(evacuation({ status: { attempts } }), { migrations: [failed] }))[0]?.occasion;
-    });
-    expect(new Set(occasions).size).toBe(2);
-  });
 });

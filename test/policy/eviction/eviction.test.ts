@@ -5,7 +5,6 @@ import { answerTo, decided } from "./evictions.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,
-  budget,
   endedEvacuation,
   evacuation,
   EXTERNAL,
@@ -25,17 +24,17 @@ import {
 } from "../fixtures.ts";
 
 const NONE = "Allow StrategyNone";
-const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell";
-const TRIGGERED_PINNED = "Deny EvacuationTriggered: CreateEvacuation, EnsureBudget 2, tell";
+const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
+const TRIGGERED_PINNED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
-const JOINED = "Deny EvacuationTriggered: GrowBudget, tell";
+const JOINED = "Deny EvacuationTriggered: CreateBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
-const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, EnsureBudget 2, tell";
-const REFUSED = "Deny NotMigratable: EnsureBudget 1, tell";
-const UNKNOWN = "Deny UnknownStrategy: EnsureBudget 1, tell";
+const BEGUN_BY_KUBEVIRT = "Deny EvacuationInProgress: CreateEvacuation, CreateBudget, tell";
+const REFUSED = "Deny NotMigratable: CreateBudget, tell";
+const UNKNOWN = "Deny UnknownStrategy: CreateBudget, tell";
 const SHUTDOWN = "Allow ShutdownByStrategy: tell";
 const RELEASED = "Allow ShutdownByStrategy: Unmark, tell";
-const BACKING_OFF = "Deny BackingOff: EnsureBudget 1";
+const BACKING_OFF = "Deny BackingOff: CreateBudget";
 
 // prettier-ignore
 const CELLS: Cells<readonly string[]> = {
@@ -79,12 +78,12 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a strategy that KubeVirt does not know",           { vmi: vmi(odd) },                                         UNKNOWN],
   ["… pinned",                                         { vmi: vmi({ ...odd, ...PINNED }) },                       UNKNOWN],
   ["… marked",                                         { vmi: marked(odd) },                                      UNKNOWN],
-  ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: EnsureBudget 1"],
+  ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: CreateBudget"],
   ["between two attempts",                             { vmi: marked(), evacuations: [backingOff] },              IN_PROGRESS],
   // It is sent to another namespace or cluster, which a pinned one can be
-  ["pinned and being sent: not shut down on its way",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: EnsureBudget 2"],
+  ["pinned and being sent: not shut down on its way",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["… given up: nothing takes it back on the VMI",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
-  ["… LiveMigrate: refused as ever",                   { vmi: vmi({ ...PINNED, isMigrating: true }) },    "Deny NotMigratable: EnsureBudget 2, tell"],
+  ["… LiveMigrate: refused as ever",                   { vmi: vmi({ ...PINNED, isMigrating: true }) },    "Deny NotMigratable: CreateBudget, tell"],
   ["… migratable: evacuated when that has ended",      { vmi: vmi({ isMigrating: true }) },               TRIGGERED],
   ["… marked: in progress",                            { vmi: marked({ isMigrating: true }), evacuations: [evacuation()] }, IN_PROGRESS],
   // No budget where none are made
@@ -99,7 +98,7 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   // KubeVirt's webhook reviews the same request
   ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
   ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, BEGUN_BY_KUBEVIRT],
-  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell"],
+  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell"],
 ])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
 describe("an evacuation begins", () => {
@@ -114,12 +113,9 @@ describe("an evacuation begins", () => {
   const evacuation = { namespace: "apps", name: newborn().name, spec };
   const begun = { verb: "CreateEvacuation", evacuation, optional: true };
 
-  test("with its Evacuation and the budget grown, each conditional on what was observed", () => {
+  test("with its Evacuation and its budget, each conditional on what was observed", () => {
     const subject = vmi({ evacuationNodeName: "node00" });
-    expect(decided({ vmi: subject, request }).actions).toEqual([
-      begun,
-      { verb: "GrowBudget", vmi: subject, name: budget().name, required: true },
-    ]);
+    expect(decided({ vmi: subject, request }).actions).toEqual([begun, { verb: "CreateBudget", vmi: subject }]);
   });
 
   test("… where KubeVirt has marked the VM: the Evacuation tells who asked, whichever function begins it", () => {
@@ -148,7 +144,7 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
     ["… just before the back-off ends",       { now: at(100.1) },                   BACKING_OFF],
     ["… the moment it ends",                  { now: at(100.2) },                   TRIGGERED],
     ["… External, pinned",                    { vmi: vmi({ ...EXTERNAL, ...PINNED }) }, BACKING_OFF],
-    ["it migrates by its owner",              { vmi: vmi({ isMigrating: true }) },  "Deny BackingOff: EnsureBudget 2"],
+    ["it migrates by its owner",              { vmi: vmi({ isMigrating: true }) },  "Deny BackingOff: CreateBudget"],
     ["another one goes on",                   { evacuations: [rested, next] },      JOINED],
     ["the VM has moved since",                { evacuations: [ofFormer] },          TRIGGERED],
     ["it would not be moved: strategy None",  { vmi: vmi({ evictionStrategy: "None" }) }, NONE],
@@ -168,7 +164,7 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
 
   // prettier-ignore
   test.each<[string, Partial<EvictionFacts>, string]>([
-    ["not marked",                {},                                             `the last evacuation of VMI "apps/web" was ${phase.toLowerCase()}; Lifeboat begins no new one for 101 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
+    ["not marked",                {},                                             `the last evacuation of VMI "apps/web" was ${phase.toLowerCase()}; Lifeboat starts no new one for 101 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
     ["marked again by KubeVirt",  { vmi: marked() },                              `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; the last one was ${phase.toLowerCase()}, and KubeVirt has marked the VM again`],
     ["… and has its Evacuation",  { vmi: marked(), evacuations: [rested, next] }, 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"'],
   ])("the caller is told: %s", (_, tweak, message) => {

@@ -22,10 +22,10 @@ export function decided(tweak: Partial<EvictionFacts> = {}): EvictionDecision {
   return decideEviction(eviction(tweak));
 }
 
-/** Verdict and reason, and in order what is done: `Deny NotMigratable: EnsureBudget 1, tell`. */
+/** Verdict and reason, and in order what is done: `Deny NotMigratable: CreateBudget, tell`. */
 export function inShort(facts: EvictionFacts): string {
   const decision = decideEviction(facts);
-  const actions = decision.actions.map((a) => (a.verb === "EnsureBudget" ? `EnsureBudget ${a.minAvailable}` : a.verb));
+  const actions = decision.actions.map(({ verb }) => verb);
   const done = [...actions, ...decision.events.map(() => "tell")].join(", ");
   return `${decision.verdict} ${decision.reason}${done === "" ? "" : `: ${done}`}`;
 }

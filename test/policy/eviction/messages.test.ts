@@ -6,17 +6,13 @@ import { decided, NAMED } from "./evictions.ts";
 import {
   endedEvacuation,
   evacuation,
-  EXTERNAL,
   hotplug,
   marked,
-  only,
   PINNED,
   pod,
-  POD_UID,
   settings,
   time,
   vmi,
-  VMI_UID,
   without,
 } from "../fixtures.ts";
 
@@ -39,7 +35,7 @@ const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Parti
   ["MigrationTarget",      { pod: pod({ nodeName: "node02" }) },              `Eviction request for target Pod: ${NAMED} is on node "node01"`],
   ["NotScheduled",         { vmi: without(vmi(), "nodeName") },               `${NAMED} is not on a node yet`],
   ["HotplugOfLiveVmi",     { pod: hotplug(), launcher: pod() },               `cannot evict hotplug pod: hp-volume-7c9qd holds a volume of running ${NAMED}`],
-  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat begins no new one for 20 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
+  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat starts no new one for 20 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
   ["ShutdownByStrategy",   { vmi: ifPossible },                               `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
 ];
 
@@ -64,22 +60,3 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "requested-by": "" },                                                      "ApiEviction"],
   [{ reason: "sigs.k8s.io/descheduler" },                                       "ApiEviction"],
 ])("an Eviction annotated with %j: %s", (annotations, cause) => expect(causeOfEviction(annotations)).toBe(cause));
-
-describe("the story", () => {
-  // prettier-ignore
-  test.each<[Partial<EvictionFacts>, type: string, reason: string, message: string]>([
-    [{},                                        "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: evacuating the VM from node node01`],
-    [{ vmi: vmi(EXTERNAL) },                    "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: marked for node node01; eviction strategy External: it waits for its owner to move it`],
-    [{ vmi: marked() },                         "Normal",  "EvacuationTriggered", `admin asked to evict pod ${pod().name}: KubeVirt has marked the VM for node node01`],
-    [{ vmi: vmi(PINNED) },                      "Warning", "EvictionRefused",     `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
-    [{ vmi: vmi({ evictionStrategy: "Odd" }) }, "Warning", "EvictionRefused",     `${NAMED}: spec.evictionStrategy is "Odd", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
-    [{ vmi: ifPossible },                       "Warning", "ShutdownByStrategy",  `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
-  ])("%#", (tweak, type, reason, message) => {
-    const about = { kind: "VirtualMachineInstance", namespace: "apps", name: "web", uid: VMI_UID };
-    expect(only("Event", decided(tweak).events)).toMatchObject([{ type, reason, message, about }]);
-  });
-
-  test("a refused eviction that is repeated is told once: the occasion is the pod", () => {
-    expect(only("Event", decided({ vmi: vmi(PINNED) }).events)[0]?.occasion).toBe(POD_UID);
-  });
-});

@@ -5,10 +5,10 @@ import { answerTo, eviction, inShort } from "./evictions.ts";
 import { EXTERNAL, hotplug, marked, owner, PINNED, pod, vmi, without } from "../fixtures.ts";
 
 const plain = pod({ labels: { app: "web" }, annotations: {}, owners: [] });
-const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, GrowBudget, tell";
-const TARGET = "Deny MigrationTarget: EnsureBudget 2";
-const UNKNOWN = "Deny UnknownStrategy: EnsureBudget 1, tell";
-const VOLUME = "Deny HotplugOfLiveVmi: EnsureBudget 1";
+const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
+const TARGET = "Deny MigrationTarget: CreateBudget";
+const UNKNOWN = "Deny UnknownStrategy: CreateBudget, tell";
+const VOLUME = "Deny HotplugOfLiveVmi: CreateBudget";
 const odd = { evictionStrategy: "Odd" };
 const none = { evictionStrategy: "None" };
 

@@ -1,7 +1,7 @@
 /** What kubectl prints beside a refusal: warnings, which an API server passes on from every webhook. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
-import { warningsOf } from "../../../shared/eviction/warnings.ts";
+import { warningsOf } from "../../../shared/eviction/messages.ts";
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import {
   at,

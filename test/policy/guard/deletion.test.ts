@@ -1,11 +1,6 @@
 /** Deletions that do not ask: which are refused, strategy × migratable × cause, and why each of the others is let go. */
 import { describe, expect, test } from "vitest";
-import {
-  decideDeletion,
-  type DeletionFacts,
-  RELEASE_REASONS,
-  type ReleaseReason,
-} from "../../../shared/guard/decide.ts";
+import { decideDeletion, type DeletionFacts, ALLOW_REASONS, type AllowReason } from "../../../shared/guard/decide.ts";
 import { GUARD_CAUSES } from "../../../shared/settings/guarded.ts";
 import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
 import {
@@ -93,7 +88,7 @@ function conditioned(tweak: Parameters<typeof condition>[1]) {
 const elsewhere = { uid: "other", nodeName: "node02" };
 
 // prettier-ignore
-const released: readonly (readonly [string, Partial<DeletionFacts>, ReleaseReason, told: boolean])[] = [
+const released: readonly (readonly [string, Partial<DeletionFacts>, AllowReason, told: boolean])[] = [
   ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
   ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
   ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
@@ -132,8 +127,8 @@ describe("let go", () => {
   });
 
   test("every reason is shown above, but for blindness, which has no facts", () => {
-    const shown = new Set<ReleaseReason>(["Blind", ...released.map(([, , reason]) => reason)]);
-    expect(shown).toEqual(new Set(RELEASE_REASONS));
+    const shown = new Set<AllowReason>(["Undecided", ...released.map(([, , reason]) => reason)]);
+    expect(shown).toEqual(new Set(ALLOW_REASONS));
   });
 
   // prettier-ignore
@@ -159,7 +154,7 @@ describe("a taint that is gone: the taint manager is told no, and not to come ag
   const tolerating = target("NoExecuteTaint", 0, { tolerations: [{ operator: "Exists" }] });
 
   // prettier-ignore
-  test.each<[string, Partial<DeletionFacts>, answer: "refused" | "is to stop" | ReleaseReason]>([
+  test.each<[string, Partial<DeletionFacts>, answer: "refused" | "is to stop" | AllowReason]>([
     ["it is there",                           tainted,                                                        "refused"],
     ["it is gone",                            given,                                                          "is to stop"],
     ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "is to stop"],
@@ -208,7 +203,7 @@ describe("the pod that a migration goes to", () => {
     const moved = vmi({ activePods, nodeName: "node02" });
     expect(verbs(refused({ ...given, vmi: moved }).actions)).toEqual([
       "CreateEvacuation",
-      "GrowBudget",
+      "CreateBudget",
       "Label",
       "Mark",
     ]);
@@ -229,7 +224,7 @@ describe("a hotplug pod follows its VM", () => {
   });
 
   // prettier-ignore
-  test.each<[string, Partial<DeletionFacts>, ReleaseReason]>([
+  test.each<[string, Partial<DeletionFacts>, AllowReason]>([
     ["of a pinned VM",                        { launcher: pod(), vmi: vmi(PINNED) },              "NotMigratable"],
     ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },  "VmiGone"],
     ["whose launcher pod is gone",            {},                                                 "VmiGone"],

@@ -172,9 +172,9 @@ describe("undecided", () => {
     ["the condition reset",     { pod: RESET }],
     ["a completed pod",         { pod: target("Preemption", 0, { phase: "Succeeded" }) }],
     ["not a VM's pod",          { pod: target("Preemption", 0, { labels: {} }) }],
-  ])("%s: goes", (_, tweak) => expect(retriedAfter(tweak)).toBe("Blind"));
+  ])("%s: goes", (_, tweak) => expect(retriedAfter(tweak)).toBe("Undecided"));
 
   test("its gate is off: goes", () => {
-    expect(retriedAfter({}, guarded({}, { featureGates: ["NoExecuteTaintEvictionLiveMigration"] }))).toBe("Blind");
+    expect(retriedAfter({}, guarded({}, { featureGates: ["NoExecuteTaintEvictionLiveMigration"] }))).toBe("Undecided");
   });
 });

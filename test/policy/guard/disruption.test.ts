@@ -14,7 +14,7 @@ import {
 } from "./disruptions.ts";
 import { at, EXTERNAL, hotplug, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "GrowBudget", "Label", "Mark", "Event"] as const;
+const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
 describe("the watch", () => {
   const terminating = target("Preemption", -3, { deleting: true });
@@ -28,7 +28,7 @@ describe("the watch", () => {
     const evacuation = { namespace: "apps", spec: { vmiName: "web", cause, ...asked } };
     const event = { verb: "Event", type: "Warning", reason: "DisruptionSeen" };
     expect(disruptionPlan({ pods: [dying] })).toMatchObject({
-      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "GrowBudget" }, ...label, { verb: "Mark" }, event]],
+      chains: [[{ verb: "CreateEvacuation", evacuation }, { verb: "CreateBudget" }, ...label, { verb: "Mark" }, event]],
       again: true,
     });
   });
@@ -50,7 +50,7 @@ describe("the watch", () => {
 
   test("External is marked, pinned or not", () => {
     const actions = plannedDisruptions({ vmis: [vmi({ ...EXTERNAL, ...PINNED })], pods: [terminating] });
-    expect(verbs(actions)).toEqual(["CreateEvacuation", "Label", "Mark", "Event"]);
+    expect(verbs(actions)).toEqual(BEGUN);
   });
 
   // prettier-ignore

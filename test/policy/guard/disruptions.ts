@@ -85,7 +85,7 @@ export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
 
 /** "Refuse" or the reason for which it goes. */
 export function answer(decision: DeletionDecision): string {
-  return decision.verdict === "Release" ? decision.reason : decision.verdict;
+  return decision.verdict === "Allow" ? decision.reason : decision.verdict;
 }
 
 export function answerTo(tweak: Partial<DeletionFacts>): string {

@@ -1,7 +1,7 @@
 /** The end of a node: who ends one, until when deletions of its VMs' pods are refused, and when the time that is left is better used otherwise. */
 import { describe, expect, test } from "vitest";
 import { decideUndecided, type DeletionFacts } from "../../../shared/guard/decide.ts";
-import { deleteByOf } from "../../../shared/guard/node-termination.ts";
+import { deleteByOf } from "../../../shared/guard/disruption-cause.ts";
 import { at, EXTERNAL, marked, node, NOW, only, PINNED, pod, POD_UID, time, vmi } from "../fixtures.ts";
 import { decideDeletion } from "../../../shared/guard/decide.ts";
 import {
@@ -103,10 +103,10 @@ describe("undecided", () => {
   const preempted = pod({ disruptionTarget: condition("Preemption") });
 
   // prettier-ignore
-  test.each<[string, Parameters<typeof decideUndecided>[0], verdict: "Refuse" | "Release"]>([
+  test.each<[string, Parameters<typeof decideUndecided>[0], verdict: "Refuse" | "Allow"]>([
     ["refused until the request itself shows", { pod: pod(), requester: KARPENTER, deleteBy: at(100).getTime() }, "Refuse"],
-    ["past it: goes",                          { pod: pod(), requester: KARPENTER, deleteBy: NOW.getTime() },     "Release"],
-    ["a time that only the pod shows: goes",   { pod: preempted, requester: KARPENTER },                          "Release"],
+    ["past it: goes",                          { pod: pod(), requester: KARPENTER, deleteBy: NOW.getTime() },     "Allow"],
+    ["a time that only the pod shows: goes",   { pod: preempted, requester: KARPENTER },                          "Allow"],
   ])("%s", (_, given, verdict) => {
     expect(decideUndecided(given, "why", { settings: guarded(), now: NOW }).verdict).toBe(verdict);
   });

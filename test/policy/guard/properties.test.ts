@@ -153,7 +153,7 @@ describe("a deletion", () => {
       fc.constantFrom("kubernetes-admin", `system:node:${NODE}`, `${REQUESTER.Preemption}-2`),
     );
     always(fc.tuple(anyDeletion, others), ([given, requester]) => {
-      const released = { verdict: "Release", reason: "OtherRequester", actions: [], events: [] };
+      const released = { verdict: "Allow", reason: "OtherRequester", actions: [], events: [] };
       expect(decideDeletion({ ...given, requester })).toEqual(released);
     });
   });
@@ -161,7 +161,7 @@ describe("a deletion", () => {
   test("for a cause whose gate is off is never refused", () => {
     always(anyDeletion, (given) => {
       const off = { ...given.settings, featureGates: [] };
-      expect(decideDeletion({ ...given, settings: off }).verdict).toBe("Release");
+      expect(decideDeletion({ ...given, settings: off }).verdict).toBe("Allow");
     });
   });
 });

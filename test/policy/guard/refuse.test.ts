@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { begunBy, disrupted, drained, refused, REQUESTER, target } from "./disruptions.ts";
 import { at, EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../fixtures.ts";
 
-const BEGUN = ["CreateEvacuation", "GrowBudget", "Label", "Mark"] as const;
+const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
 const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
@@ -39,13 +39,13 @@ describe("the Evacuation", () => {
   test.each([
     // of the same pod             VMI                                        cause             actions
     ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
-    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", ["CreateEvacuation", "Label", "Mark"]],
+    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", BEGUN],
     ["none, KubeVirt has marked",  [],                              marked(), "NoExecuteTaint", ["CreateEvacuation"]],
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "NoExecuteTaint", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
-    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "GrowBudget", "Mark"]],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "CreateBudget", "Mark"]],
     ["the drain taint's",          [drained({ spec: { cause: "DrainTaint" } })], vmi(), "Preemption", BEGUN],
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],

@@ -42,7 +42,7 @@ describe("before the kubelet kills", () => {
     const spec = { vmiName: "a", cause: "NodePressure", requestedBy: by, pod: { uid: "pod-a" } };
     expect(chain).toMatchObject([
       { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
-      { verb: "GrowBudget" },
+      { verb: "CreateBudget" },
       { verb: "Label", urgency: "urgent" },
       { verb: "Mark" },
       { reason: "NodeUnderPressure", message: `${by}: moving the VM off node node01` },

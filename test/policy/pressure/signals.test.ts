@@ -58,7 +58,7 @@ describe("while a guest is being ended", () => {
 
   test("once, however many say so, and counts among those who leave", () => {
     const signals = [signal, { ...signal, by: "kubelet: Evicted" }];
-    const once = ["CreateEvacuation", "GrowBudget", "Label", "Mark", "Event"];
+    const once = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"];
     expect(verbs(planPressure(pressureWorld([], { ...none, signals })).chains.flat())).toEqual(once);
     expect(leaving(abc, { signals: abc.slice(0, 1).map((a) => ({ ...signal, ...a })) })).toEqual(["a", "b"]);
   });

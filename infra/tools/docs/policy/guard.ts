@@ -1,6 +1,6 @@
 /** The guard and node pressure as tables for administrators, rendered as Markdown. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/settings/guarded.ts";
-import type { ReleaseReason } from "../../../../shared/guard/decide.ts";
+import type { AllowReason } from "../../../../shared/guard/decide.ts";
 import { DEAD_NODE_TAINTS } from "../../../../shared/kube/taints.ts";
 import { code, renderTable } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
@@ -28,10 +28,10 @@ export const RELEASE_WORDS = {
   NotMigratable: "the VM cannot migrate",
   UnknownStrategy: "the strategy is none that KubeVirt knows",
   DeadlinePassed: "it has not moved in time, or its node ends before it could",
-  Blind: "the API server does not answer, and the request shows no deadline that is yet to come",
-} as const satisfies Record<ReleaseReason, string>;
+  Undecided: "the API server does not answer, and the request shows no deadline that is yet to come",
+} as const satisfies Record<AllowReason, string>;
 
-const TOLD: readonly ReleaseReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed"];
+const TOLD: readonly AllowReason[] = ["NotMigratable", "UnknownStrategy", "DeadlinePassed"];
 
 export function releaseTable(): string {
   const rows = Object.entries(RELEASE_WORDS).map(([reason, because]) => {

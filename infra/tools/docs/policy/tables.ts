@@ -1,7 +1,7 @@
 /** The policy as a document for administrators: its tables, rendered as Markdown. */
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
 import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
-import { desiredBudget } from "../../../../shared/budget/budget.ts";
+import { needsBudget } from "../../../../shared/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/evacuation.ts";
 import {
   FIRST_REQUEST,
@@ -87,24 +87,17 @@ export function strategyTable(): string {
       [strategy, CAN_MIGRATE.pinned, ...pinned],
     ];
   });
-  const head = [
-    "first eviction",
-    "eviction of a marked VM",
-    "budget",
-    "budget while evacuated",
-    "deletion",
-    "node pressure",
-  ];
+  const head = ["first eviction", "eviction of a marked VM", "budget", "deletion", "node pressure"];
   return renderTable([["strategy", "can migrate", ...head], ...rows]);
 }
 
 function cellsOf(strategy: EvictionStrategy, mobility: Mobility): readonly string[] {
   const vmi = sample(strategy, mobility);
-  const budgets = [false, true].map((is) => String(desiredBudget(vmi, is, DEFAULT_SETTINGS) ?? "none"));
+  const [always, migrating] = [false, true].map((is) => needsBudget(vmi, is, DEFAULT_SETTINGS));
   return [
     FIRST_WORDS[FIRST_REQUEST[strategy][mobility]],
     LATER_WORDS[LATER_REQUEST[strategy][mobility]],
-    ...budgets,
+    always ? "yes" : migrating ? "while it migrates" : "none",
     isToMove(vmi, DEFAULT_SETTINGS) ? "refused" : "allowed",
     shouldEvacuate(vmi, DEFAULT_SETTINGS) ? "moves" : "–",
   ];

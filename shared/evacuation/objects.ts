@@ -1,9 +1,98 @@
-/** What changes objects that exist, on condition that they are as observed. An API server answers 409 or 422 if they are not. */
-import type { ActionOf } from "../kube/action.ts";
-import type { VmiFacts } from "../kube/facts.ts";
-import type { EvacuationStatus } from "../kube/evacuation.ts";
+/** What `act` sends: objects that Lifeboat creates, and changes of objects that exist, on condition that they are as observed. */
 import * as names from "../kube/names.ts";
-import { secondsOf } from "./manifests.ts";
+import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
+import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { hash8 } from "../kube/names.ts";
+import { withoutFractions } from "../settings/time.ts";
+
+const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
+
+export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
+  return { [names.CAUSE_ANNOTATION]: spec.cause, [names.EVACUATION_ANNOTATION]: name };
+}
+
+/**
+ * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
+ * controller counts the migrations that carry it as its own.
+ */
+export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
+  return {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstanceMigration",
+    metadata: { namespace: vmi.namespace, name, labels: MANAGED, annotations: migrationAnnotations(evacuation) },
+    spec: { vmiName: vmi.name },
+  };
+}
+
+export function evacuation({ namespace, name, spec }: NewEvacuation) {
+  const { vmiName, ...rest } = spec;
+  return {
+    apiVersion: "lifeboat.dev/v1alpha1",
+    kind: "Evacuation",
+    metadata: { namespace, name, labels: MANAGED },
+    spec: { virtualMachineInstance: { name: vmiName }, ...rest, requestedBy: userOf(spec) },
+  };
+}
+
+/** As the CRD's schema allows. */
+const LONGEST_USER = 1024;
+
+export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
+  return requestedBy.slice(0, LONGEST_USER);
+}
+
+/** Owned by the VMI, not as controller: KubeVirt from 1.6 deletes every budget whose controller is a VMI. */
+export function budget(vmi: VmiFacts) {
+  return {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: {
+      namespace: vmi.namespace,
+      name: budgetName(vmi),
+      labels: MANAGED,
+      ownerReferences: [{ apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name: vmi.name, uid: vmi.uid }],
+    },
+    spec: { minAvailable: MIN_AVAILABLE, selector: { matchLabels: { [names.CREATED_BY_LABEL]: vmi.uid } } },
+  };
+}
+
+const API_VERSION = {
+  VirtualMachineInstance: "kubevirt.io/v1",
+  Pod: "v1",
+  ConfigMap: "v1",
+  ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",
+} as const;
+/** Of Events about an object that is in none: as the API server demands it. */
+const NAMESPACE_OF_NONE = "default";
+/** Longest object name, less the dot and hash that make an Event's name its own. */
+const LONGEST_EVENT_PREFIX = 253 - 9;
+
+/** The name depends on what is said and on what occasion: saying it twice makes one Event. */
+export function event(story: KubernetesEvent, now: Date) {
+  const { about, type, reason, message, occasion } = story;
+  const time = withoutFractions(now.toISOString());
+  const { kind, namespace, name, uid } = about;
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: {
+      namespace: namespace || NAMESPACE_OF_NONE,
+      name: `${name.slice(0, LONGEST_EVENT_PREFIX)}.${hash8(`${uid}/${reason}/${occasion}`)}`,
+      labels: MANAGED,
+    },
+    involvedObject: { apiVersion: API_VERSION[kind], kind, ...(namespace && { namespace }), name, uid },
+    type,
+    reason,
+    message: message.slice(0, 1024),
+    source: { component: "lifeboat" },
+    reportingComponent: "lifeboat.dev/lifeboat",
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+  };
+}
 
 export interface Operation {
   readonly op: "test" | "add" | "replace" | "remove";
@@ -90,22 +179,6 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
     ...(Object.keys(add).length === 0 ? [] : addTo("annotations", { exists, resourceVersion }, add)),
     ...remove.map((key) => ({ op: "remove", path: annotationPath(key) }) as const),
   ];
-}
-
-/** A budget of ours, whatever its size is. */
-export function grow(now: Date): readonly Operation[] {
-  return [
-    test(pointer("metadata", "labels", names.MANAGED_BY_LABEL), names.MANAGED_BY),
-    { op: "add", path: pointer("metadata", "labels", names.TOUCHED_LABEL), value: secondsOf(now) },
-    { op: "add", path: "/spec/minAvailable", value: 2 },
-  ];
-}
-
-/** On condition that the budget has not changed since: a function that has grown it meanwhile needs it so. */
-export function resize({ budget, minAvailable }: ActionOf<"ResizeBudget">, now: Date): object {
-  const { uid, resourceVersion } = budget;
-  const touched = minAvailable === 2 ? { labels: { [names.TOUCHED_LABEL]: secondsOf(now) } } : {};
-  return { metadata: { uid, resourceVersion, ...touched }, spec: { minAvailable } };
 }
 
 /** What a status may leave out: a merge patch takes it away by null. */

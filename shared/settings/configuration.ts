@@ -1,0 +1,117 @@
+/**
+ * LifeboatConfiguration: what a cluster's administrator may set, in the custom resource `lifeboat`; merged with the KubeVirt CR.
+ *
+ * The API server checks the same by the CustomResourceDefinition; a cluster may have an older or a newer one.
+ */
+import * as z from "zod/mini";
+import {
+  DEFAULT_SETTINGS,
+  FEATURE_GATES,
+  type FeatureGate,
+  type Field,
+  type Fields,
+  isShieldOn,
+  LONGEST_SECONDS,
+  type OwnSettings,
+  SCHEMA,
+  type Settings,
+  type Values,
+} from "./settings.ts";
+import { parseConfig, type Parsed } from "./problem.ts";
+import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
+
+const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
+
+function schemaOf(field: Field): z.ZodMiniType {
+  switch (field.kind) {
+    case "seconds":
+      return z._default(
+        z.number(SECONDS).check(z.nonnegative(SECONDS), z.maximum(LONGEST_SECONDS, SECONDS)),
+        field.fallback,
+      );
+    case "count":
+      return z._default(z.int("expected a whole number").check(z.minimum(1, "expected 1 or more")), field.fallback);
+    case "oneOf":
+      return z._default(z.enum(field.values, `expected one of ${field.values.join(", ")}`), field.fallback);
+    case "usernames":
+      return z._default(
+        z.array(z.string("expected a username")).check(z.minLength(field.least, "expected at least one username")),
+        [...field.fallback],
+      );
+    case "section":
+      return z.prefault(objectOf(field.fields), {});
+  }
+}
+
+function shapeOf(fields: Fields): Record<string, z.ZodMiniType> {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, schemaOf(field)]));
+}
+
+function objectOf(fields: Fields): z.ZodMiniType<object> {
+  return z.object(shapeOf(fields));
+}
+
+const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
+
+function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
+function specOf(fields: Fields): z.ZodMiniType {
+  return z.object({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
+}
+const Spec = z.lazy(() => specOf(SCHEMA));
+
+interface Gates {
+  readonly featureGates: Partial<Record<FeatureGate, boolean>>;
+}
+
+/** The spec, with every key. */
+export type LifeboatConfiguration = OwnSettings & Gates;
+
+/** What counts for the keys that a configuration leaves out, or where there is none. */
+export function defaultConfiguration(): LifeboatConfiguration {
+  return Spec.parse({});
+}
+
+export function parseConfiguration(spec: unknown): Parsed<LifeboatConfiguration> {
+  return parseConfig(Spec, spec, "spec");
+}
+
+const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };
+
+export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: LifeboatConfiguration): Settings {
+  const { namespace: _, featureGates, evictionStrategy, drainTaintKey, ...limits } = kubevirt;
+  const { featureGates: gates, ...set } = own;
+  return {
+    ...set,
+    ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
+    // The union of both lists: who switches a gate on anywhere wants it.
+    featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
+    drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
+    evictionsCovered: false,
+    pluginServed: false,
+    limits: { ...DEFAULT_SETTINGS.limits, ...limits },
+  };
+}
+
+/** What is set and does nothing, or less than is wanted of it, as other keys are. */
+export function notesOn(settings: Settings): readonly string[] {
+  const { featureGates, descheduling, shield, pluginServed } = settings;
+  const isShielding = shield.maxPodGracePeriodSeconds > 0;
+  const isRelieving = featureGates.includes("NodePressureEvictionLiveMigration");
+  const isOn = featureGates.includes("EvictionsInBackground");
+  const notes: readonly (readonly [note: string, applies: boolean])[] = [
+    [
+      "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
+      descheduling.intervalSeconds > 0 && !isOn,
+    ],
+    ["the shield is in force: VMs of a node under pressure may move after SIGTERM", isShieldOn(settings)],
+    [
+      "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
+      isShielding && !isRelieving,
+    ],
+    [
+      "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
+      isShielding && isRelieving && !pluginServed,
+    ],
+  ];
+  return notes.flatMap(([note, applies]) => (applies ? [note] : []));
+}
