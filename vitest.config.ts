@@ -1,12 +1,15 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { IS_REAL } from "./infra/lab/stage/control-plane.ts";
-import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/setup/simulated-only.ts";
+import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/support/setup/simulated-only.ts";
 
-/** Folders whose tests share nothing and wait for nothing: their files may share threads, and load each module once. */
-const PURE = ["policy", "descheduling", "config", "metrics", "pass"].map((folder) => `test/${folder}/**/*.test.ts`);
+/** Tests that share nothing and wait for nothing: their files may share threads, and load each module once. */
+const PURE = ["test/decide/**/*.test.ts"];
 /** What only a Worker promises: several clusters, a door for relays and node agents. */
-const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/blackbox/worker/**"] : [];
+const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/live/worker/**"] : [];
+/** What starts a simulated cluster and a Worker of its own, whatever form and control plane are chosen. */
+const OWN = ["chaos", "cli", "demo", "fuzz", "page"].map((folder) => `test/live/${folder}/**`);
+const LEFT_OUT = [...WORKER_ONLY, ...(IS_REAL || WORKER_ONLY.length > 0 ? OWN : [])];
 const TIMEOUT_MS = 60_000 * PATIENCE;
 
 // Of forks and of the programs that tests start: loading the same modules is a quarter of what they do.
@@ -37,8 +40,8 @@ export default defineConfig({
           // A process loads the sandbox and the product once for all of its files: half of what a short file costs.
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: [...PURE, ...WORKER_ONLY],
-          globalSetup: ["test/setup/build-worker.ts"],
+          exclude: [...PURE, ...LEFT_OUT],
+          globalSetup: ["test/support/setup/build-worker.ts"],
           tags: [...SIMULATED_ONLY, NIGHTLY],
           testTimeout: TIMEOUT_MS,
           hookTimeout: TIMEOUT_MS,

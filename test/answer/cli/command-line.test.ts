@@ -1,0 +1,111 @@
+/** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
+import { spawnSync } from "node:child_process";
+import { expect, test, vi } from "vitest";
+import { kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
+import { lifeboat } from "../../support/cli/lifeboat.ts";
+import { machineOf } from "../../support/cli/machine.ts";
+import { run } from "../../../infra/cli/run.ts";
+
+const NOWHERE = { url: "https://127.0.0.1:2", caPem: "", user: "jane", token: "t" };
+const person = { kubeconfig: NOWHERE };
+
+const COMMANDS = "explain drain evacuate cancel retry doctor install rotate uninstall completion";
+
+test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command, and the exit codes", async (line) => {
+  const { host, out } = machineOf({});
+  expect(await run(line.split(" ").filter(Boolean), host)).toBe(0);
+  for (const command of COMMANDS.split(" ")) expect(out.join("")).toMatch(new RegExp(`^  ${command} `, "m"));
+  expect(out.join("")).toContain("3 the answer is no");
+});
+
+test.each(["drain --help", "--context prod explain node -h"])(
+  "lifeboat %s: its options, and those of all",
+  async (line) => {
+    const { code, out } = await lifeboat(line, person);
+    expect({ code, text: out.join("\n") }).toEqual({
+      code: 0,
+      text: expect.stringMatching(/--force .*--kubeconfig /s),
+    });
+  },
+);
+
+test("lifeboat --version: a version, and nothing else", async () => {
+  const { code, out } = await lifeboat("--version", person);
+  expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/^\d+\.\d+\.\d+$/)] });
+});
+
+// prettier-ignore
+test.each([
+  ["sail",                                    "unknown command 'sail'"],
+  ["explain nod node-1",                      "unknown command 'nod' (Did you mean one of node, pod?)"],
+  ["explain node",                            "missing required argument 'node'"],
+  ["explain node a b",                        "too many arguments for 'node'. Expected 1 argument but got 2"],
+  ["explain node a --forse",                  "unknown option '--forse' (Did you mean --force?)"],
+  ["explain node a -o xml",                   "option '-o, --output <form>' argument 'xml' is invalid. Allowed choices are json, yaml, wide."],
+  ["drain a --restart",                       "--restart: only with --stop-blocked"],
+  ["cancel web --request-timeout soon",       "option '--request-timeout <time>' argument 'soon' is invalid. Expected a time such as 30s, 5m or 1h."],
+  ["cancel web --request-timeout 0s",         "Expected a time"],
+  ["evacuate",                                "missing required argument 'vm'"],
+  ["evacuate vm/",                            'VM: expected the name of a virtual machine, got "vm/"'],
+  ["cancel pod/web",                          'VM: expected the name of a virtual machine, got "pod/web"'],
+  ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
+  ["install --worker http://a.example",       "option '--worker <url>' argument 'http://a.example' is invalid. Expected an https:// address."],
+  ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
+  ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, pressure"],
+  ["install --timeout later",                 "option '--timeout <time>' argument 'later' is invalid. Expected a time"],
+  ["completion fish",                         "command-argument value 'fish' is invalid for argument 'shell'. Allowed choices are bash, zsh."],
+])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
+  const { code, out, err } = await lifeboat(line, person);
+  const said = err.join(" ").replaceAll("\n", " ");
+  expect({ code, out, said }).toEqual({ code: 2, out: [], said: expect.stringContaining(message) });
+});
+
+test("lifeboat explain: what may follow", async () => {
+  const { code, out, err } = await lifeboat("explain", person);
+  expect({ code, out, said: err.join("\n") }).toEqual({
+    code: 2,
+    out: [],
+    said: expect.stringMatching(/node .*pod /s),
+  });
+});
+
+const NO_CONTEXT = "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n";
+// prettier-ignore
+test.each([
+  ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
+  ["no current context",  "cancel web",                 NO_CONTEXT,              "the kubeconfig has no current context: choose one with --context"],
+  ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
+  ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
+])("a kubeconfig with %s: exit code 1, and what to do", async (_, line, kubeconfig, message) => {
+  const { code, out, err } = await lifeboat(line, { kubeconfig });
+  expect({ code, out, said: err.join("\n") }).toEqual({ code: 1, out: [], said: expect.stringContaining(message) });
+});
+
+test("no kubeconfig: how to name one", async () => {
+  const { host, err } = machineOf({});
+  vi.stubEnv("KUBECONFIG", undefined);
+  vi.stubEnv("HOME", "/nowhere");
+  expect(await run(["cancel", "web"], host)).toBe(1);
+  expect(err.join("")).toBe("error: there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE\n");
+  vi.unstubAllEnvs();
+});
+
+const bash = spawnSync("bash", ["--version"]).status === 0;
+
+// prettier-ignore
+test.runIf(bash).each([
+  ["",                 "explain evacuate cancel retry"],
+  ["expl",             "explain"],
+  ["explain ",         "node pod"],
+  ["explain node --f", "--force"],
+  ["evacuate --wa", "--wait"],
+  ["explain node n --d", "--delete-emptydir-data"],
+  ["drain node-1 --wait", "--wait-for-blocked"],
+])("completion: lifeboat %s<tab>", async (typed, expected) => {
+  const { out } = await lifeboat("completion bash", person);
+  const words = ["lifeboat", ...typed.split(" ")];
+  const script = `${out.join("\n")}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _lifeboat; echo "\${COMPREPLY[*]}"`;
+  const { stdout } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+  for (const word of expected.split(" ")) expect(stdout.trim().split(" ")).toContain(word);
+});

@@ -1,0 +1,99 @@
+/** What `lifeboat doctor` finds in a cluster in order: a table's rows change one thing of it. */
+import { Unread } from "../../../infra/cli/doctor/check.ts";
+import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
+import { GRANTED, type Reads } from "../../../infra/cli/doctor/reads.ts";
+import type { TokenSecret } from "../../../infra/cli/install/token.ts";
+
+/** Of each read, what it finds; or why nothing. */
+type Found<T> = { readonly value: T } | { readonly unread: string };
+type Facts = {
+  readonly [K in keyof Reads as Reads[K] extends () => Promise<unknown> ? K : never]: Reads[K] extends () => Promise<
+    infer T
+  >
+    ? Found<T>
+    : never;
+};
+export type Tweak = Partial<Facts>;
+type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
+
+export const NOW = new Date("2026-11-23T12:00:00Z");
+export const UNREAD = { unread: "it is forbidden" } as const;
+
+export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { readonly value: KubeVirtSeen } {
+  const usual = { namespace: "kubevirt", featureGates: [], evictionStrategy: "LiveMigrate", minor: 8 };
+  return { value: { name: "kubevirt", version: "v1.8.0", facts: { ...usual, ...facts }, ...tweak } };
+}
+
+const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
+
+export function configuration(spec: unknown = {}, tweak: Readonly<Record<string, string | number>> = {}) {
+  const usual = { status: "True", reason: "Fine", message: "all is well", lastTransitionTime: "2026-11-20T12:00:00Z" };
+  const conditions = TYPES.map((type) => ({ type, ...usual, observedGeneration: 1, ...tweak }));
+  return { value: { resourceVersion: "1", generation: 1, spec, conditions } };
+}
+
+export function token(tweak: Partial<TokenSecret> = {}) {
+  return { name: "lifeboat-token-x7k2p", createdAt: "2026-11-01T12:00:00Z", isUsed: true, token: "t", ...tweak };
+}
+
+export const KUBEVIRT_KINDS = [
+  "kubevirts",
+  "virtualmachines",
+  "virtualmachineinstances",
+  "virtualmachineinstancemigrations",
+];
+
+export const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
+export const WORKER = { base: "https://lifeboat.test", cluster: "prod" };
+
+function read<T>(found: Found<T>): () => Promise<T> {
+  return () =>
+    "unread" in found ? Promise.reject(new Unread("something", found.unread)) : Promise.resolve(found.value);
+}
+
+const REVIEWERS = WebhookConfiguration.parse({
+  metadata: { name: "virt-api-validator", uid: "u", resourceVersion: "1" },
+  webhooks: [{ name: "any", rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }],
+});
+
+/** Each read of a cluster in order, but for the tweak. */
+export function reads(tweak: Tweak = {}): Reads {
+  const facts: Facts = {
+    version: { value: { text: "1.36.2", minor: 36 } },
+    kubevirtKinds: { value: KUBEVIRT_KINDS },
+    lifeboatKinds: { value: LIFEBOAT_KINDS },
+    kubevirt: kubevirt(),
+    reviewers: { value: REVIEWERS.webhooks },
+    configuration: configuration(),
+    evictionWebhook: { value: WORKER },
+    guardWebhook: { value: undefined },
+    granted: { value: GRANTED.map((one) => ({ ...one, allowed: true })) },
+    trial: {
+      value: { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' },
+    },
+    relay: { value: undefined },
+    inside: { value: undefined },
+    site: { value: undefined },
+    tokens: { value: [token()] },
+    ...tweak,
+  };
+  return {
+    now: NOW,
+    context: "jane@prod",
+    server: "https://api.prod",
+    version: read(facts.version),
+    kubevirtKinds: read(facts.kubevirtKinds),
+    lifeboatKinds: read(facts.lifeboatKinds),
+    kubevirt: read(facts.kubevirt),
+    reviewers: read(facts.reviewers),
+    configuration: read(facts.configuration),
+    evictionWebhook: read(facts.evictionWebhook),
+    guardWebhook: read(facts.guardWebhook),
+    granted: read(facts.granted),
+    trial: read(facts.trial),
+    relay: read(facts.relay),
+    inside: read(facts.inside),
+    site: read(facts.site),
+    tokens: read(facts.tokens),
+  };
+}

@@ -1,0 +1,134 @@
+/** What `lifeboat doctor` makes of answers that the sandbox never gives: Deployments, refused webhooks, what KubeVirt's object may say. */
+import { expect, test } from "vitest";
+import { examine } from "../../../infra/cli/doctor/doctor.ts";
+import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";
+import { readsOf } from "../../../infra/cli/doctor/reads.ts";
+import { type CannedAnswer, type CannedRequest, connectionOver } from "./canned-connection.ts";
+import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
+
+const NAMESPACE = "lifeboat-system";
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/lifeboat-relay`;
+const meta = (name: string, namespace = "") => ({ metadata: { name, namespace, uid: "u-1", resourceVersion: "1" } });
+const list = (...items: readonly object[]) => ({ kind: "List", items });
+const resources = (...names: readonly string[]) => ({
+  kind: "APIResourceList",
+  resources: names.map((name) => ({ name })),
+});
+
+const KUBEVIRT = {
+  ...meta("kubevirt-kubevirt", "openshift-cnv"),
+  spec: {},
+  status: { observedKubeVirtVersion: "v1.8.2" },
+};
+const VMI = {
+  ...meta("web", "apps"),
+  spec: { evictionStrategy: "LiveMigrate", domain: {} },
+  status: { phase: "Running", nodeName: "n-1", conditions: [{ type: "LiveMigratable", status: "True" }] },
+};
+const POD = { ...meta("virt-launcher-web-abcde", "apps"), spec: { nodeName: "n-1" }, status: { phase: "Running" } };
+
+const ANSWERS: Readonly<Record<string, object>> = {
+  "/version": { minor: "36", gitVersion: "v1.36.0" },
+  "/apis/kubevirt.io/v1": resources(...KUBEVIRT_KINDS),
+  "/apis/kubevirt.io/v1/kubevirts": list(KUBEVIRT),
+  "/apis/kubevirt.io/v1/virtualmachineinstances": list(VMI),
+  "/api/v1/namespaces/apps/pods": list(POD),
+  [DEPLOYMENT]: {
+    spec: { replicas: 2 },
+    status: {
+      availableReplicas: 1,
+      conditions: [
+        { type: "Available", status: "True", message: "minimum availability" },
+        { type: "Progressing", status: "False", message: "timed out progressing" },
+      ],
+    },
+  },
+};
+
+/** All that has no answer is not there, but the account may do all that is asked about. */
+function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
+  const asked: CannedRequest[] = [];
+  const connection = connectionOver((request) => {
+    asked.push(request);
+    const { path } = request;
+    if (path.endsWith("accessreviews")) return { code: 201, body: { status: { allowed: true } } };
+    const body = ANSWERS[path];
+    return answers[path] ?? (body === undefined ? { code: 404 } : { body });
+  });
+  return { asked, connection };
+}
+
+test("the relay's Deployment, and which version KubeVirt says it is", async () => {
+  const { relay, inside, kubevirt } = readsOf(connectionTo().connection, NOW);
+  expect(await relay()).toEqual({ wanted: 2, available: 1, message: "timed out progressing" });
+  expect(await inside()).toBeUndefined();
+  expect(await kubevirt()).toMatchObject({
+    name: "kubevirt-kubevirt",
+    version: "v1.8.2",
+    facts: { namespace: "openshift-cnv", minor: 8 },
+  });
+});
+
+test("whether a mark may be taken back is asked about with the whole subresource, for Lifeboat's account", async () => {
+  const { asked, connection } = connectionTo();
+  await readsOf(connection, NOW).granted();
+  const bodies = asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).map(({ body }) => body);
+  const resourceAttributes = { verb: "update", resource: "virtualmachineinstances", subresource: "evacuate/cancel" };
+  const user = `system:serviceaccount:${NAMESPACE}:lifeboat`;
+  expect(bodies).toContainEqual(
+    expect.objectContaining({
+      spec: expect.objectContaining({ user, resourceAttributes: expect.objectContaining(resourceAttributes) }),
+    }),
+  );
+});
+
+test("a webhook that cannot be called: its URL, which holds the token, is not repeated", async () => {
+  const message =
+    'Internal error occurred: failed calling webhook "evictions.lifeboat.dev": failed to call webhook: Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
+  const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
+  const { asked, connection } = connectionTo({ [path]: { code: 500, body: { message } } });
+  const trial = { value: await readsOf(connection, NOW).trial() };
+  const said = JSON.stringify(await evictionAnswered(reads({ trial })));
+  expect(asked.find((request) => request.path === path)).toMatchObject({
+    method: "POST",
+    query: { dryRun: "All" },
+    body: { deleteOptions: { dryRun: ["All"] } },
+  });
+  expect(said).toContain("the API server asks, and gets no answer");
+  expect(said).toContain("https://lifeboat.test/…");
+  expect(said).not.toContain("secret");
+});
+
+// prettier-ignore
+test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+  ["its strategy is None",   { evictionStrategy: "None" }, {}],
+  ["it has no strategy",     { evictionStrategy: "" },     {}],
+  ["it cannot migrate",      {}, { conditions: [{ type: "LiveMigratable", status: "False" }] }],
+  ["it is about to leave",   {}, { evacuationNodeName: "n-1" }],
+  ["it is not running",      {}, { phase: "Scheduled" }],
+  ["its pod is elsewhere",   {}, { nodeName: "n-2" }],
+])("a VM is not evicted in a dry run if %s: its answer would not tell", async (_, spec, status) => {
+  const vmi = { ...VMI, spec: { ...VMI.spec, ...spec }, status: { ...VMI.status, ...status } };
+  const { connection } = connectionTo({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });
+  expect(await readsOf(connection, NOW).trial()).toMatchObject({ pod: undefined });
+});
+
+test("no request but dry runs and questions changes anything", async () => {
+  const { asked, connection } = connectionTo({
+    "/apis/lifeboat.dev/v1alpha1": { body: resources("evacuations", "lifeboatconfigurations") },
+  });
+  await examine(readsOf(connection, NOW));
+  const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
+  expect(writing.map(({ method, path, query }) => [method, path, query["dryRun"]])).toEqual([
+    ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
+  ]);
+});
+
+test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", async () => {
+  const trial = { value: { pod: "apps/virt-launcher-web", code: 500, message: "EOF", warnings: "" } };
+  const inside = { value: { wanted: 2, available: 2, message: "" } };
+  expect(await evictionAnswered(reads({ trial, inside }))).toMatchObject({
+    status: "failed",
+    fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server",
+  });
+});

@@ -1,0 +1,166 @@
+/** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { SettingsCache } from "../../../shared/settings/load-settings.ts";
+import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
+import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
+import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
+import { canned } from "../../support/kube/connected.ts";
+import { connectTo, failing } from "../../support/fake-cluster/connect.ts";
+import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
+import { html, json, status } from "../../support/stub-server.ts";
+
+const GATES = { featureGates: { DeschedulerSupport: true } };
+const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
+const KUBEVIRT = { namespace: "virt", featureGates: [], evictionStrategy: "LiveMigrate" };
+
+let fake: FakeCluster;
+let cache: SettingsCache;
+let requests: string[];
+/** Requests that fail. */
+let broken: RegExp;
+beforeEach(() => {
+  fake = new FakeCluster();
+  cache = new SettingsCache();
+  requests = [];
+  broken = /^$/;
+});
+
+const load = (seconds = 0, fresh = false, of = fake, name = "prod") => {
+  const cluster = connectTo(of, (request) => {
+    requests.push(request);
+    failing(broken)(request);
+  });
+  return cache.load(name, cluster, new Date(Date.UTC(2026, 0, 1) + seconds * 1000), fresh);
+};
+
+describe("the cache", () => {
+  test.each([
+    ["serves 29 s", 29, false, 2],
+    ["is read again after 30 s", 30, false, 4],
+    ["is read again for a caller who wants it fresh", 1, true, 4],
+  ])("%s", async (_, seconds, fresh, expected) => {
+    await load();
+    await load(seconds, fresh);
+    expect(requests).toHaveLength(expected);
+  });
+
+  test("belongs to one cluster", async () => {
+    const other = new FakeCluster();
+    other.kubeVirt = { ...KUBEVIRT, evictionStrategy: "External" };
+    const first = await load();
+    const second = await load(0, false, other, "other");
+    expect(first.settings.clusterStrategy).toBeUndefined();
+    expect(second.settings.clusterStrategy).toBe("External");
+    expect((await load(1)).settings).toEqual(first.settings);
+    expect(requests).toHaveLength(4);
+  });
+});
+
+describe("the LifeboatConfiguration is wrong", () => {
+  // prettier-ignore
+  const WRONG: readonly (readonly [string, unknown, string, string])[] = [
+    ["an unknown gate",  { featureGates: { Magic: true } }, "spec.featureGates.Magic", "unknown key"],
+    ["a wrong value",    { evacuation: { maxAttempts: 0 } }, "spec.evacuation.maxAttempts", "expected 1 or more"],
+    ["no object",        [],                                "spec",                    "expected object"],
+  ];
+
+  test.each(WRONG)("%s: the defaults at first, later on the last valid one", async (_, spec, field, message) => {
+    fake.configure(spec);
+    const problems = [{ field, message: expect.stringContaining(message) }];
+    expect(await load()).toMatchObject({ settings: DEFAULT_SETTINGS, problems });
+    fake.configure(GATES);
+    await load(30);
+    fake.configure(spec);
+    for (const seconds of [60, 90, 120])
+      expect(await load(seconds)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems });
+    fake.configure(GATES);
+    expect(await load(150)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems: [] });
+  });
+
+  test("what this version does not know is left aside", async () => {
+    fake.configure({ ...GATES, ofTheNextVersion: { a: 1 } });
+    expect(await load()).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
+  });
+
+  test("and gone: the defaults", async () => {
+    fake.configure(GATES);
+    await load();
+    fake.configuration = undefined;
+    expect((await load(30)).settings).toMatchObject(DEFAULT_SETTINGS);
+  });
+});
+
+// prettier-ignore
+test.each([
+  ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate" }],
+  ["LifeboatConfiguration",           /^getConfiguration$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
+  ["ValidatingWebhookConfigurations", /^getOwnWebhooks$/,   { evictionsCovered: true }],
+])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (field, requests, seen) => {
+  fake.kubeVirt = KUBEVIRT;
+  fake.configure(GUARDED);
+  cover();
+  broken = requests;
+  await expect(load()).rejects.toThrow("cannot be reached");
+  broken = /^$/;
+  await load();
+  broken = requests;
+  const problems = [{ field, message: "the API server cannot be reached" }];
+  expect(await load(30)).toMatchObject({ settings: seen, problems });
+});
+
+test("there is no KubeVirt CR: defaults", async () => {
+  fake.kubeVirt = undefined;
+  expect((await load()).settings).toMatchObject(DEFAULT_SETTINGS);
+});
+
+/** KubeVirt's webhook fails closed, and the guard's is there. */
+function cover(): void {
+  const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
+  const closed = WebhookConfiguration.parse({
+    metadata: { name: "any", uid: "uid", resourceVersion: "1" },
+    webhooks: [{ name: "any", rules }],
+  });
+  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS]) fake.ownWebhooks.set(name, closed);
+}
+
+// prettier-ignore
+test.each<[string, object, boolean, boolean, number]>([
+  ["both are there",                      GUARDED,                                             true,  true,  4],
+  ["neither is there, or may be read",    GUARDED,                                             false, false, 4],
+  ["the guard is off: nothing to ask",    {},                                                  true,  false, 2],
+  ["budgets are wanted: nothing to ask",  { ...GUARDED, disruptionBudgets: "Always" },  true,  false, 2],
+  ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true,  false, 2],
+])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
+  fake.configure(spec);
+  if (isCovering) cover();
+  expect((await load()).settings).toMatchObject({ evictionsCovered });
+  expect(requests).toHaveLength(expected);
+});
+
+const unparsed = list({
+  metadata: { name: "k", uid: "k", resourceVersion: "9" },
+  spec: { configuration: { evictionStrategy: 7 } },
+});
+
+// prettier-ignore
+test.each<[string, CannedAnswers, string]>([
+  ["403 for the KubeVirt CR",               { kubevirt: status(403, "Forbidden") },                  "403 Forbidden"],
+  ["no such kind, of the KubeVirt CR",      { kubevirt: notFound },                                  "with 404"],
+  ["a page of a proxy for the KubeVirt CR", { kubevirt: html(200) },                                 "not JSON"],
+  ["no list, for the KubeVirt CR",          { kubevirt: json({}) },                                  "kind: expected a list"],
+  ["a KubeVirt CR that does not parse",     { kubevirt: unparsed },                                  "spec.configuration.evictionStrategy"],
+  ["500 for the configuration",             { configuration: status(500, "InternalError") },         "with 500"],
+  ["a page of a proxy for it",              { configuration: html(404) },                            "not JSON"],
+  ["another object for it",                 { configuration: json({ kind: "Pod" }) },                "metadata"],
+  ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
+])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
+  const { cluster } = await canned(answers);
+  await expect(cache.load("prod", cluster, new Date(0))).rejects.toThrow(message);
+});
+
+test("over HTTP, webhooks that may not be read are none", async () => {
+  const { cluster } = await canned({ configuration: configured(GUARDED), webhooks: status(403, "Forbidden") });
+  const { settings, problems } = await cache.load("prod", cluster, new Date(0));
+  expect([settings.evictionsCovered, problems]).toEqual([false, []]);
+});

@@ -1,0 +1,157 @@
+/**
+ * Descheduling cycles over one cluster, one after another and at the same time, while evacuations begin and end and time passes: what
+ * must be true all the time. The same stories every time; to look for new ones change the seed.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/policy.ts";
+import { LEASE_SECONDS } from "../../../../shared/descheduling/client.ts";
+import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import { isActive } from "../../../../shared/kube/evacuation.ts";
+import { interleaved } from "../../../support/fake-cluster/connect.ts";
+import type { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { NOW, without } from "../../../support/fixtures.ts";
+import { REAL_PLUGINS } from "../plugins/plugins.ts";
+import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
+import { clusterOf, cycle, evacuationsOf, leaving, results, setStatus } from "./cycles.ts";
+
+const limit = fc.integer({ min: 0, max: 3 });
+const limits = fc.record(
+  {
+    evictionsTotal: limit,
+    evictionsPerNode: limit,
+    evictionsPerNamespace: limit,
+    evacuationsPerNode: limit,
+    evacuationsPerNamespace: limit,
+  },
+  { requiredKeys: [] },
+);
+const PODS = { Vm: vmPod, Asked: askedPod, Plain: plainPod } as const;
+const pods = fc.array(
+  fc.record({
+    kind: fc.constantFrom("Vm" as const, "Vm" as const, "Asked" as const, "Plain" as const),
+    nodeName: fc.constantFrom("node01", "node02"),
+    namespace: fc.constantFrom("apps", "shop"),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+const happening = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      does: fc.constant("cycles" as const),
+      order: fc.array(fc.nat(11), { maxLength: 8 }),
+      at: fc.constantFrom(1, 1, 2),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constantFrom("confirm" as const, "finish" as const, "cancel" as const),
+      pod: fc.nat(11),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant("wait" as const), seconds: fc.integer({ min: 1, max: 900 }) }),
+  },
+);
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+const story = fc.record({
+  pods,
+  limits,
+  happenings: fc.array(happening, { minLength: 3, maxLength: 20 }),
+  isReal: fc.boolean(),
+});
+
+function most(found: readonly ScheduledPod[], by: (pod: ScheduledPod) => string): number {
+  return Math.max(0, ...[...Map.groupBy(found, by).values()].map(({ length }) => length));
+}
+
+function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
+  const found = leaving(fake);
+  const byNode = most(found, (pod) => pod.nodeName);
+  const byNamespace = most(found, (pod) => pod.namespace);
+  expect(found.length).toBeLessThanOrEqual(l.evictionsTotal ?? Infinity);
+  expect(byNode).toBeLessThanOrEqual(Math.min(l.evictionsPerNode ?? Infinity, l.evacuationsPerNode ?? Infinity));
+  expect(byNamespace).toBeLessThanOrEqual(
+    Math.min(l.evictionsPerNamespace ?? Infinity, l.evacuationsPerNamespace ?? Infinity),
+  );
+  for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
+}
+
+/** What becomes of an evacuation in either form. */
+function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
+  const pod = leaving(fake).find((one) => one.uid === uid);
+  if (pod === undefined) return;
+  const asked = without(pod.annotations, REQUESTED, IN_PROGRESS);
+  switch (does) {
+    case "confirm":
+      setStatus(fake, uid, { phase: "Migrating", reason: "Running" });
+      if (REQUESTED in pod.annotations)
+        fake.pods.put({ ...pod, annotations: { ...pod.annotations, [IN_PROGRESS]: "" } });
+      return;
+    case "finish":
+      setStatus(fake, uid, { phase: "Moved" });
+      return fake.pods.delete(pod);
+    case "cancel":
+      setStatus(fake, uid, { phase: "Withdrawn" });
+      return fake.pods.put({ ...pod, annotations: asked });
+  }
+}
+
+/** The passes end what is withdrawn; what is on a pod is confirmed within the TTL. */
+function wait(seconds: number, fake: FakeCluster): void {
+  for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
+    setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });
+  for (const { uid } of leaving(fake).filter((pod) => REQUESTED in pod.annotations)) becomes("confirm", uid, fake);
+  const now = fake.now().getTime() + seconds * 1000;
+  fake.now = () => new Date(now);
+}
+
+test("evacuations never exceed a limit, no VM is asked for twice, every request is counted, and no Lease is left", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(story, fc.scheduler(), async (told, scheduler) => {
+      const fake = clusterOf(...told.pods.map(({ kind, ...place }, i) => PODS[kind](`p${i}`, place)));
+      fake.now = () => NOW;
+      let requested = 0;
+      const run = async ({ order, at }: Extract<Happening, { does: "cycles" }>) => {
+        const o = {
+          order: order.map((i) => `p${i}`),
+          policy: { limits: told.limits },
+          before: interleaved(scheduler),
+          ...(told.isReal ? { plugins: REAL_PLUGINS } : {}),
+        };
+        const running = Array.from({ length: at }, () => cycle(fake, o));
+        for (const report of await scheduler.waitFor(Promise.all(running))) {
+          for (const what of [report.ended, ...results(report), ...report.withdrawn.map(({ why }) => why)])
+            seen.add(what);
+          requested += results(report).filter((result) => result === "Background" || result === "Evicted").length;
+        }
+      };
+      for (const one of told.happenings) {
+        if (one.does === "cycles") await run(one);
+        else if (one.does === "wait") wait(one.seconds, fake);
+        else becomes(one.does, `pod-p${one.pod}`, fake);
+        expectWithin(told.limits, fake);
+        expect(fake.descheduling.lease.holder).toBeUndefined();
+      }
+    }),
+    { seed: 20_260_301, numRuns: 250 },
+  );
+  const expected = [
+    "Finished",
+    "AnotherCycle",
+    "Background",
+    "Evicted",
+    "InProgress",
+    "NotWanted",
+    "Expired",
+    "evictionsTotal",
+    "evacuationsPerNode",
+  ];
+  expect([...seen]).toEqual(expect.arrayContaining(expected));
+  expect(LEASE_SECONDS).toBeGreaterThan(240);
+});

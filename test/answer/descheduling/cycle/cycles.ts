@@ -1,0 +1,107 @@
+/** One descheduling cycle over a fake cluster, with what it did on the way. */
+import type { CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
+import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
+import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
+import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
+import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuation.ts";
+import { isCompleted } from "../../../../shared/kube/facts.ts";
+import { isLauncher } from "../../../../shared/kube/pod-kind.ts";
+import { type Before, connectDescheduling, connectTo } from "../../../support/fake-cluster/connect.ts";
+import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { node, settings } from "../../../support/fixtures.ts";
+import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
+
+export interface Options {
+  /** Of a plugin that nominates the pods of these names. */
+  readonly order: readonly string[];
+  /** Instead of that plugin. */
+  readonly plugins?: readonly EnabledPlugin[];
+  readonly policy?: Partial<DeschedulerPolicy>;
+  readonly inBackground?: boolean;
+  readonly seconds?: number;
+  readonly lease?: LeaseFacts;
+  readonly before?: Before;
+}
+
+export interface Done extends CycleReport {
+  readonly heard: Heard;
+  /** What it asked of the cluster, but for reading all of it. */
+  readonly requests: readonly string[];
+}
+
+export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
+  const heard: Heard = [];
+  const requests: string[] = [];
+  const before: Before = (request) => {
+    if (!/^(list|get)/.test(request)) requests.push(request);
+    return o.before?.(request);
+  };
+  const report = await deschedule({
+    cluster: connectTo(fake, before),
+    client: connectDescheduling(fake, before),
+    settings: settings({ featureGates: o.inBackground === false ? [] : ["EvictionsInBackground"] }),
+    policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
+    dryRun: false,
+    seconds: o.seconds ?? 200,
+    lease: o.lease,
+    now: () => fake.now(),
+    onFailure: () => {},
+  });
+  return { ...report, heard, requests };
+}
+
+export function results({ nominations }: CycleReport): readonly string[] {
+  return nominations.map(({ result }) => result);
+}
+
+/** On two nodes that are Ready; launcher pods have their VMI. */
+export function clusterOf(...pods: readonly ScheduledPod[]): FakeCluster {
+  const fake = new FakeCluster();
+  fake.nodes.put(node({ name: "node01" }), node({ name: "node02" }));
+  for (const pod of pods) put(fake, pod);
+  return fake;
+}
+
+export function put(fake: FakeCluster, pod: ScheduledPod): void {
+  fake.pods.put(pod);
+  if (isLauncher(pod)) fake.vmis.put(vmiOf(pod));
+}
+
+function isScheduledPod(pod: object): pod is ScheduledPod {
+  return "placement" in pod;
+}
+
+export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
+  return fake.pods.list().filter(isScheduledPod);
+}
+
+export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {
+  return fake.pods.list((pod) => pod.uid === uid)[0]?.annotations ?? {};
+}
+
+export function evacuationsOf(fake: FakeCluster, uid: string): readonly EvacuationFacts[] {
+  return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
+}
+
+/** What becomes of an Evacuation of the pod, as the passes write it. */
+export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
+  for (const e of evacuationsOf(fake, uid).filter(isActive))
+    fake.evacuations.put({ ...e, status: { ...e.status, ...status } });
+}
+
+/** Pods with a request that nothing has taken back. */
+export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
+  return podsOf(fake).filter((pod) => {
+    return !isCompleted(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
+  });
+}
+
+/** Before the nth such request. */
+export function nth(n: number, requests: RegExp, happens: Before): Before {
+  let count = 0;
+  return (request) => {
+    if (requests.test(request) && (count += 1) === n) return happens(request);
+    return undefined;
+  };
+}

@@ -1,0 +1,116 @@
+/** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
+import { describe, expect, test } from "vitest";
+import { isHeld } from "../../../../shared/kube/lease.ts";
+import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
+import { LEASE_SECONDS } from "../../../../shared/descheduling/client.ts";
+import { isDue } from "../../../../shared/descheduling/deschedule.ts";
+import { failing } from "../../../support/fake-cluster/connect.ts";
+import { at, NOW, time } from "../../../support/fixtures.ts";
+import { clusterOf, cycle, leaving, nth } from "./cycles.ts";
+import { askedPod, vmPod } from "../../../support/descheduling/worlds.ts";
+
+// prettier-ignore
+test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
+  [undefined,  60, true ],
+  [undefined,   0, false],
+  [time(-60),  60, true ],
+  [time(-59),  60, false],
+  [time(-999),  0, false],
+  // By a clock that is ahead; by no clock at all.
+  [time(30),   60, false],
+  [time(61),   60, true ],
+  ["never",    60, true ],
+])("last cycle %s, interval %s s: due=%s", (acquiredAt, interval, due) => {
+  expect(isDue({ acquiredAt }, interval, NOW)).toBe(due);
+});
+
+// prettier-ignore
+test.each<[string, LeaseFacts, boolean]>([
+  ["there is none",          {},                                                                false],
+  ["given back",             { holder: "", acquiredAt: time(-1), seconds: 300 },                false],
+  ["just taken",             { holder: "lifeboat", acquiredAt: time(0), seconds: 300 },         true ],
+  ["not quite expired",      { holder: "lifeboat", acquiredAt: time(-299), seconds: 300 },      true ],
+  ["expired",                { holder: "lifeboat", acquiredAt: time(-300), seconds: 300 },      false],
+  ["taken, nobody says for how long", { holder: "lifeboat", acquiredAt: time(-299) },           true ],
+  ["taken by a clock ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
+  ["taken in the future",    { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
+  ["taken at no time",       { holder: "lifeboat", acquiredAt: "soon", seconds: 300 },          false],
+])("%s: held=%3$s", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
+
+const order = ["a", "b"];
+const some = () => clusterOf(vmPod("a"), askedPod("b"));
+
+describe("of cycles at the same time", () => {
+  test("the other one reads nothing, and says so", async () => {
+    const fake = some();
+    fake.descheduling.lease = {
+      resourceVersion: "1",
+      holder: "lifeboat",
+      acquiredAt: time(-1),
+      seconds: LEASE_SECONDS,
+    };
+    const done = await cycle(fake, { order, before: failing(/^list/) });
+    expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
+  });
+
+  test("one that was due gives way to one that has run since", async () => {
+    const fake = some();
+    const lease = fake.descheduling.lease;
+    await cycle(fake, { order: [] });
+    expect((await cycle(fake, { order, lease })).ended).toBe("AnotherCycle");
+    expect(leaving(fake)).toEqual([]);
+  });
+});
+
+describe("afterwards", () => {
+  test("it is given back, and says when the last cycle began", async () => {
+    const fake = some();
+    await cycle(fake, { order });
+    expect(fake.descheduling.lease).toMatchObject({ acquiredAt: time(0) });
+    expect([isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW), (await cycle(fake, { order })).ended]).toEqual([
+      false,
+      "Finished",
+    ]);
+  });
+
+  test("also if nothing can be read", async () => {
+    const fake = some();
+    await expect(cycle(fake, { order, before: failing(/^listPods$/) })).rejects.toThrow();
+    expect(isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW)).toBe(false);
+  });
+
+  test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {
+    const deaths = ["CreateEvacuation", "AnnotatePod", "Evict", "Event"].flatMap((request) => [
+      nth(1, new RegExp(`^${request}$`), dies),
+      nth(2, new RegExp(`^${request}$`), dies),
+    ]);
+    for (const before of deaths) {
+      const fake = some();
+      const policy = { limits: { evictionsTotal: 1 } };
+      await cycle(fake, { order: order.toReversed(), policy, before: dying(before) }).catch(() => undefined);
+      await cycle(fake, { order, policy });
+      fake.now = () => at(LEASE_SECONDS);
+      await cycle(fake, { order, policy });
+      expect(leaving(fake)).toHaveLength(1);
+    }
+  });
+});
+
+class Death extends Error {}
+
+function dies(): never {
+  throw new Death();
+}
+
+/** From then on nothing of it reaches the cluster. */
+function dying(before: (request: string) => unknown) {
+  let isDead = false;
+  return (request: string) => {
+    try {
+      if (!isDead) return before(request);
+    } catch {
+      isDead = true;
+    }
+    throw new Death();
+  };
+}

@@ -1,0 +1,185 @@
+/**
+ * When the facts cannot be learnt: 429 with the reason where the pod was read and is a live launcher, and a retry may learn them, else 503
+ * without Retry-After; in time, nothing written, and nothing told of the other side.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { CANNED_POD, CANNED_VMI, type CannedAnswers, questionOf } from "../../support/canned-cluster.ts";
+import { openCanned, startForTest } from "./support/canned-doors.ts";
+import { hurried } from "./support/hurried.ts";
+import { type Doors, entry, openDoors, TOKENS } from "../../support/doors.ts";
+import { allowance, refusal, review } from "../../support/reviews.ts";
+import * as stub from "../../support/stub-server.ts";
+
+const BLIND = 'cannot decide on the eviction of pod "apps/virt-launcher-web-abcde", try again: ';
+const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
+
+let server: stub.StubServer | undefined;
+let doors: Doors | undefined;
+afterEach(async () => {
+  await doors?.settle();
+  // Whatever has happened: no token in the log, and nothing that the other side has said.
+  const log = JSON.stringify(doors?.log);
+  for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
+});
+
+/** What is asked for in vain is so until the deadline, which comes at once. */
+const NEVER: readonly unknown[] = [stub.neverAnswering, stub.stalling];
+
+async function ask(answers: CannedAnswers | stub.Behaviour) {
+  const isStuck = (request: Parameters<typeof questionOf>[0]) =>
+    NEVER.includes(typeof answers === "function" ? answers : answers[questionOf(request)]);
+  [server, doors] = await openCanned(answers, hurried(isStuck));
+  return await review(doors);
+}
+
+function asked(): readonly string[] {
+  return (server?.requests ?? []).map(questionOf);
+}
+
+const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
+/** The webhook's failurePolicy decides. An API server does not show the body of a 5xx to a user, and obeys a Retry-After. */
+const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Undecided" } } };
+
+// prettier-ignore
+const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
+  ["never answers",                 stub.neverAnswering,                       "the API server did not answer in time"],
+  ["begins to answer",              stub.stalling,                             "the API server did not answer in time"],
+  ["hangs up",                      stub.hangingUp,                            "the API server cannot be reached"],
+  ["breaks off",                    stub.truncating,                           "the API server cannot be reached"],
+  ["401",                           stub.status(401, "Unauthorized"),          "the API server answered "],
+  ["403",                           stub.status(403, "Forbidden"),             "the API server answered "],
+  ["429",                           stub.status(429, "TooManyRequests"),       "the API server answered "],
+  ["500",                           stub.status(500, "InternalError"),         "the API server answered "],
+  ["503",                           stub.html(503),                            "the API server answered "],
+  ["a redirect",                    stub.redirecting("http://127.0.0.1:1"),    "the API server answered "],
+  ["HTML instead of JSON",          stub.html(200),                            "the answer to "],
+  ["a proxy's 404 page",            stub.html(404),                            "the "],
+  ["a proxy's 404 in JSON",         stub.json({ message: "no route" }, 404),   "the "],
+  ["JSON, but nothing we asked for", stub.json({ ok: true }),                  "the answer to "],
+  ["an empty body",                 (response) => void response.end(),         "the answer to "],
+];
+
+describe("the API server does so whatever it is asked", () => {
+  test.each(MISBEHAVIOURS)("%s", async (_, behaviour) => {
+    const answer = await ask(behaviour);
+    expect(answer).toMatchObject(FAILS);
+    expect(doors?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
+    expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
+    expect(asked()).not.toContain("mark");
+    expect(asked()).not.toContain("event");
+  });
+
+  test("is not there at all", async () => {
+    doors = openDoors({ CLUSTERS: { prod: entry(await stub.unreachableUrl()) } });
+    expect(await review(doors)).toMatchObject(FAILS);
+  });
+});
+
+/** A 404 says what is so; what a budget or an Evacuation has become is not read. */
+const MEANT = {
+  pod: /404/,
+  vmi: /404/,
+  evacuations: /^$/,
+  kubevirt: /^$/,
+  configuration: /^$/,
+  budget: /404|^403$|^JSON/,
+} as const;
+/** Asked again, the API server would answer the same: a 403 always, a 404 where that says that there is no such kind. */
+const LASTING = {
+  pod: /./,
+  vmi: /^403$/,
+  evacuations: /^403$|404/,
+  kubevirt: /^403$|404/,
+  configuration: /^403$/,
+  // No fact: the decision stands, and its reader learns which permission is missing.
+  budget: /^$/,
+} as const;
+
+const QUESTIONS = ["pod", "vmi", "evacuations", "kubevirt", "configuration", "budget"] as const;
+
+describe.each(QUESTIONS)("only when asked for the %s", (question) => {
+  const seen = MISBEHAVIOURS.filter(([name]) => !MEANT[question].test(name));
+  test.each(seen)("%s", async (name, behaviour, why) => {
+    expect(await ask({ [question]: behaviour })).toMatchObject(LASTING[question].test(name) ? FAILS : blindly(why));
+    expect(asked()).not.toContain("mark");
+  });
+});
+
+const notServed: stub.Behaviour = (response) => void response.writeHead(404).end("404 page not found\n");
+
+describe("what a retry does not change: the webhook's failurePolicy decides, and a drain does not wait for ever", () => {
+  const forbidden = stub.status(403, "Forbidden");
+  // prettier-ignore
+  test.each<[string, CannedAnswers]>([
+    ["may not read VMIs",                        { vmi: forbidden }],
+    ["may not list Evacuations",                 { evacuations: forbidden }],
+    ["may not read the KubeVirt CR",             { kubevirt: forbidden }],
+    ["the kind Evacuation is not served",        { evacuations: notServed, begin: notServed }],
+    ["the kind VirtualMachineInstance is not served", { vmi: notServed }],
+    ["the VMI is none that it understands",      { vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: 7 } }) }],
+    ["… for a VM whose pod may go",              { evacuations: notServed, vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: "None" } }) }],
+  ])("%s", async (_, answers) => expect(await ask(answers)).toMatchObject(FAILS));
+});
+
+describe("a pod that needs no protection, and a broken rest", () => {
+  const rest = stub.status(401, "Unauthorized");
+  const broken = { vmi: rest, evacuations: rest, kubevirt: rest, configuration: rest };
+  // prettier-ignore
+  test.each([
+    ["completed",        { ...CANNED_POD, status: { phase: "Succeeded" } }],
+    ["failed",           { ...CANNED_POD, status: { phase: "Failed" } }],
+    ["no launcher",      { ...CANNED_POD, metadata: { ...CANNED_POD.metadata, labels: {} } }],
+  ])("%s: allowed", async (_, pod) => {
+    const answer = await ask({ ...broken, pod: stub.json(pod) });
+    expect(answer).toMatchObject({ code: 200, body: allowance() });
+  });
+});
+
+describe("a page of a proxy does not look like a pod or a VMI that is gone", () => {
+  test.each([
+    ["vmi", stub.html(404), "not JSON"],
+    ["vmi", stub.json({ kind: "Status", code: 403 }, 404), "404, but no Status"],
+    ["budget", stub.json({ message: "not found" }, 404), "404, but no Status"],
+    ["begin", stub.json([], 409), "409, but no Status"],
+  ])("%s: %o", async (question, behaviour, issue) => {
+    const answer = await ask({ [question]: behaviour });
+    expect(answer).toMatchObject(blindly("the answer to "));
+    expect(answer.text).toContain(`is not what an API server says: ${issue}`);
+  });
+});
+
+describe("which request was answered how is said, not what was answered", () => {
+  // prettier-ignore
+  test.each([
+    ["vmi",      401, "GET /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 401 Unauthorized: the token is not valid"],
+    ["kubevirt", 500, "GET /apis/kubevirt.io/v1/kubevirts with 500"],
+    ])("%s: %i", async (question, code, said) => {
+    const answer = await ask({ [question]: stub.status(code, "Reason", stub.SECRET_OF_UPSTREAM) });
+    expect(answer).toMatchObject({ body: refusal(`${BLIND}the API server answered ${said}`) });
+  });
+});
+
+test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
+  const elsewhere = await startForTest();
+  await ask(stub.redirecting(elsewhere.url, code));
+  expect(elsewhere.requests).toEqual([]);
+});
+
+describe("what is not needed for the decision does not disturb it", () => {
+  test.each(MISBEHAVIOURS.slice(2))("the Event and the evacuation that follow: %s", async (_, behaviour) => {
+    const answer = await ask({ event: behaviour, list: behaviour });
+    expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
+  });
+});
+
+test("a pod that is gone needs no VMI", async () => {
+  const answer = await ask({ pod: stub.status(404, "NotFound"), vmi: stub.status(404, "NotFound") });
+  expect(answer).toMatchObject({ code: 200, body: allowance() });
+});
+
+test("a defect of our own is a 5xx, too", async () => {
+  const broken = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
+  doors = openDoors({ CLUSTER_REGISTRY: broken });
+  expect(await review(doors)).toMatchObject({ code: 500, retryAfter: null });
+  expect(doors.log).toMatchObject([{ level: "error", message: "unexpected error" }]);
+});

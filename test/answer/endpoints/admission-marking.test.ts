@@ -1,0 +1,145 @@
+/** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
+import { beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { once } from "../../support/fake-cluster/connect.ts";
+import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi, without } from "../../support/fixtures.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "../../support/reviews.ts";
+
+const WEB = { namespace: "apps", name: "web" };
+const POD = { namespace: "apps", name: POD_NAME };
+const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
+
+let fake: FakeCluster;
+beforeEach(() => use(vmi()));
+
+function use(web: VmiFacts): void {
+  fake = new FakeCluster();
+  fake.configure({ disruptionBudgets: "Never" });
+  fake.pods.put(pod());
+  fake.vmis.put(web);
+}
+
+const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
+const story = () => fake.story.map(({ reason }) => reason);
+/** Everything that Lifeboat might write. */
+const world = () => {
+  const { vmis, evacuations, migrations, pods, budgets } = fake;
+  const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];
+  return structuredClone([...objects, fake.story]);
+};
+
+async function evict(review: unknown = evictionOf(POD), before?: (request: string) => unknown) {
+  const doors = openFakeDoors(fake, before);
+  const answer = await doors.evict(review);
+  await doors.settle();
+  return answer;
+}
+
+const reviewOf = ({ request, eviction }: Tweaks) =>
+  evictionReview({ request: { ...POD, ...request }, eviction: { metadata: POD, ...eviction } });
+
+test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of it", async () => {
+  const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
+  expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
+  expect(markOf()).toBe(NODE);
+  expect(fake.evacuations.list()).toMatchObject([
+    {
+      name: expect.stringMatching(/^web-[0-9a-f]{8}-1$/),
+      spec: { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: { name: POD_NAME, uid: POD_UID } },
+    },
+  ]);
+  expect(story()).toEqual(["EvacuationTriggered"]);
+});
+
+test("the descheduler's eviction has its own cause", async () => {
+  const metadata = { ...POD, annotations: { "requested-by": "sigs.k8s.io/descheduler" } };
+  await evict(reviewOf({ eviction: { metadata } }));
+  expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Descheduler" } }]);
+});
+
+test("a second eviction sees KubeVirt's mark, and a third writes nothing more", async () => {
+  await evict();
+  const message = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
+  expect(await evict()).toMatchObject({ body: refusal(message) });
+  expect(fake.evacuations.list()[0]?.status.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
+  const before = world();
+  expect(await evict()).toMatchObject({ body: refusal(message) });
+  expect(world()).toEqual(before);
+});
+
+const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
+const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
+
+const Said = z.object({
+  response: z.looseObject({
+    warnings: z.optional(z.array(z.string())),
+    status: z.optional(z.looseObject({ message: z.string() })),
+  }),
+});
+
+describe("a dry run gets the same answer and writes nothing", () => {
+  // prettier-ignore
+  test.each<[string, VmiFacts, Tweaks]>([
+    ["of the request",   vmi(),  { request: { dryRun: true } }],
+    ["of the Eviction",  vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
+    ["of a pinned VM",   PINNED, { request: { dryRun: true } }],
+    ["a shutdown",       SHUT,   { request: { dryRun: true } }],
+  ])("%s", async (_, web, tweak) => {
+    use(web);
+    const before = world();
+    const dry = await evict(reviewOf(tweak));
+    expect(world()).toEqual(before);
+    const { response } = Said.parse((await evict()).body);
+    const words = `Lifeboat answers: ${response.status?.message ?? "allowed"}`;
+    expect(dry.body).toMatchObject({ response: { ...response, warnings: [words, ...(response.warnings ?? [])] } });
+    expect(world()).not.toEqual(before);
+  });
+});
+
+describe("what is not to be moved is not marked", () => {
+  const odd =
+    'VMI "apps/web": spec.evictionStrategy is "Odd", expected None, LiveMigrate, LiveMigrateIfPossible or External';
+  const pinned =
+    'VMI "apps/web" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable';
+  const shut =
+    'VMI "apps/web" will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable';
+  // prettier-ignore
+  test.each<[string, VmiFacts, unknown, readonly string[]]>([
+    ["an unknown strategy",  vmi({ evictionStrategy: "Odd" }),       refusal(odd),                    ["EvictionRefused"]],
+    ["it cannot move",       PINNED,                                 refusal(pinned),                 ["EvictionRefused"]],
+    ["strategy None",        vmi({ evictionStrategy: "None" }),      allowance(),                     []],
+    ["no strategy",          without(vmi(), "evictionStrategy"),     allowance(),                     []],
+    ["it is shut down",      SHUT,                                   allowance({ warnings: [shut] }), ["ShutdownByStrategy"]],
+    ["it has ended",         vmi({ phase: "Succeeded" }),            allowance(),                     []],
+  ])("%s", async (_, web, body, told) => {
+    use(web);
+    fake.isReviewing = false;
+    expect(await evict()).toMatchObject({ code: 200, body });
+    expect(fake.vmis.list()).toEqual([web]);
+    expect(story()).toEqual(told);
+  });
+});
+
+const pinning = () => fake.change(WEB, { liveMigratable: MOBILITY.pinned });
+const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: { "another-pod": NODE } }));
+
+describe("between read and write, the VMI", () => {
+  const message = 'Eviction request for target Pod: VMI "apps/web" is on node "node02"';
+  const notMigratable = refusal(expect.stringContaining("not live-migratable"));
+  // prettier-ignore
+  test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
+    ["has moved by then: its old pod is a leftover",              /^getVmi$/, () => fake.change(WEB, { nodeName: "node02" }), refusal(message), undefined],
+    ["moves: it is not marked for the node that it has left",     /^CreateEvacuation$/, () => fake.change(WEB, { nodeName: "node02" }), TRIGGERED, undefined],
+    ["is marked by another party: the same answer, and it stays", /^CreateEvacuation$/, () => fake.setMark(WEB, NODE),        TRIGGERED,        NODE],
+    ["can no longer be moved: refused, and not marked",           /^getVmi$/, pinning,                                        notMigratable,    undefined],
+    ["is deleted: nothing to stop",                               /^getVmi$/, () => fake.vmis.delete(WEB),                    allowance(),      undefined],
+    ["is made anew: the new one is not the old pod's",            /^getVmi$/, anew,                                           allowance(),      NODE],
+    ["loses its pod: nothing to stop",                            /^getPod$/, () => fake.pods.delete(POD),                    allowance(),      undefined],
+  ])("%s", async (...[, request, change, body, mark]) => {
+    expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });
+    expect(markOf()).toBe(mark);
+  });
+});

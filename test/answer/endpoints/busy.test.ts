@@ -1,0 +1,147 @@
+/** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
+import { setImmediate } from "node:timers/promises";
+import { beforeEach, describe, expect, test } from "vitest";
+import { Budget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/budget.ts";
+import { pod } from "../../support/fixtures.ts";
+import { CANNED_VMI, configured } from "../../support/canned-cluster.ts";
+import { startForTest } from "./support/canned-doors.ts";
+import { type Answer, asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
+import { objectOf } from "../../support/fake-doors.ts";
+import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
+import { json } from "../../support/stub-server.ts";
+
+const MB = 1024 * 1024;
+const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
+/** Its pod is not read until the gate opens. */
+const WAITING = { namespace: "apps", name: "waiting" };
+const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
+const TRY_AGAIN = "try again: Lifeboat is reviewing as much as it can at a time";
+
+let doors: Doors;
+let gate: PromiseWithResolvers<void>;
+let waiting: Promise<Answer>[];
+beforeEach(async () => {
+  const padding = { annotations: { padding: "x".repeat(4 * MB) } };
+  const server = await startForTest({
+    configuration: configured(GUARDED),
+    vmi: json({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...padding } }),
+  });
+  gate = Promise.withResolvers<void>();
+  waiting = [];
+  doors = openDoors({ CLUSTERS: { prod: entry(server.url) } }, async (request) => {
+    if (request.endsWith("/pods/waiting")) await gate.promise;
+  });
+  // Reads the settings.
+  await review(doors, evictionReview({ request: { dryRun: true } }));
+  return () => gate.resolve();
+});
+
+/** So many reviews that wait, with bodies of so many bytes in all. */
+async function fill(count: number, bytes = 0): Promise<void> {
+  const request = { ...WAITING, padding: "", dryRun: true };
+  const padding = "x".repeat(
+    Math.max(0, Math.floor(bytes / count) - JSON.stringify(evictionReview({ request })).length),
+  );
+  waiting = Array.from({ length: count }, () => review(doors, evictionReview({ request: { ...request, padding } })));
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+}
+
+const drain = () => review(doors, evictionReview());
+const preempt = (secondsAgo: number, more = {}) => {
+  const since = new Date(NOW.getTime() - secondsAgo * 1000).toISOString();
+  const victim = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });
+  const body = JSON.stringify(deletionOf(objectOf(victim), more));
+  const path = "/clusters/prod/admission/deletions?timeout=30s";
+  return doors.request(path, { method: "POST", headers: asWebhook, body });
+};
+
+const kubectlSees = (what: string) => refusal(`cannot decide on the eviction of ${what}, ${TRY_AGAIN}`);
+const retried = (what: string) => {
+  const message = `cannot decide on the deletion of ${what}, ${TRY_AGAIN}`;
+  return { response: { allowed: false, status: { code: 429, message, details: { retryAfterSeconds: 5 } } } };
+};
+
+const EVICTED = 'pod "apps/virt-launcher-web-abcde"';
+const VICTIM = 'pod "apps/virt-launcher-web-x7k2p"';
+const ALLOWED = { response: { allowed: true } };
+/** Less than the smallest review. */
+const NO_BYTES = MOST_BYTES - 64;
+/** Less than its VMI takes. */
+const FEW_BYTES = MOST_BYTES - 3 * MB;
+
+// prettier-ignore
+test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Record<string, unknown>>]>([
+  // At a time                          Then                          is answered
+  [MOST_REVIEWS, 0,         "an eviction",                  drain,              kubectlSees("a pod")],
+  [MOST_REVIEWS, 0,         "a preemption",                 () => preempt(0),   retried("a pod")],
+  [4,            NO_BYTES,  "an eviction",                  drain,              kubectlSees("a pod")],
+  [4,            NO_BYTES,  "a preemption",                 () => preempt(0),   retried("a pod")],
+  [4,            FEW_BYTES, "an eviction",                  drain,              kubectlSees(EVICTED)],
+  [4,            FEW_BYTES, "a preemption",                 () => preempt(0),   retried(VICTIM)],
+  [4,            FEW_BYTES, "one that is past its deadline", () => preempt(121), ALLOWED],
+])("%d reviews of %d bytes, and then %s", async (...[count, bytes, , ask, expected]) => {
+  await fill(count, bytes);
+  const answer = await ask();
+  expect(answer).toMatchObject({ code: 200, retryAfter: null, body: expected });
+  // Nothing was held.
+  expect(doors.now()).toEqual(NOW);
+});
+
+test("an eviction's refusal has no time to come back: kubectl and the descheduler have to see it", async () => {
+  await fill(MOST_REVIEWS);
+  expect((await drain()).body).toEqual(kubectlSees("a pod"));
+});
+
+test("a stranger's review takes no room", async () => {
+  await fill(MOST_REVIEWS - 1);
+  const headers = { authorization: "Bearer wrong" };
+  const path = "/clusters/prod/admission/evictions";
+  const strangers = Array.from({ length: 10 }, () => doors.request(path, { method: "POST", headers, body: "{}" }));
+  expect(new Set((await Promise.all(strangers)).map(({ code }) => code))).toEqual(new Set([401]));
+  expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
+});
+
+test("there is room again once they are answered, whatever they were answered", async () => {
+  await fill(8, NO_BYTES);
+  expect((await drain()).body).toEqual(kubectlSees("a pod"));
+  gate.resolve();
+  await Promise.all(waiting);
+  await doors.settle();
+  expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
+});
+
+describe("the budget", () => {
+  test("what a Worker's invocation held when it was stopped is free after a minute", () => {
+    const budget = new Budget();
+    const stopped = budget.openReview(NOW);
+    expect(stopped.take(MOST_BYTES)).toBe(true);
+    expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
+    expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
+  });
+
+  test("a tick is never refused, and leaves less for reviews", () => {
+    const budget = new Budget();
+    const tick = budget.count(NOW);
+    expect([tick.take(MOST_BYTES), tick.take(MOST_BYTES)]).toEqual([true, true]);
+    expect(budget.open(NOW).take(1)).toBe(false);
+    tick.end();
+    expect(budget.open(NOW).take(MOST_BYTES)).toBe(true);
+  });
+
+  test("what comes after the end of a review is not held", () => {
+    const budget = new Budget();
+    const review = budget.openReview(NOW);
+    review.end();
+    expect(review.take(MOST_BYTES)).toBe(false);
+    expect(budget.open(NOW).take(MOST_BYTES)).toBe(true);
+  });
+});
+
+test("of reviews that fill the budget together the oldest goes on, and then the next one", () => {
+  const budget = new Budget();
+  const [first, second] = [budget.openReview(NOW), budget.openReview(NOW)];
+  expect([first.take(MOST_BYTES / 2), second.take(MOST_BYTES / 2)]).toEqual([true, true]);
+  expect([second.take(1), first.take(1)]).toEqual([false, true]);
+  first.end();
+  expect(second.take(MOST_BYTES)).toBe(true);
+});

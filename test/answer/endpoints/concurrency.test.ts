@@ -1,0 +1,215 @@
+/**
+ * Many isolates at once over one cluster, whose requests fast-check's scheduler interleaves, and any of which may be killed
+ * between two requests: what is always true in the end. The same interleavings every time.
+ */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { isToBeReleased, isUnfinished } from "../../../shared/kube/evacuation.ts";
+import { once } from "../../support/fake-cluster/connect.ts";
+import type { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { endedEvacuation, evacuation, migration, newborn, NODE, node, NOW, time } from "../../support/fixtures.ts";
+import {
+  all,
+  always,
+  byHand,
+  evict,
+  look,
+  mark,
+  markOf,
+  migrate,
+  PREEMPTED,
+  preempt,
+  run,
+  scan,
+  settle,
+  some,
+  type Task,
+  tick,
+  WEB,
+  withVm,
+} from "./support/isolates.ts";
+
+const LOOKS = fc.constantFrom(look, tick, scan);
+const BEGINNINGS = fc.constantFrom(evict, evict, look, scan, mark(NODE));
+
+function phases(fake: FakeCluster): readonly (string | undefined)[] {
+  return all(fake).map(({ status }) => status.phase);
+}
+
+describe("functions that begin the same evacuation", () => {
+  test("make one Evacuation and mark, also if either write is lost", async () => {
+    let lost = 0;
+    await always(some(BEGINNINGS), withVm, async (fake) => {
+      if ((all(fake).length === 0) !== (markOf(fake) === undefined)) lost += 1;
+      await settle(fake);
+      expect(phases(fake)).toEqual(markOf(fake) === undefined ? [] : ["Pending"]);
+    });
+    expect(lost).toBeGreaterThan(10);
+  });
+
+  test("and a person who names another one: the oldest goes on, the others end as Duplicate", async () => {
+    let two = 0;
+    const tasks = fc.oneof(BEGINNINGS, fc.constantFrom(byHand("a-by-hand"), byHand("z-by-hand")));
+    await always(some(tasks, byHand("m-by-hand")), withVm, async (fake) => {
+      await settle(fake);
+      const byAge = all(fake).toSorted((a, b) => a.createdAt - b.createdAt);
+      expect(markOf(fake)).toBe(NODE);
+      expect(byAge.map(({ status }) => status.phase)).toEqual(["Pending", ...byAge.slice(1).map(() => "Duplicate")]);
+      two += byAge.length - 1;
+    });
+    expect(two).toBeGreaterThan(100);
+  });
+});
+
+function underWay(): FakeCluster {
+  const fake = withVm({ evacuationNodeName: NODE });
+  fake.evacuations.put(evacuation());
+  return fake;
+}
+
+describe("an evacuation under way", () => {
+  // prettier-ignore
+  test.each<[string, Task, end: unknown]>([
+    ["is withdrawn when its mark is removed, and no old look marks again", mark(undefined),                     { phase: "Withdrawn", reason: "MarkWithdrawn", attempts: 0 }],
+    ["ends as Moved, and nothing begins another one",                      migrate("Succeeded"),                { phase: "Moved", reason: "Moved", attempts: 0 }],
+    ["counts every failed migration once",                                 migrate("Failed", "Failed", "Failed"), { phase: "BackingOff", reason: "MigrationFailed", attempts: 3 }],
+  ])("%s", async (_, task, end) => {
+    await always(some(LOOKS, task), underWay, async (fake) => {
+      await settle(fake);
+      expect(all(fake)).toMatchObject([{ name: evacuation().name, status: end }]);
+      expect(markOf(fake)).toBe(all(fake)[0]?.status.phase === "BackingOff" ? NODE : undefined);
+    });
+  });
+
+  test("that is asked for again while it ends: what old looks begin ends as Moved too", async () => {
+    await always(some(fc.constantFrom(evict, look, tick, scan), migrate("Succeeded")), underWay, async (fake) => {
+      await settle(fake);
+      expect(new Set(phases(fake))).toEqual(new Set(["Moved"]));
+      expect(markOf(fake)).toBeUndefined();
+    });
+  });
+});
+
+function guarded(): FakeCluster {
+  const fake = withVm();
+  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true }, disruptionBudgets: "Never" });
+  fake.nodes.put(node());
+  fake.pods.put(PREEMPTED);
+  return fake;
+}
+
+test("of a disruption that is refused, every look knows the cause and the deadline: none takes its mark for KubeVirt's", async () => {
+  let begun = 0;
+  await always(some(fc.constantFrom(preempt, look, tick, scan), preempt), guarded, async (fake) => {
+    await settle(fake);
+    expect(all(fake).filter(({ spec }) => spec.cause !== "Preemption" || spec.deadline !== time(120))).toEqual([]);
+    begun += all(fake).length;
+  });
+  expect(begun).toBeGreaterThan(100);
+});
+
+const pending = migration({ phase: "Pending", evacuates: NODE });
+const resting = { attempts: 99, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
+
+function is(...subjects: readonly EvacuationFacts[]) {
+  return (fake: FakeCluster) => fake.evacuations.put(...subjects);
+}
+
+// prettier-ignore
+const SITUATIONS: readonly (readonly [what: string, (fake: FakeCluster) => void])[] = [
+  ["a mark",                 (fake) => fake.evacuations.delete(evacuation())],
+  ["an Evacuation",          is(newborn())],
+  ["two of them",            is(newborn({ name: "by-hand", uid: "2", createdAt: 0 }))],
+  ["cancelled",              is(evacuation({ spec: { intent: "Withdrawn" } }))],
+  ["the mark was removed",   (fake) => fake.setMark(WEB, undefined)],
+  ["given up",               is(evacuation({ status: resting }))],
+  ["between two attempts",   is(evacuation({ status: { ...resting, attempts: 1, nextAttemptTime: time(900) } }))],
+  ["an attempt failed",      (fake) => fake.migrations.put({ ...pending, phase: "Failed" })],
+  ["strategy None",          (fake) => fake.change(WEB, { evictionStrategy: "None" })],
+  ["moved, a label is left", (fake) => fake.change(WEB, { nodeName: "node02", evacuationLabel: "urgent" })],
+  ["it ended",               (fake) => fake.change(WEB, { phase: "Failed" })],
+];
+
+describe("a function that is killed between any two requests leads to the same end", () => {
+  test.each(SITUATIONS)("%s", async (_, change) => {
+    const endAfter = async (requests: number) => {
+      const fake = underWay();
+      fake.migrations.put(pending);
+      change(fake);
+      await run({ task: look, requests }, fake, () => undefined);
+      await settle(fake);
+      const told = all(fake).map(({ name, status }) => [name, status.phase, status.reason, status.attempts]);
+      return { told, mark: markOf(fake), migrations: fake.migrations.list().map(({ name }) => name) };
+    };
+    const undisturbed = await endAfter(Infinity);
+    for (let requests = 0; requests < 24; requests++) expect(await endAfter(requests)).toEqual(undisturbed);
+  });
+});
+
+const untroubled = () => undefined;
+
+describe("an end has two steps, and what is old takes nothing away", () => {
+  // prettier-ignore
+  test.each<[string, EvacuationFacts]>([
+    ["cancelled", evacuation({ spec: { intent: "Withdrawn" } })],
+    ["given up",  evacuation({ status: resting })],
+  ])("%s, by a function that is killed anywhere: the next tick takes back what is left", async (_, subject) => {
+    let halfway = 0;
+    for (let requests = 0; requests < 24; requests++) {
+      const fake = underWay();
+      fake.evacuations.put(subject);
+      fake.migrations.put(pending);
+      await run({ task: look, requests }, fake, () => undefined);
+      if (all(fake).some(isToBeReleased)) halfway += 1;
+      await run({ task: tick, requests: Infinity }, fake, () => undefined);
+      expect([markOf(fake), fake.migrations.list(), all(fake).filter(isUnfinished)]).toEqual([undefined, [], []]);
+      expect(all(fake)).toHaveLength(1);
+    }
+    expect(halfway).toBeGreaterThan(2);
+  });
+
+  test("a tick that has listed an evacuation which ended since leaves mark and migration to the one that follows it", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    const follows = once(/^getVmi$/, () => {
+      fake.evacuations.put({ ...endedEvacuation("Withdrawn"), resourceVersion: "2" });
+      fake.evacuations.put(evacuation({ name: "next", uid: "next", createdAt: NOW.getTime() }));
+      fake.migrations.put(pending);
+    });
+    await run({ task: tick, requests: Infinity }, fake, follows);
+    expect(markOf(fake)).toBe(NODE);
+    expect(fake.migrations.list()).toHaveLength(1);
+    expect(all(fake).filter(isUnfinished)).toMatchObject([{ name: "next" }]);
+  });
+
+  test("what is asked for meanwhile does not take the mark of the one before for its own, and does not end without it", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    const follows = async (request: string) => {
+      if (request !== "Unmark" || all(fake).length > 1) return;
+      await run({ task: byHand("by-hand"), requests: Infinity }, fake, untroubled);
+      await run({ task: look, requests: Infinity }, fake, untroubled);
+    };
+    await run({ task: look, requests: Infinity }, fake, follows);
+    await settle(fake);
+    expect(all(fake).map(({ name, status }) => [name, status.phase])).toEqual([
+      ["by-hand", "Pending"],
+      [evacuation().name, "Withdrawn"],
+    ]);
+    expect(markOf(fake)).toBe(NODE);
+    expect(all(fake).filter(isToBeReleased)).toEqual([]);
+  });
+
+  test("a migration that has begun since it was seen waiting is not aborted", async () => {
+    const fake = underWay();
+    fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
+    fake.migrations.put(pending);
+    const begins = once(/^DeleteMigration$/, () =>
+      fake.migrations.put({ ...pending, phase: "Running", resourceVersion: "2" }),
+    );
+    await run({ task: tick, requests: Infinity }, fake, begins);
+    expect(fake.migrations.list()).toMatchObject([{ phase: "Running", deleting: false }]);
+    expect(all(fake).filter(isUnfinished)).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+/** What marking a VM whose deletion is refused does not depend on: its Evacuation. */
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { newborn, NOW, node, pod, time, vmi } from "../../support/fixtures.ts";
+import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
+import { deletionOf } from "../../support/reviews.ts";
+
+const TIMEOUT_SECONDS = 10;
+const WEB = { namespace: "apps", name: "web" };
+const preempted = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since: time(0) } });
+
+let fake: FakeCluster;
+let doors: FakeDoors | undefined;
+beforeEach(() => {
+  fake = new FakeCluster();
+  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true } });
+  fake.nodes.put(node());
+  fake.vmis.put(vmi());
+  fake.pods.put(preempted);
+});
+afterEach(async () => {
+  await doors?.settle();
+  await setImmediate();
+});
+
+const at = () => doors?.now() ?? NOW;
+const elapsed = () => (at().getTime() - NOW.getTime()) / 1000;
+
+async function ask(before: Parameters<typeof openFakeDoors>[1]) {
+  const opened = openFakeDoors(fake, before);
+  doors = opened;
+  const answer = await opened.delete(deletionOf(objectOf(preempted)));
+  return { ...answer, seconds: elapsed() };
+}
+
+/** By the name of the request. */
+type Sick = (request: string) => boolean;
+const anyList: Sick = (request) => request === "listEvacuations";
+const creating: Sick = (request) => request === "CreateEvacuation";
+const budgets: Sick = (request) => request.endsWith("Budget");
+const refusing = (code: number): ClusterError => new ClusterError({ reason: "Refused", code, request: "the request" });
+
+function withoutEvacuations(request: string): void {
+  if (anyList(request) || creating(request)) throw refusing(403);
+}
+
+describe("a VM whose deletion is refused is marked, whatever happens beside it", () => {
+  // prettier-ignore
+  test.each<[string, Sick, ClusterError, begun: number]>([
+    ["no Evacuation may be listed",                    anyList,     refusing(403),                                1],
+    ["… they are too many",                            anyList,     new ClusterError({ reason: "TooLarge", request: "GET" }), 1],
+    ["a quota or a policy refuses its Evacuation",     creating,    refusing(403),                                0],
+    ["its namespace is ending",                        creating,    refusing(403),                                0],
+    ["its Evacuation is found invalid",                creating,    refusing(422),                                0],
+    ["no kind Evacuation is served",                   (asked) => anyList(asked) || creating(asked), refusing(404), 0],
+  ])("%s", async (_, isSick, error, begun) => {
+    const answer = await ask((request) => {
+      if (isSick(request)) throw error;
+    });
+    expect(answer).toMatchObject({ body: { response: { allowed: false } } });
+    expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
+    expect(fake.evacuations.list(({ spec }) => spec.vmiName === "web")).toHaveLength(begun);
+  });
+
+  /** Until the connection ends, on the clock of the doors; nor does anything else on it succeed afterwards. */
+  test.each<[string, Sick]>([
+    ["to list its Evacuations", anyList],
+    ["to create its Evacuation", creating],
+    ["to read its budget", budgets],
+  ])("the API server takes for ever: %s", async (_, isSick) => {
+    const answer = await ask(async (request, endsAt) => {
+      await setImmediate();
+      if (isSick(request)) doors?.pass(Math.max(0, (endsAt - at().getTime()) / 1000));
+      if (at().getTime() >= endsAt) throw new ClusterError({ reason: "DeadlineExceeded" });
+    });
+    expect(answer).toMatchObject({ body: { response: { allowed: false } } });
+    expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
+    expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
+  });
+
+  test("one has ended under the name of its Evacuation, which no list shows", async () => {
+    fake.evacuations.put(newborn({ status: { phase: "Gone" } }));
+    await ask((request) => {
+      if (anyList(request)) throw refusing(403);
+    });
+    expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
+  });
+
+  test("the retry goes once the VM has moved, though no Evacuation may be listed or created", async () => {
+    await ask(withoutEvacuations);
+    await doors?.settle();
+    fake.change(WEB, { nodeName: "node02", activePods: { target: "node02" } });
+    expect(await ask(withoutEvacuations)).toMatchObject({ code: 200, body: { response: { allowed: true } } });
+  });
+});

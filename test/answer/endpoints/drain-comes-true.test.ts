@@ -1,0 +1,36 @@
+/** The verdict of a preflight comes true: the node is drained to the end, with Lifeboat's doors as they are shipped. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { NODE } from "../../support/fixtures.ts";
+import { anyDrain, drainOf, podsOn, stays } from "./support/any-drain.ts";
+
+test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and NoRoom never drain by themselves", async () => {
+  const seen: Record<string, number> = {};
+  await fc.assert(
+    fc.asyncProperty(anyDrain, async (w) => {
+      const drain = drainOf(w);
+      const { fake, doors } = drain;
+      const { verdict } = await doors.explainNode(NODE, w);
+      seen[verdict] = (seen[verdict] ?? 0) + 1;
+      await drain.run();
+      const left = podsOn(fake).filter((pod) => !stays(pod));
+      const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
+      const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
+      expect({ verdict, isEmpty: left.length === 0 }).toEqual({ verdict, isEmpty: drains });
+      // If it has arrived before its eviction, its guest is shut down; else it stays where it was.
+      const isRace = w.vms.some(({ strategy, state }) => strategy === "None" && state === "Arriving");
+      if (drains && !isRace)
+        expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "WillSucceedWithShutdowns" });
+    }),
+    { seed: 20_261_122, numRuns: 500 },
+  );
+  expect(Object.keys(seen).toSorted()).toEqual([
+    "NoRoom",
+    "Unknown",
+    "WillBlock",
+    "WillSucceed",
+    "WillSucceedWithShutdowns",
+  ]);
+  const { Unknown: _, ...known } = seen;
+  expect(Math.min(...Object.values(known))).toBeGreaterThan(20);
+}, 60_000);

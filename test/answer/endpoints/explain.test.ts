@@ -1,0 +1,98 @@
+/**
+ * explain: what an eviction of this pod would get, without doing it. Whatever the cluster looks like, an eviction then gets that,
+ * in the same words, and does what explain has named.
+ */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { NOW, pod, vmi, without } from "../../support/fixtures.ts";
+import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
+
+const Explained = z.object({
+  decision: z.object({
+    allowed: z.boolean(),
+    reason: z.string(),
+    message: z.optional(z.string()),
+    warnings: z._default(z.array(z.string()), []),
+  }),
+  actions: z.array(z.string()),
+  facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
+});
+
+test("equals what an eviction then gets, and changes nothing", async () => {
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(anyWorld, async (w) => {
+      const { fake, evicted } = clusterOf(w);
+      const { doors, written } = openNoting(fake);
+      const { decision, actions } = Explained.parse(await doors.explain(evicted));
+      expect(written).toEqual([]);
+      const { allowed, message, reason, warnings } = decision;
+      const more = warnings.length > 0 ? { warnings } : {};
+      const expected = allowed ? allowance(more) : refusal(message, more);
+      expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
+      expect(written.toSorted()).toEqual(actions.toSorted());
+      expect(doors.log.find(({ endpoint }) => endpoint === "admission/evictions")).toMatchObject({ reason });
+      await doors.settle();
+      seen.add([reason, ...actions].join(" "));
+    }),
+    { seed: 20_261_122, numRuns: 1000 },
+  );
+  // Every answer there is.
+  expect([...seen].toSorted()).toMatchInlineSnapshot(`
+    [
+      "BackingOff",
+      "BackingOff CreateBudget",
+      "EvacuationInProgress",
+      "EvacuationInProgress CreateEvacuation",
+      "EvacuationInProgress CreateEvacuation CreateBudget",
+      "EvacuationTriggered",
+      "EvacuationTriggered CreateBudget",
+      "EvacuationTriggered CreateEvacuation",
+      "EvacuationTriggered CreateEvacuation CreateBudget",
+      "HotplugOfLiveVmi",
+      "HotplugOfLiveVmi CreateBudget",
+      "MigrationTarget",
+      "MigrationTarget CreateBudget",
+      "NotAVirtualMachine",
+      "NotMigratable",
+      "NotMigratable CreateBudget",
+      "NotScheduled",
+      "NotScheduled CreateBudget",
+      "PodCompleted",
+      "ShutdownByStrategy",
+      "ShutdownByStrategy Unmark",
+      "StrategyNone",
+      "UnknownStrategy",
+      "UnknownStrategy CreateBudget",
+      "VmiDeleting",
+      "VmiFinal",
+      "VmiGone",
+    ]
+  `);
+});
+
+test("a VM that has just moved is said to be, for those who choose one", async () => {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put(vmi({ movedAt: NOW.getTime() - 60_000 }));
+  const { cooldown } = z.object({ cooldown: z.string() }).parse(await openFakeDoors(fake).explain(pod()));
+  expect(cooldown).toContain("for 840 s descheduling leaves it alone");
+});
+
+// prettier-ignore
+test.each([
+  ["the cluster's where the VMI has none",  undefined, "External",  "External"],
+  ["its own",                               "None",    "External",  "None"],
+  ["one that KubeVirt does not know, as it is written", "Never", undefined, "Never"],
+])("the strategy in force is shown: %s", async (_, own, ofCluster, shown) => {
+  const fake = new FakeCluster();
+  fake.pods.put(pod());
+  fake.vmis.put({ ...without(vmi(), "evictionStrategy"), ...(own !== undefined && { evictionStrategy: own }) });
+  fake.kubeVirt = { namespace: "kubevirt", featureGates: [], ...(ofCluster !== undefined && { evictionStrategy: ofCluster }) };
+  const { facts } = Explained.parse(await openFakeDoors(fake).explain(pod()));
+  expect(facts.vmi).toEqual({ strategy: shown });
+});

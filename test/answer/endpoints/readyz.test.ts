@@ -1,0 +1,55 @@
+/** Whether Lifeboat is ready: in general, for any caller; in one cluster, for those who hold its operator token. */
+import { describe, expect, test } from "vitest";
+import { openCanned } from "./support/canned-doors.ts";
+import { asOperator, entry, openDoors } from "../../support/doors.ts";
+import { type Behaviour, hangingUp, json, status } from "../../support/stub-server.ts";
+
+describe("in general", () => {
+  const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
+  const valid = { prod: entry("https://prod.example.com") };
+  // prettier-ignore
+  test.each([
+    ["CLUSTERS parses",                        { CLUSTERS: valid },                                    200],
+    ["there are no clusters yet",              { CLUSTERS: {} },                                       200],
+    ["there is only a registry",               { CLUSTER_REGISTRY: registry },                         200],
+    ["nothing is configured",                  {},                                                     503],
+    ["CLUSTERS is no JSON",                    { CLUSTERS: "{prod" },                                  503],
+    ["CLUSTERS is no object",                  { CLUSTERS: [valid] },                                  503],
+    ["one entry is malformed",                 { CLUSTERS: { ...valid, "secret-name": { server: "secret-server" } } }, 503],
+    ["CLUSTERS is no JSON beside a registry",  { CLUSTERS: "{prod", CLUSTER_REGISTRY: registry },      503],
+  ])("%s", async (_, env, code) => {
+    const answer = await openDoors(env).request("/readyz");
+    const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
+    const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
+    expect(answer).toMatchObject({ code, body: code === 200 ? { ready: true } : { error } });
+    expect(answer.text).not.toMatch(/secret|prod/);
+  });
+
+  test("a registry without a key that opens it", async () => {
+    const answer = await openDoors({ CLUSTER_REGISTRY: registry, REGISTRY_KEY: "too short" }).request("/readyz");
+    const message = "expected one or more keys of 32 bytes in base64, separated by commas";
+    const error = { reason: "InvalidConfiguration", field: "REGISTRY_KEY", message };
+    expect(answer).toMatchObject({ code: 503, body: { error } });
+  });
+
+  test("says nothing about clusters, and asks none", async () => {
+    const [server, doors] = await openCanned();
+    const answer = await doors.request("/readyz");
+    expect(answer.body).toEqual({ ready: true });
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("in a cluster: whether its API server accepts Lifeboat", () => {
+  // prettier-ignore
+  test.each<[string, Behaviour, number, object]>([
+    ["accepted",                json({ major: "1" }),               200, { ready: true, message: expect.stringContaining("accepts Lifeboat's token") }],
+    ["forbidden",               status(403, "Forbidden"),           502, { error: { reason: "ClusterUnavailable" } }],
+    ["rejected",                status(401, "Unauthorized"),        503, { ready: false, message: expect.stringContaining("does not accept Lifeboat's token (401)") }],
+    ["no answer",               hangingUp,                          503, { error: { reason: "ClusterUnavailable" } }],
+  ])("%s", async (_, behaviour, code, body) => {
+    const [server, doors] = await openCanned(behaviour);
+    expect(await doors.request("/clusters/prod/readyz", { headers: asOperator })).toMatchObject({ code, body });
+    expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
+  });
+});

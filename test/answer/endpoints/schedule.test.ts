@@ -1,0 +1,234 @@
+/** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { CANNED_VMI, type CannedAnswers, configured, list } from "../../support/canned-cluster.ts";
+import { openCanned, startForTest as start } from "./support/canned-doors.ts";
+import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
+import * as stub from "../../support/stub-server.ts";
+import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
+
+const FULL = tickTime("prod", "full", NOW);
+const SMALL = tickTime("prod", "small", NOW);
+const MARKED = { evacuationNodeName: "node01" };
+
+const reconcile = (doors: Doors, cluster = "prod") =>
+  doors.request(`/clusters/${cluster}/reconcile`, { method: "POST", headers: asWebhook });
+
+describe("a cluster with VMs", () => {
+  let cluster: TestCluster;
+  let doors: Doors;
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+    await cluster.configure({ disruptionBudgets: "Always", evacuation: { adoptSeconds: 0 } });
+    doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+    await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
+    await cluster.createVm({ name: "batch", strategy: "None" });
+    await cluster.createVm({ name: "marked", strategy: "External", status: MARKED });
+  });
+  afterAll(() => cluster.stop());
+  const owners = async () => {
+    const { items } = await cluster.client.list(core.podDisruptionBudgets, NAMESPACE);
+    return items
+      .map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? "")
+      .toSorted((a, b) => a.localeCompare(b));
+  };
+  const found = async () => {
+    const { items } = await cluster.client.list(evacuations, NAMESPACE);
+    return items.map(({ spec, status }) => [spec.virtualMachineInstance.name, status?.phase]);
+  };
+
+  test("where budgets are wanted and there is none, every tick is a full scan", async () => {
+    await doors.tick(SMALL);
+    expect(await owners()).toEqual(["marked", "web"]);
+    expect(await found()).toEqual([["marked", "WaitingForOwner"]]);
+  });
+
+  test("a small tick looks at what has not ended, and at nothing else", async () => {
+    await cluster.createVm({ name: "late", strategy: "LiveMigrate" });
+    await cluster.createVm({ name: "later", strategy: "LiveMigrate", status: MARKED });
+    await cluster.patchVmi("marked", { status: { phase: "Succeeded" } });
+    await doors.tick(SMALL);
+    expect(await owners()).toEqual(["web"]);
+    expect(await found()).toEqual([["marked", "Gone"]]);
+  });
+
+  test("a full one finds the rest, and moves on what it begins", async () => {
+    await doors.tick(FULL);
+    expect(await owners()).toEqual(["late", "later", "web"]);
+    expect(await found()).toEqual(expect.arrayContaining([["later", "Pending"]]));
+    const { items } = await cluster.client.list(kubevirt.migrations, NAMESPACE);
+    expect(items).toMatchObject([{ spec: { vmiName: "later" } }]);
+  });
+
+  test("a full scan that is asked for answers with what was done; a second one has nothing left to do", async () => {
+    await cluster.createVm({ name: "asked", strategy: "LiveMigrate" });
+    await cluster.patchVmi("later", { status: { phase: "Succeeded" } });
+    expect(await reconcile(doors)).toMatchObject({ code: 200, body: { done: { CreateBudget: 1 }, failures: 0 } });
+    await doors.settle();
+    const settled = await reconcile(doors);
+    await doors.settle();
+    expect(settled.body).toEqual({ done: {}, failures: 0 });
+  });
+
+  test("what cannot be done is counted, and does not keep the rest from being done", async () => {
+    await cluster.createVm({ name: "alone", strategy: "LiveMigrate" });
+    await cluster.createVm({ name: "broken", strategy: "External", status: MARKED });
+    const failing = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+      if (request.startsWith("POST") && request.endsWith("/evacuations")) throw new TypeError("the connection broke");
+    });
+    expect((await reconcile(failing)).body).toMatchObject({ done: { CreateBudget: 2 }, failures: 1 });
+    const failures = [{ times: 1, doing: "reconciling: beginnings", failure: { reason: "Unreachable" } }];
+    const line = { cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 };
+    expect(failing.log).toContainEqual(line);
+    await failing.settle();
+  });
+});
+
+describe("a full scan that takes longer than it may", () => {
+  const VMS = 100;
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+    await cluster.configure({ disruptionBudgets: "Always" });
+    for (let i = 0; i < VMS; i++) await cluster.createVm({ name: `vm-${i}`, strategy: "LiveMigrate" });
+  });
+  afterAll(() => cluster.stop());
+
+  test("answers 202 with what is left until it is done, and logs a line each time", async () => {
+    const slow: { doors?: Doors } = {};
+    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) slow.doors?.pass(1);
+    });
+    slow.doors = doors;
+    const bodies: unknown[] = [];
+    let answer = await reconcile(doors);
+    for (; answer.code === 202; answer = await reconcile(doors)) bodies.push(answer.body);
+    await doors.settle();
+    // In 48 of its 60 seconds something is begun; four at a time.
+    expect(bodies).toEqual([
+      { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 },
+      { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 },
+    ]);
+    expect(answer).toMatchObject({ code: 200, body: { done: { CreateBudget: VMS - 2 * 48 }, failures: 0 } });
+    const lines = doors.log.filter(({ doing }) => doing === "reconciling");
+    expect(lines.map(({ left }) => left)).toEqual([52, 4]);
+  });
+
+  test("ten thousand failures of one kind are one line", async () => {
+    const { items } = await cluster.client.list(core.podDisruptionBudgets, NAMESPACE);
+    for (const { metadata } of items) {
+      await cluster.client.delete(core.podDisruptionBudgets, { namespace: NAMESPACE, name: metadata.name });
+    }
+    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
+      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new TypeError("broken");
+    });
+    expect((await reconcile(doors)).body).toEqual({ done: {}, failures: VMS });
+    await doors.settle();
+    const failures = [{ times: VMS, doing: "reconciling: budget", failure: { reason: "Unreachable" } }];
+    expect(doors.log).toEqual([{ cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 }]);
+  });
+});
+
+const pathsOf = ({ requests }: stub.StubServer) => requests.map(({ path }) => path);
+const BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
+const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/evacuations";
+
+const oneBudget: stub.Behaviour = (response, request) =>
+  list(...(request.path === BUDGETS ? [{}] : []))(response, request);
+
+// prettier-ignore
+test.each<[string, string, readonly string[]]>([
+  ["are made",     "Always",   [BUDGETS, EVACUATIONS]],
+  ["are not made", "Never",    [EVACUATIONS]],
+])("an idle tick where budgets %s, once the settings are known", async (_, disruptionBudgets, expected) => {
+  const configuration = configured({ disruptionBudgets });
+  const [server, doors] = await openCanned({ configuration, list: oneBudget });
+  await doors.tick(SMALL);
+  const before = server.requests.length;
+  await doors.tick(SMALL);
+  expect(pathsOf(server).slice(before)).toEqual(expected);
+  expect(server.requests.at(-1)?.query.get("fieldSelector")).toMatch(/^status\.phase!=Moved,/);
+});
+
+/** With one VMI, whose budget is missing. */
+const UNBUDGETED: CannedAnswers = {
+  list: (response, request) => {
+    const items = request.path.endsWith("/virtualmachineinstances") ? [CANNED_VMI] : [];
+    return list(...items)(response, request);
+  },
+};
+
+function budgeted({ requests }: stub.StubServer): boolean {
+  return requests.some(({ method, path }) => method === "POST" && path.endsWith("/poddisruptionbudgets"));
+}
+
+describe("one failing cluster never touches another", () => {
+  // prettier-ignore
+  test.each<[string, stub.Behaviour]>([
+    ["dead",                stub.hangingUp],
+    ["not letting us in",   stub.status(401, "Unauthorized")],
+    ["failing",             stub.status(500, "InternalError")],
+    ["a page of a proxy",   stub.html(200)],
+    ["lists without end",   list({ odd: true })],
+  ])("in a full tick: %s", async (_, behaviour) => {
+    const healthy = await start(UNBUDGETED);
+    const sick = await start(behaviour);
+    const doors = openDoors({ CLUSTERS: { sick: entry(sick.url), healthy: entry(healthy.url) } });
+    await doors.tick(FULL);
+    expect(budgeted(healthy)).toBe(true);
+    expect(doors.log.filter(({ cluster }) => cluster === "healthy")).toEqual([]);
+    expect(doors.log.filter(({ cluster }) => cluster === "sick")).not.toEqual([]);
+  });
+
+  test("in a full tick: one that answers slowly is not waited for by the others", async () => {
+    const slow = await start(stub.neverAnswering);
+    const healthy = await start(UNBUDGETED);
+    const doors = openDoors({ CLUSTERS: { slow: entry(slow.url), healthy: entry(healthy.url) } });
+    const tick = doors.tick(FULL);
+    await expect.poll(() => budgeted(healthy)).toBe(true);
+    await expect.poll(() => slow.requests.length).toBeGreaterThan(0);
+    await slow.stop();
+    await tick;
+  });
+
+  test("in a full tick: a fleet of which every other is dead", async () => {
+    const dead = await stub.unreachableUrl();
+    const fleet = await Promise.all(Array.from({ length: 6 }, () => start(UNBUDGETED)));
+    const CLUSTERS = Object.fromEntries(
+      fleet.flatMap(({ url }, i) => [
+        [`healthy-${i}`, entry(url)],
+        [`dead-${i}`, entry(dead)],
+      ]),
+    );
+    const doors = openDoors({ CLUSTERS });
+    await doors.tick(FULL);
+    expect(fleet.map(budgeted)).toEqual(fleet.map(() => true));
+    expect(new Set(doors.log.map(({ cluster }) => cluster))).toEqual(new Set(fleet.map((_, i) => `dead-${i}`)));
+  });
+
+  test("in small ticks: a dead one is left to the next tick", async () => {
+    const healthy = await start();
+    const doors = openDoors({ CLUSTERS: { dead: entry(await stub.unreachableUrl()), healthy: entry(healthy.url) } });
+    await doors.tick(SMALL);
+    const failures = doors.log.filter(({ cluster }) => cluster === "dead");
+    expect(failures).toContainEqual({
+      cluster: "dead",
+      level: "error",
+      doing: "the scheduled tick",
+      failure: { reason: "Unreachable" },
+    });
+    expect(healthy.requests.length).toBeGreaterThan(0);
+  });
+
+  test("in reconciles: each answers for itself", async () => {
+    const healthy = await start(UNBUDGETED);
+    const doors = openDoors({ CLUSTERS: { dead: entry(await stub.unreachableUrl()), healthy: entry(healthy.url) } });
+    const error = { reason: "ClusterUnavailable", message: "the API server cannot be reached" };
+    expect(await reconcile(doors, "dead")).toMatchObject({ code: 503, body: { error } });
+    expect(await reconcile(doors, "healthy")).toMatchObject({ code: 200, body: { failures: 0 } });
+    await doors.settle();
+  });
+});

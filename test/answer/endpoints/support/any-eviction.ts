@@ -1,0 +1,131 @@
+/** Clusters of every kind with one pod that is evicted, and doors that note what is written. */
+import * as fc from "fast-check";
+import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
+import { budgetName } from "../../../../shared/budget/budget.ts";
+import type { VmiFacts } from "../../../../shared/kube/facts.ts";
+import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import {
+  budget,
+  hotplug,
+  migration,
+  newborn,
+  NODE,
+  pod,
+  POD_UID,
+  time,
+  vmi,
+  without,
+} from "../../../support/fixtures.ts";
+import { openFakeDoors } from "../../../support/fake-doors.ts";
+
+/** Each value as often as it is given here: the rare ones are not the more telling ones. */
+function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
+  return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
+}
+
+const anyEvacuation = fc.record({
+  cause: fc.constantFrom("ApiEviction" as const, "DrainTaint" as const, "Preemption" as const),
+  uid: fc.constantFrom(POD_UID, POD_UID, "another"),
+  phase: fc.constantFrom("Pending" as const, "BackingOff" as const, "Abandoned" as const, "Withdrawn" as const),
+  attempts: fc.nat(4),
+  nextAttemptTime: fc.constantFrom(undefined, time(-3600), time(60), time(60), time(60)),
+});
+
+const anyVmi = fc.record({
+  strategy: fc.constantFrom("LiveMigrate", "LiveMigrateIfPossible", "External", "None", "Odd", undefined),
+  migratable: fc.constantFrom(true, true, false),
+  phase: oneOf("Running", "Succeeded"),
+  nodeName: oneOf<string | undefined>(NODE, "node02", undefined),
+  mark: fc.constantFrom(undefined, undefined, NODE, NODE, "node02"),
+  deleting: oneOf(false, true),
+  isThere: oneOf(true, false),
+});
+
+/** Marked, and cannot move any more: by chance this comes together too seldom. */
+const stuckVmi = fc.constant({
+  strategy: "LiveMigrateIfPossible",
+  migratable: false,
+  phase: "Running",
+  nodeName: NODE,
+  mark: NODE,
+  deleting: false,
+  isThere: true,
+});
+
+export const anyWorld = fc.noBias(
+  fc.record({
+    vmi: fc.oneof({ arbitrary: anyVmi, weight: 8 }, { arbitrary: stuckVmi, weight: 1 }),
+    pod: fc.record({
+      is: oneOf("launcher", "hotplug", "foreign", "nameless"),
+      phase: oneOf("Running", "Pending", "Failed"),
+      createdBy: oneOf("vmi-uid", "another"),
+    }),
+    evacuations: fc.array(anyEvacuation, { maxLength: 2 }),
+    labelled: fc.boolean(),
+    migrating: fc.constantFrom(false, false, true),
+    clusterStrategy: fc.constantFrom(undefined, "LiveMigrate", "External"),
+    budget: fc.constantFrom("made", "missing", "off"),
+  }),
+);
+type AnyWorld = typeof anyWorld extends fc.Arbitrary<infer T> ? T : never;
+
+function vmiOf({ vmi: v, labelled }: AnyWorld): VmiFacts {
+  const bare = without(vmi({ phase: v.phase, deleting: v.deleting }), "evictionStrategy", "nodeName");
+  const reason = v.migratable ? {} : { reason: "BecauseOfThis" };
+  return {
+    ...bare,
+    liveMigratable: { migratable: v.migratable, ...reason },
+    ...(v.strategy !== undefined && { evictionStrategy: v.strategy }),
+    ...(v.nodeName !== undefined && { nodeName: v.nodeName }),
+    ...(v.mark !== undefined && { evacuationNodeName: v.mark }),
+    ...(labelled && { evacuationLabel: "urgent" }),
+  };
+}
+
+export function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts {
+  return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
+}
+
+/** The pod that is evicted is the launcher, or a hotplug pod of it. */
+export function clusterOf(w: AnyWorld) {
+  const fake = new FakeCluster();
+  const isHotplug = w.pod.is === "hotplug";
+  const launcher = pod({
+    phase: isHotplug ? "Running" : w.pod.phase,
+    labels: {
+      "kubevirt.io/created-by": w.pod.createdBy,
+      ...(w.pod.is !== "foreign" && { "kubevirt.io": "virt-launcher" }),
+    },
+    annotations: w.pod.is === "nameless" ? {} : { "kubevirt.io/domain": "web" },
+    owners: [],
+  });
+  fake.pods.put(launcher);
+  const evicted = isHotplug ? hotplug({ phase: w.pod.phase }) : launcher;
+  fake.pods.put(evicted);
+  if (w.vmi.isThere) fake.vmis.put(vmiOf(w));
+  w.evacuations.forEach(({ cause, uid, ...status }, i) => {
+    fake.evacuations.put(
+      newborn({ name: `e${i}`, uid: `e${i}`, spec: { cause, pod: { uid } }, status: { sourceNode: NODE, ...status } }),
+    );
+  });
+  if (w.migrating) fake.migrations.put(migration());
+  fake.kubeVirt = kubeVirtOf(w.clusterStrategy);
+  if (w.budget === "made") fake.budgets.put(budget({ name: budgetName(vmi()) }));
+  fake.configure({ disruptionBudgets: w.budget === "off" ? "Never" : "Always" });
+  return { fake, evicted };
+}
+
+const READ = /^(get|list|isAny|can|prove)|^Event$|^Unlabel$/;
+
+/** Everything that is asked for before the ruling is logged, but reads and the story. */
+export function openNoting(fake: FakeCluster) {
+  const written: string[] = [];
+  const isRuled = () => doors.log.some(({ endpoint }) => endpoint === "admission/evictions");
+  const doors = openFakeDoors(fake, (request) => {
+    // Creating a budget starts with reading it, and no decision reads one.
+    if (request === "CreateBudget") return;
+    const asked = request === "getBudget" ? "CreateBudget" : request;
+    if (!READ.test(asked) && !isRuled()) written.push(asked);
+  });
+  return { doors, written };
+}

@@ -1,0 +1,116 @@
+/** Which clusters a tick reaches: by the queue each by a message of its own. Without one: ticks-in-turn.test.ts. */
+import { describe, expect, test } from "vitest";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
+import { isFullScan } from "../../../functions/schedule.ts";
+import { startForTest as start } from "./support/canned-doors.ts";
+import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
+import type * as stub from "../../support/stub-server.ts";
+
+const named = (count: number) => Array.from({ length: count }, (_, i) => `cluster-${i}`);
+const reached = ({ requests }: stub.StubServer) => requests.some(({ path }) => path.endsWith("/evacuations"));
+/** Clusters that the log says were not reached. */
+const missedOf = ({ log }: Doors) => log.filter(({ level }) => level === "warn");
+/** Every message that was sent, and how many at a time. */
+function queue() {
+  const batches: (readonly { readonly body: unknown }[])[] = [];
+  return { batches, TICKS: { sendBatch: async (messages: (typeof batches)[number]) => void batches.push(messages) } };
+}
+
+/** Two clusters, and a message for the first. */
+async function openTwo() {
+  const [own, other] = [await start(), await start()];
+  const doors = openDoors({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
+  const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
+  return { own, other, doors, message };
+}
+
+describe("with the queue", () => {
+  // prettier-ignore
+  test.each([
+    [  0, []],
+    [  1, [1]],
+    [100, [100]],
+    [201, [100, 100, 1]],
+  ])("%i clusters: batches of %j", async (count, sizes) => {
+    const { batches, TICKS } = queue();
+    const CLUSTERS = Object.fromEntries(named(count).map((name) => [name, entry("https://127.0.0.1:1")]));
+    await openDoors({ CLUSTERS, TICKS }).tick(NOW);
+    expect(batches.map(({ length }) => length)).toEqual(sizes);
+    const scheduledTime = NOW.getTime();
+    const expected = named(count).map((cluster) => ({ cluster, scheduledTime, sentAt: scheduledTime }));
+    expect(batches.flat().map(({ body }) => body)).toEqual(expected);
+  });
+
+  test("a message is about its own cluster", async () => {
+    const { own, other, doors, message } = await openTwo();
+    await doors.receive(message);
+    expect([reached(own), other.requests]).toEqual([true, []]);
+  });
+
+  test("one that has waited for a minute is logged, not acted on", async () => {
+    const { own, doors, message } = await openTwo();
+    doors.pass(56);
+    await doors.receive(message);
+    expect(reached(own)).toBe(false);
+    const due = NOW.toISOString();
+    expect(missedOf(doors)).toEqual([
+      { level: "warn", cluster: "own", message: "the tick has not reached this cluster", due },
+    ]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["gone by now",  undefined,       { reason: "UnknownCluster" }],
+    ["no entry",     { server: "x" }, { reason: "InvalidConfiguration" }],
+  ])("of a cluster that is %s: the log says so", async (_, own, expected) => {
+    const doors = openDoors({ CLUSTERS: { ...(own && { own }) } });
+    await doors.receive({ cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() });
+    expect(doors.log).toEqual([expect.objectContaining({ level: "error", cluster: "own", ...expected })]);
+  });
+});
+
+/** API servers that each take so long to begin an answer, by the clock of the Worker. */
+async function fleet(count: number, seconds: number): Promise<[Doors, readonly stub.StubServer[]]> {
+  const slow: { doors?: Doors } = {};
+  const isAsked = new Set<string>();
+  const servers = await Promise.all(named(count).map(() => start()));
+  const CLUSTERS = Object.fromEntries(servers.map(({ url }, i) => [`cluster-${i}`, entry(url)]));
+  const doors = openDoors({ CLUSTERS }, (_, __, url) => {
+    if (isAsked.has(url.host)) return;
+    isAsked.add(url.host);
+    slow.doors?.pass(seconds);
+  });
+  slow.doors = doors;
+  return [doors, servers];
+}
+
+test("without one, every cluster is reached in turn", async () => {
+  const [doors, servers] = await fleet(9, 1);
+  await doors.tick(NOW);
+  expect(servers.map(reached)).toEqual(servers.map(() => true));
+  expect(doors.log).toEqual([]);
+});
+
+test("an API server that has become silent is asked for the settings, and for nothing else", async () => {
+  let silent = false;
+  const good = await start();
+  const doors = openDoors({ CLUSTERS: { prod: entry(good.url) } }, () => {
+    if (silent) throw new TypeError("the connection broke");
+  });
+  await doors.tick(tickTime("prod", "small", NOW));
+  silent = true;
+  doors.pass(60);
+  const before = good.requests.length;
+  await doors.tick(tickTime("prod", "full", NOW));
+  expect(good.requests).toHaveLength(before);
+  const failure = { reason: "Unreachable" };
+  expect(doors.log).toEqual([{ cluster: "prod", level: "error", doing: "the scheduled tick", failure }]);
+});
+
+test("full scans: one in ten minutes for each cluster, spread over them", () => {
+  const minutes = Array.from({ length: 10 }, (_, minute) => minute * 60_000);
+  const names = named(200);
+  const scans = minutes.map((time) => names.filter((name) => isFullScan(name, time)).length);
+  expect(scans.reduce((sum, count) => sum + count, 0)).toBe(200);
+  expect(Math.max(...scans)).toBeLessThanOrEqual(40);
+});

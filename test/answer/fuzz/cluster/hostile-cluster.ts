@@ -1,0 +1,117 @@
+/** An API server that Lifeboat must not trust, as `fetch` meets it. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import * as fc from "fast-check";
+import { cluster } from "../../../support/generators/clusters.ts";
+import { parsedJson } from "../../../support/generators/json.ts";
+import { Store } from "../../../support/generators/store.ts";
+import { SECRETS, UPSTREAM } from "../canaries.ts";
+import type { VirtualClock } from "../../../support/fuzz/virtual-clock.ts";
+import { behaviour, type Outcome } from "./misbehaviour.ts";
+
+export const SERVER = "https://api.prod.example.com";
+/** Of a Workers VPC binding. */
+export const BOUND_SERVER = "https://kubernetes.default.svc";
+
+/** The request to Lifeboat in whose course something happens: also what goes on after its answer. */
+export const origin = new AsyncLocalStorage<number>();
+
+/** Reviews of tokens and of access: asked by POST, and they change nothing. */
+const QUESTION = /^\/apis\/(?:authorization|authentication)\.k8s\.io\//;
+
+export interface Asked {
+  readonly origin: number | undefined;
+  readonly request: string;
+  /** Changes the cluster. */
+  readonly write: boolean;
+  readonly event: boolean;
+}
+
+export const hostility = fc.record({
+  cluster,
+  behaviour,
+  /** Of every answer. What goes on after an answer ends by the clock, so a slow cluster makes for a quick run. */
+  seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
+});
+type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
+
+/** `never`: what becomes of a request that is never answered; absent: its deadline ends it. */
+export interface HostileClock extends Pick<VirtualClock, "sleep"> {
+  readonly never?: () => Promise<never>;
+}
+
+export class HostileCluster {
+  readonly asked: Asked[] = [];
+  /** What is wrong with our own requests to it. */
+  readonly problems: string[] = [];
+  readonly #store: Store;
+  readonly #hostility: Hostility;
+  readonly #clock: HostileClock;
+
+  constructor(drawn: Hostility, clock: HostileClock) {
+    this.#store = new Store(drawn.cluster.collections);
+    this.#hostility = drawn;
+    this.#clock = clock;
+  }
+
+  readonly fetch = async (address: string, init: RequestInit): Promise<Response> => {
+    const url = new URL(address);
+    const { method = "GET", signal } = init;
+    this.#check(address, url, init);
+    const dryRun = url.searchParams.get("dryRun") === "All";
+    const request = `${method} ${url.pathname}${url.search}`;
+    const event = method === "POST" && url.pathname.endsWith("/events");
+    const { behaviour: all } = this.#hostility;
+    const misbehave = all[this.asked.length % Math.max(all.length, 1)];
+    const write = method !== "GET" && !dryRun && !QUESTION.test(url.pathname);
+    this.asked.push({ origin: origin.getStore(), request, write, event });
+    const body = typeof init.body === "string" ? parsedJson(init.body) : undefined;
+    const good = this.#store.answer({ method, path: url.pathname, query: url.searchParams, body });
+    const reply = { code: good.code, text: withCanaries(JSON.stringify(good.body)) };
+    return await this.#deliver(misbehave?.(good) ?? { kind: "Reply", reply }, reply, signal ?? undefined);
+  };
+
+  async #deliver(outcome: Outcome, good: { code: number; text: string }, signal?: AbortSignal): Promise<Response> {
+    await this.#wait(outcome.kind === "Slow" ? outcome.seconds : this.#hostility.seconds, signal);
+    switch (outcome.kind) {
+      case "Broken":
+        if (!outcome.within) throw new TypeError("fetch failed");
+        return new Response(new ReadableStream({ pull: (c) => c.error(new TypeError("terminated")) }));
+      case "Reply": {
+        const { code, text, headers = {} } = outcome.reply;
+        return new Response(text, { status: code, headers });
+      }
+      case "Slow":
+        return new Response(good.text, { status: good.code });
+    }
+  }
+
+  async #wait(seconds: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const aborted = new Promise<never>((_, reject) => {
+      // eslint-disable-next-line typescript/prefer-promise-reject-errors -- as fetch does
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+    const ending = seconds === Infinity ? this.#clock.never?.() : this.#clock.sleep(seconds * 1000);
+    await Promise.race([aborted, ...(ending === undefined ? [] : [ending])]);
+  }
+
+  /** Whatever is read from annotations and bodies, no request leaves its collection or goes out as another user. */
+  #check(address: string, url: URL, init: RequestInit): void {
+    const headers = new Headers(init.headers);
+    const path = address.slice(url.origin.length).split("?")[0];
+    const wrong = [
+      [url.origin !== SERVER && url.origin !== BOUND_SERVER, `a request to ${url.origin}`],
+      [path !== url.pathname, `a path that leads elsewhere: ${path}`],
+      [headers.has("impersonate-user"), "a request as another user"],
+      [headers.get("authorization") !== `Bearer ${SECRETS.token}`, "a request without the service account's token"],
+      [init.redirect !== "manual", "a request that follows redirects"],
+      [init.signal === undefined || init.signal === null, "a request without a deadline"],
+    ] as const;
+    for (const [isWrong, problem] of wrong) if (isWrong) this.problems.push(problem);
+  }
+}
+
+/** Beside each object's name: Lifeboat has no reason to read who has written what. */
+function withCanaries(text: string): string {
+  return text.replaceAll('"metadata":{"uid"', `"metadata":{"managedFields":[{"manager":"${UPSTREAM}"}],"uid"`);
+}

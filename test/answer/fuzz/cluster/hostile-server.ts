@@ -1,0 +1,32 @@
+/** A hostile cluster over HTTP on loopback, for the Worker in workerd: another one as often as one likes. */
+import { setTimeout } from "node:timers/promises";
+import { startStubServer, type StubServer } from "../../../support/stub-server.ts";
+import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
+
+/** By the real clock nothing takes long: what is slow is so for a moment, and what never answers hangs up. */
+const SLOW_MS = 20;
+export const quickly: HostileClock = {
+  sleep: (ms) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)),
+  never: () => Promise.reject(new TypeError("it hangs up")),
+};
+
+export async function startHostileServer(cluster: () => Pick<HostileCluster, "fetch">): Promise<StubServer> {
+  return await startStubServer(({ method, path, query, headers, body }) => async (outgoing) => {
+    const sent = Object.entries(headers).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
+    const address = `${SERVER}${encodeURI(path)}${query.size > 0 ? `?${query.toString()}` : ""}`;
+    try {
+      const response = await cluster().fetch(address, {
+        method,
+        headers: Object.fromEntries(sent),
+        redirect: "manual",
+        signal: new AbortController().signal,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const answered = { "content-type": "application/json", ...Object.fromEntries(response.headers) };
+      const text = await response.text();
+      outgoing.writeHead(response.status, answered).end(text);
+    } catch {
+      outgoing.destroy();
+    }
+  });
+}

@@ -1,0 +1,47 @@
+/** Texts in a cluster's objects that a terminal would obey, and what of them must never reach one. */
+import * as fc from "fast-check";
+import { HOSTILE_TEXTS } from "../../support/generators/custom-resources.ts";
+import { isObject, type Json, parsedJson } from "../../support/generators/json.ts";
+import type { HostileCluster } from "./cluster/hostile-cluster.ts";
+
+type Fetch = HostileCluster["fetch"];
+
+/** What routes a request or says what an object is; with another value there it would be no answer at all. */
+const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp"]);
+
+/** Of the texts one in so many has another one behind it; 0: none. */
+export const hostileTexts = fc.record({
+  oneIn: fc.constantFrom(0, 1, 2, 5, 20),
+  text: fc.constantFrom(...HOSTILE_TEXTS),
+});
+type HostileTexts = typeof hostileTexts extends fc.Arbitrary<infer T> ? T : never;
+
+export function withHostileTexts(fetch: Fetch, { oneIn, text }: HostileTexts): Fetch {
+  let count = 0;
+  const bent = (value: Json, key: string): Json => {
+    if (typeof value === "string") return !KEPT.has(key) && ++count % oneIn === 0 ? `${value}${text}` : value;
+    if (Array.isArray(value)) return value.map((inner) => bent(inner, key));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, bent(inner, name)]));
+  };
+  return async (address, init) => {
+    const response = await fetch(address, init);
+    if (oneIn === 0) return response;
+    const said = await response.text();
+    const json = parsedJson(said);
+    const { status, headers } = response;
+    return new Response(json === undefined ? said : JSON.stringify(bent(json, "")), { status, headers });
+  };
+}
+
+/** On a terminal: the command's colours, and how it draws lines over again. No hostile text here has them. */
+// eslint-disable-next-line no-control-regex
+const OWN = /\u001b\[(?:0|1|2|31|32|33)m|\u001b\[\d+A\r\u001b\[0J/g;
+
+/** The first character that a terminal would obey, with what is around it. */
+export function controlIn(text: string, isTerminal: boolean): string | undefined {
+  const foreign = isTerminal ? text.replaceAll(OWN, "") : text;
+  // eslint-disable-next-line no-control-regex
+  const at = foreign.search(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
+  return at < 0 ? undefined : JSON.stringify(foreign.slice(Math.max(0, at - 60), at + 60));
+}

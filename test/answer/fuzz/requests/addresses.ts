@@ -1,0 +1,72 @@
+/** Where requests go: the doors, and near misses. */
+import * as fc from "fast-check";
+import { oddString } from "../../../support/generators/json.ts";
+
+import { usually } from "../../../support/generators/often.ts";
+import { SECRETS } from "../canaries.ts";
+
+/** `prod` is there; `vpc` behind a binding, `kv` in the registry; with the others something is wrong. */
+export const CLUSTERS = ["prod", "prod", "prod", "prod", "vpc", "kv"];
+const BAD_CLUSTERS = ["bad", "unbound", "badkv", "nowhere", "constructor", "__proto__"];
+
+// prettier-ignore
+export const TIMEOUTS = [
+  "10s", "10s", "5s", "30s", "1s", "500ms", "1m0s", "1h2m3.5s", "1.5s", "0s", "-1s", "1e3s", "9999999h", "1us", "1ns", "1µs",
+  "10", "", "s", "NaN", "Infinitys", "1s 2s", "0.0000001s", "999999999999999999999999999999s", "%", "10s&timeout=1s",
+];
+const DRY_RUNS = ["false", "", "All", "True", "1", "true&dryRun=false", "false&dryRun=true", "%00"];
+
+/** Percent-encoding has no words for half a character. */
+const oddSegment = oddString.map((text) => encodeURIComponent(text.toWellFormed()));
+
+export const clusterName = usually(
+  fc.constantFrom(...CLUSTERS),
+  usually(fc.constantFrom(...BAD_CLUSTERS), oddSegment, 4),
+);
+
+export const dryRunQuery = fc.constantFrom(
+  "",
+  "",
+  ...DRY_RUNS.map((value) => `?dryRun=${value}`),
+  "?dryRun=true",
+  "?dryRun=true",
+);
+export const timeoutQuery = usually(
+  usually(fc.constantFrom(...TIMEOUTS), oddSegment, 20).map((value) => `?timeout=${value}`),
+  fc.constant(""),
+);
+
+const { webhookToken, operatorToken } = SECRETS;
+const TOKENS = [webhookToken, operatorToken];
+const MUTATIONS: readonly ((path: string) => string)[] = [
+  (path) => `${path}/`,
+  (path) => `/${path}`,
+  (path) => path.replaceAll("/", "//"),
+  (path) => path.replace(/\/([^/]+)$/, "/%2E%2E/$1"),
+  (path) => path.replace(/\/([^/]*)$/, "%2F$1"),
+  (path) => path.replace(/\/([^/]+)\//, "/./$1/../$1/"),
+  (path) => path.replace("c", "%63"),
+  (path) => path.toUpperCase(),
+  (path) => path.replace(/[a-z]$/, "%F0%9F%92%A9"),
+  (path) => path.replace(/[a-z]$/, "%FF%"),
+  (path) => `${path};a=b`,
+  (path) => `${path}?a[__proto__]=b&&=&timeout`,
+  ...TOKENS.flatMap((token) => [
+    (path: string) => `${path}/${token}`,
+    (path: string) => path.replace(/\/[^/]+$/, `/${token}`),
+    (path: string) => `${path}?token=${token}`,
+  ]),
+  ...[300, 8000, 60_000].map((length) => (path: string) => `${path}/${"x".repeat(length)}`),
+];
+
+export const pathMutation = fc
+  .oneof(
+    { weight: MUTATIONS.length, arbitrary: fc.constantFrom(...MUTATIONS) },
+    { weight: 1, arbitrary: oddSegment.map((segment) => (path: string) => path.replace(/\/[^/]+$/, `/${segment}`)) },
+  )
+  .map((mutation) => (path: string) => {
+    const [before = "", ...query] = path.split("?");
+    const changed = mutation(before);
+    // A request line without a slash is no HTTP.
+    return [changed.startsWith("/") ? changed : `/${changed}`, ...query].join("?");
+  });

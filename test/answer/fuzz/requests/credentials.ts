@@ -1,0 +1,121 @@
+/** Who asks: the right bearer, a wrong one, another caller's, several; and the signatures of deliveries. */
+import { createHmac } from "node:crypto";
+import * as fc from "fast-check";
+import { oddString } from "../../../support/generators/json.ts";
+import { often, usually } from "../../../support/generators/often.ts";
+import { SECRETS } from "../canaries.ts";
+import type { Header } from "./request.ts";
+
+export type Caller = "webhook" | "operator";
+
+const { webhookToken, operatorToken } = SECRETS;
+
+function oddAuthorizations(token: string): readonly (readonly string[])[] {
+  return [
+    [],
+    [""],
+    [`bearer   ${token}`],
+    [`Bearer ${token} `],
+    [`Bearer ${token}x`],
+    [`Bearer ${token.slice(0, -1)}`],
+    [`Basic ${btoa(`lifeboat:${token}`)}`],
+    [`Basic ${token}`],
+    [`Bearer ${token}`, "Bearer other"],
+    [`Bearer ${"x".repeat(60_000)}`],
+    ...Object.values(SECRETS).map((secret) => [`Bearer ${secret}`]),
+    [token],
+  ];
+}
+
+/** Where people have no token of their own, the webhook's is theirs. */
+export function authorization(caller: Caller): fc.Arbitrary<readonly Header[]> {
+  const token = caller === "webhook" ? often(webhookToken, operatorToken) : often(operatorToken, webhookToken);
+  const right = token.map((one) => [`Bearer ${one}`]);
+  const odd = token.chain((one) => fc.constantFrom(...oddAuthorizations(one)));
+  const values = usually(
+    right,
+    fc.oneof(
+      { weight: 9, arbitrary: odd },
+      oddString.map((word) => [`Bearer ${word}`]),
+    ),
+    7,
+  );
+  return values.map((all) => all.map((value) => ["authorization", value]));
+}
+
+const CONTENT_TYPES = [
+  "application/cloudevents-batch+json; charset=utf-8",
+  "Application/CloudEvents-Batch+JSON",
+  "application/cloudevents+json",
+  "application/json",
+  "text/html",
+  "multipart/form-data; boundary=x",
+  "application/x-www-form-urlencoded",
+  ";",
+  "",
+];
+
+export function contentType(usual: string): fc.Arbitrary<readonly Header[]> {
+  return usually(
+    often(usual, ...CONTENT_TYPES).map((type): readonly Header[] => [["content-type", type]]),
+    fc.constant([]),
+    20,
+  );
+}
+
+/** `v1,<base64>` of Standard Webhooks. */
+export function signatureOf(body: string, id: string, timestamp: string, secret: string): string {
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+}
+
+function wrong(right: string): string {
+  return right.replace(/.$/, "A").replace(/^v1,./, "v1,!");
+}
+
+const ODD_SIGNATURES: readonly ((right: string) => string)[] = [
+  () => "",
+  () => "v1,",
+  wrong,
+  (right) => right.replace("v1,", "v1a,"),
+  (right) => right.replace("v1,", "v2,"),
+  (right) => right.slice(3),
+  (right) => `${wrong(right)} ${right}`,
+  (right) => `${right} ${wrong(right)} v1a,AAAA`,
+  (right) => `${right},${wrong(right)}`,
+  (right) => right.toUpperCase(),
+  (right) => `${wrong(right)} `.repeat(2000),
+  (right) => `${" ".repeat(5000)}${right}`,
+];
+// prettier-ignore
+const ODD_TIMES = [
+  "0", "-1", "NaN", "1e9", "0x5f5e100", " ", "", "999999999999", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣",
+];
+
+/** Of a delivery, signed when it is sent; by the real clock some seconds pass until it is received. */
+export const signing = fc
+  .record({
+    at: usually(
+      fc.constantFrom(0, 0, 0, -280, 280),
+      fc.constantFrom<number | string>(-320, 320, -86_400, 86_400, ...ODD_TIMES),
+      12,
+    ),
+    id: often("msg_1", "", "a.b", "x".repeat(5000), "💥"),
+    secret: often<string>(SECRETS.relaySecret, SECRETS.oldRelaySecret, `whsec_${btoa("of nobody")}`),
+    odd: usually(
+      fc.constant((right: string) => right),
+      fc.constantFrom(...ODD_SIGNATURES),
+    ),
+    /** Headers that are lost, or doubled. */
+    without: often<number | undefined>(undefined, 0, 1, 2),
+    twice: often<number | undefined>(undefined, 0, 1, 2),
+  })
+  .map(({ at, id, secret, odd, without, twice }) => (body: string, now: Date): readonly Header[] => {
+    const timestamp = typeof at === "string" ? at : String(Math.floor(now.getTime() / 1000) + at);
+    const signed: readonly Header[] = [
+      ["webhook-id", id],
+      ["webhook-timestamp", timestamp],
+      ["webhook-signature", odd(signatureOf(body, id, timestamp, secret))],
+    ];
+    return [...signed.filter((_, i) => i !== without), ...signed.filter((_, i) => i === twice)];
+  });

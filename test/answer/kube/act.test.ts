@@ -1,0 +1,127 @@
+/** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
+import { migrationsOf } from "../../../shared/kube/selections.ts";
+import { act as performAction } from "../../../shared/evacuation/act.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import type { Action } from "../../../shared/kube/action.ts";
+import type { MigrationFacts } from "../../../shared/kube/facts.ts";
+import { status } from "../../support/stub-server.ts";
+import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
+import { canned, connectTo, present } from "../../support/kube/connected.ts";
+
+const world = await startTestCluster();
+afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
+
+const act = (action: Action) => performAction(action, { cluster, now: () => NOW });
+const EVACUATION = newborn({ name: "web-1" });
+
+async function theirs(vmiName: string, labels: Readonly<Record<string, string>> = {}): Promise<MigrationFacts> {
+  const metadata = { namespace: NAMESPACE, name: `of-${vmiName.slice(0, 40)}`, labels };
+  await world.client.create(kubevirt.migrations, { metadata, spec: { vmiName } });
+  return await migrationOf(vmiName);
+}
+
+async function migrationOf(name: string): Promise<MigrationFacts> {
+  return present((await migrationsOf([{ namespace: NAMESPACE, name }], cluster))[0]);
+}
+
+const find = (name: string) => world.client.get(kubevirt.migrations, { namespace: NAMESPACE, name });
+/** As KubeVirt's mutating webhook does. */
+const labelled = (name: string) => ({ "kubevirt.io/vmi-name": name });
+
+describe("on migrations", () => {
+  const TOLD = { "lifeboat.dev/cause": "ApiEviction", "lifeboat.dev/evacuation": "web-1" };
+
+  test("Create, and again: one, of the lowest priority, that KubeVirt does not count as its own", async () => {
+    const vmi = vmiFixture({ namespace: NAMESPACE, name: "created" });
+    const create: Action = { verb: "CreateMigration", vmi, name: "lifeboat-created", evacuation: EVACUATION };
+    expect([await act(create), await act(create)]).toEqual(["Done", "Done"]);
+    const { metadata, spec } = present(await find("lifeboat-created"));
+    expect(metadata.labels).toMatchObject({ "app.kubernetes.io/managed-by": "lifeboat" });
+    expect(metadata.annotations).toEqual(TOLD);
+    expect(spec).toEqual({ vmiName: "created" });
+  });
+
+  test("Adopt: annotated, whichever party made it, and again", async () => {
+    const migration = await theirs("adopted", labelled("adopted"));
+    const adopt: Action = { verb: "AdoptMigration", migration, evacuation: EVACUATION };
+    expect(await act(adopt)).toBe("Done");
+    expect((await find("of-adopted"))?.metadata.annotations).toMatchObject(TOLD);
+    expect(await act({ ...adopt, migration: await migrationOf("adopted") })).toBe("Done");
+    expect(await act({ ...adopt, migration: { ...migration, uid: "another" } })).toBe("Conflict");
+    expect(await act({ ...adopt, migration: { ...migration, name: "nobodys" } })).toBe("Conflict");
+  });
+
+  test("SkipBackoff: that one only, beside what KubeVirt has written on it, and again", async () => {
+    const migration = await theirs("hurried", labelled("hurried"));
+    expect(await act({ verb: "SkipBackoff", migration: { ...migration, uid: "another" } })).toBe("Conflict");
+    expect((await migrationOf("hurried")).skipsBackoff).toBeUndefined();
+    const annotations = { "kubevirt.io/evacuationMigration": "node01" };
+    await world.client.patch(kubevirt.migrations, migration, { type: "merge", body: { metadata: { annotations } } });
+    const skip: Action = { verb: "SkipBackoff", migration };
+    expect([await act(skip), await act(skip)]).toEqual(["Done", "Done"]);
+    expect(await migrationOf("hurried")).toMatchObject({ skipsBackoff: true, evacuates: "node01" });
+  });
+
+  test("Delete: that one only, and again", async () => {
+    const migration = await theirs("deleted", labelled("deleted"));
+    expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");
+    expect(await find("of-deleted")).toBeDefined();
+    // It may run by now.
+    expect(await act({ verb: "DeleteMigration", migration: { ...migration, resourceVersion: "1" } })).toBe("Conflict");
+    expect(await find("of-deleted")).toBeDefined();
+    expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");
+    expect(await find("of-deleted")).toBeUndefined();
+    expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");
+  });
+
+  const LONG = "v".repeat(64);
+  // prettier-ignore
+  test.each<[string, string, Readonly<Record<string, string>>, boolean]>([
+    ["by KubeVirt's label",                          "web",     labelled("web"),      true],
+    ["not without it",                               "bare",    {},                   false],
+    ["not by another VMI's, whatever a tenant says", "forged",  labelled("other"),    false],
+    ["without, of a name too long for a label",      LONG,      {},                   true],
+    ["with the label cut, of such a name",           `w${LONG}`, labelled("w".repeat(63)), true],
+  ])("List of a VMI: %s", async (_, name, labels, isFound) => {
+    const metadata = { namespace: NAMESPACE, name: `list-${name.slice(0, 20)}`, labels };
+    await world.client.create(kubevirt.migrations, { metadata, spec: { vmiName: name } });
+    const found = await migrationsOf([{ namespace: NAMESPACE, name }], cluster);
+    expect(found.map(({ vmiName }) => vmiName)).toEqual(isFound ? [name] : []);
+    expect(await migrationsOf([{ namespace: NAMESPACE, name: "other" }], cluster)).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["another was faster",    status(400, "BadRequest", "admission webhook denied the request: in-flight migration detected. Active migration job"), "Conflict"],
+    ["never",                 status(400, "BadRequest", "admission webhook denied the request: Cannot migrate VMI, Reason: DisksNotLiveMigratable"), "Refused"],
+    ["an invalid field",      status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
+    ["the name is taken",     status(409, "AlreadyExists"),                                                                                       "Done"],
+  ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
+    const { cluster } = await canned({ other });
+    const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
+    expect(await performAction(create, { cluster, now: () => NOW })).toBe(result);
+  });
+});
+
+test("Event: told once for each occasion, however long the name", async () => {
+  const name = "n".repeat(250);
+  const about = { kind: "VirtualMachineInstance", namespace: NAMESPACE, name, uid: "u" } as const;
+  const event = {
+    verb: "Event",
+    about,
+    type: "Warning",
+    reason: "MigrationFailed",
+    message: "m".repeat(2000),
+  } as const;
+  for (const occasion of ["1", "2", "1"]) expect(await act({ ...event, occasion })).toBe("Done");
+  const { items } = await world.client.list(core.events, NAMESPACE);
+  const told = items.filter(({ involvedObject }) => involvedObject.name === name);
+  expect(told).toHaveLength(2);
+  const firstTimestamp = NOW.toISOString().replace(".000", "");
+  expect(told[0]).toMatchObject({ type: "Warning", reason: "MigrationFailed", firstTimestamp, count: 1 });
+  expect(told[0]?.message).toHaveLength(1024);
+});

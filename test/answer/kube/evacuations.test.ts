@@ -1,0 +1,239 @@
+/** Evacuations in an API server that knows their CustomResourceDefinition: begun, joined, written, withdrawn, found, removed. */
+import {
+  activeEvacuations,
+  evacuationsFrom,
+  evacuationsOf,
+  unfinishedEvacuations,
+} from "../../../shared/kube/selections.ts";
+import { act, createEvacuation, withdraw } from "../../../shared/evacuation/act.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import type { NewEvacuation } from "../../../shared/kube/action.ts";
+import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
+import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { MARK_SEEN, newborn, NOW, time } from "../../support/fixtures.ts";
+import { connectTo, present } from "../../support/kube/connected.ts";
+
+interface Stored extends core.KubeObject {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+const evacuations: core.Resource<Stored> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  plural: "evacuations",
+  namespaced: true,
+};
+
+const world = await startTestCluster();
+afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
+const acting = { cluster, now: () => NOW };
+
+const stored = (name: string) => world.client.get(evacuations, { namespace: NAMESPACE, name });
+
+function planned(name: string, spec: Partial<EvacuationSpec> = {}): NewEvacuation {
+  return { namespace: NAMESPACE, name, spec: { ...newborn().spec, ...spec } };
+}
+
+async function begun(name: string, spec: Partial<EvacuationSpec> = {}): Promise<EvacuationFacts> {
+  const created = await createEvacuation(planned(name, spec), cluster);
+  if (created === "Conflict") throw new Error(`${name} is there already`);
+  return created;
+}
+
+async function write(evacuation: EvacuationFacts, status: Partial<EvacuationStatus>) {
+  const whole = { attempts: 0, conditions: [], ...status };
+  return await act({ verb: "WriteStatus", evacuation, status: whole }, acting);
+}
+
+async function look(name: string): Promise<EvacuationFacts> {
+  return present((await cluster.list("evacuations")).find((one) => one.name === name));
+}
+
+describe("create", () => {
+  test("says what is asked for and nothing of how it goes", async () => {
+    const spec = {
+      cause: "Preemption",
+      deadline: time(120),
+      inherited: { attempts: 2, notBefore: time(40) },
+    } as const;
+    const created = await begun("whole", spec);
+    expect(created).toEqual({
+      ...planned("whole", spec),
+      uid: expect.any(String),
+      resourceVersion: expect.any(String),
+      createdAt: expect.any(Number),
+      status: { attempts: 0, conditions: [] },
+    });
+    expect(Date.now() - created.createdAt).toBeLessThan(60_000);
+    expect(await look("whole")).toEqual(created);
+    expect(await stored("whole")).toMatchObject({
+      metadata: { labels: { "app.kubernetes.io/managed-by": "lifeboat" } },
+    });
+    expect(await stored("whole")).not.toHaveProperty("status");
+    expect((await stored("whole"))?.metadata.ownerReferences).toBeUndefined();
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus> | undefined, Partial<EvacuationSpec>, boolean]>([
+    ["active-same-pod",      {},                               { phase: "Pending" },   {},                               true],
+    ["new-same-pod",         {},                               undefined,              {},                               true],
+    ["other-cause",          {},                               { phase: "Migrating" }, { cause: "Preemption" },          true],
+    ["no-pod-named-twice",   { pod: undefined },               undefined,              { pod: undefined },               true],
+    ["another-pod",          {},                               { phase: "Pending" },   { pod: { uid: "another" } },      false],
+    ["a-person-named-none",  { pod: undefined },               undefined,              {},                               false],
+    ["moved",                {},                               { phase: "Moved" },     {},                               false],
+    ["abandoned",            {},                               { phase: "Abandoned" }, {},                               false],
+    ["withdrawn",            {},                               { phase: "Withdrawn" }, {},                               false],
+    ["duplicate",            {},                               { phase: "Duplicate" }, {},                               false],
+    ["gone",                 {},                               { phase: "Gone" },      {},                               false],
+  ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
+    const there = await begun(name, first);
+    if (status !== undefined) expect(await write(there, status)).toBe("Done");
+    const found = await createEvacuation(planned(name, second), cluster);
+    expect(found).toEqual(isJoined ? await look(name) : "Conflict");
+    expect(await act({ verb: "CreateEvacuation", evacuation: planned(name, second) }, acting)).toBe(
+      isJoined ? "Done" : "Conflict",
+    );
+  });
+
+  test("where a mark began it: the first request that joins it says who asked, and no later one", async () => {
+    const found = await begun("found-marked", { requestedBy: "KubeVirt" });
+    const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
+    expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
+    expect(await createEvacuation(planned("found-marked", { requestedBy: "joe" }), cluster)).toEqual(named);
+    expect(await look("found-marked")).toEqual(named);
+  });
+
+  test("who asked is told as far as there is room", async () => {
+    expect((await begun("long-user", { requestedBy: "u".repeat(3000) })).spec.requestedBy).toHaveLength(1024);
+  });
+
+  test("in a namespace that is gone is an error: nothing has begun", async () => {
+    const evacuation = { ...planned("nowhere"), namespace: "gone" };
+    await expect(createEvacuation(evacuation, cluster)).rejects.toThrow("with 404");
+  });
+});
+
+describe("write", () => {
+  const WHOLE = {
+    virtualMachineInstanceUID: "vmi-uid",
+    podName: "virt-launcher-web-x7k2p",
+    podUID: "pod-uid",
+    sourceNode: "node01",
+    phase: "BackingOff",
+    reason: "MigrationFailed",
+    message: "KubeVirt gives no reason",
+    attempts: 3,
+    migration: { name: "m-3", uid: "m-3-uid" },
+    lastFailedMigration: { name: "m-2", uid: "m-2-uid" },
+    targetNode: "node02",
+    startTime: time(-60),
+    nextAttemptTime: time(20),
+    conditions: [MARK_SEEN],
+  } as const satisfies EvacuationStatus;
+
+  test("all there is to say, and read the same", async () => {
+    expect(await write(await begun("told"), WHOLE)).toBe("Done");
+    expect((await look("told")).status).toEqual(WHOLE);
+  });
+
+  test("what is not said any more is taken away", async () => {
+    await write(await begun("less"), WHOLE);
+    const { migration: _1, lastFailedMigration: _2, targetNode: _3, nextAttemptTime: _4, ...rest } = WHOLE;
+    expect(await write(await look("less"), { ...rest, phase: "Pending" })).toBe("Done");
+    expect((await stored("less"))?.status).toEqual({ ...rest, phase: "Pending" });
+  });
+
+  test("… also where it is undefined, as the back-off of one that has ended", async () => {
+    await write(await begun("over-it"), WHOLE);
+    const ended = { ...WHOLE, phase: "Moved", nextAttemptTime: undefined } as const;
+    expect(await write(await look("over-it"), ended)).toBe("Done");
+    expect((await look("over-it")).status).not.toHaveProperty("nextAttemptTime");
+  });
+
+  test("an end", async () => {
+    await write(await begun("over"), WHOLE);
+    const ended = { ...WHOLE, phase: "Abandoned", completionTime: time(0) } as const;
+    expect(await write(await look("over"), ended)).toBe("Done");
+    expect((await look("over")).status).toEqual(ended);
+    expect(await write(await look("over"), WHOLE)).toBe("Conflict");
+  });
+
+  test("nothing over what was written since, nor to one that is gone", async () => {
+    const seen = await begun("raced");
+    expect(await write(seen, { phase: "Pending", reason: "Pending" })).toBe("Done");
+    expect(await write(seen, { phase: "Migrating", reason: "Running" })).toBe("Conflict");
+    expect((await look("raced")).status.phase).toBe("Pending");
+    expect(await write({ ...seen, name: "nobodys" }, { phase: "Pending" })).toBe("Conflict");
+  });
+
+  test("spec and labels stay as they are", async () => {
+    const before = await begun("kept");
+    await write(before, WHOLE);
+    expect((await look("kept")).spec).toEqual(before.spec);
+    expect((await stored("kept"))?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "lifeboat" });
+  });
+});
+
+test("withdraw: asked for once or twice, while it goes on or has ended; not of one that is gone", async () => {
+  const evacuation = await begun("cancelled");
+  expect([await withdraw(evacuation, cluster), await withdraw(evacuation, cluster)]).toEqual(["Done", "Done"]);
+  expect((await look("cancelled")).spec).toEqual({ ...evacuation.spec, intent: "Withdrawn" });
+  expect(await withdraw({ ...evacuation, name: "nobodys" }, cluster)).toBe("Conflict");
+});
+
+test("delete: that one only, and again; also one that has not ended", async () => {
+  const evacuation = await begun("history");
+  const remove = (uid: string) => act({ verb: "DeleteEvacuation", evacuation: { ...evacuation, uid } }, acting);
+  expect([await remove("another"), await remove(evacuation.uid), await remove(evacuation.uid)]).toEqual([
+    "Conflict",
+    "Done",
+    "Done",
+  ]);
+  expect(await stored("history")).toBeUndefined();
+});
+
+/** Of a VMI, in a namespace of its own. */
+async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
+  const [namespace = "", name = ""] = key.split("/");
+  const created = await createEvacuation({ ...planned(name, { vmiName }), namespace }, cluster);
+  if (created !== "Conflict" && status !== undefined) await write(created, status);
+}
+
+function released(status: "True" | "False") {
+  const words = { reason: "Released", message: "", lastTransitionTime: "2026-03-01T12:00:00Z" };
+  return { conditions: [{ type: "Released", status, ...words } as const] };
+}
+
+describe("list", () => {
+  const ALL = ["a-moved", "a-new", "a-pending", "b-cancelled", "b-given-up", "b-migrating", "elsewhere"];
+  const ENDED = ["a-moved", "b-cancelled", "b-given-up"];
+  beforeAll(async () => {
+    await world.client.create(core.namespaces, { metadata: { name: "other" } });
+    await world.client.create(core.namespaces, { metadata: { name: "lists" } });
+    await make("lists/a-new", "a");
+    await make("lists/a-pending", "a", { phase: "Pending", sourceNode: "node11" });
+    await make("lists/a-moved", "a", { phase: "Moved", sourceNode: "node11" });
+    await make("lists/b-cancelled", "b", { phase: "Withdrawn", sourceNode: "node12", ...released("False") });
+    await make("lists/b-given-up", "b", { phase: "Abandoned", sourceNode: "node12", ...released("True") });
+    await make("lists/b-migrating", "b", { phase: "Migrating", sourceNode: "node12" });
+    await make("other/elsewhere", "a", { phase: "Blocked", sourceNode: "node11" });
+  });
+
+  // prettier-ignore
+  test.each<[string, () => Promise<readonly EvacuationFacts[]>, readonly string[]]>([
+    ["all there are",                              () => cluster.list("evacuations"),         ALL],
+    ["those that have not ended, new ones too",    () => activeEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
+    ["… and those that have something to take back", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
+    ["of a VMI, ended ones too",                   () => evacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
+    ["of a VMI of another namespace",              () => evacuationsOf({ namespace: "other", name: "a" }, cluster), ["elsewhere"]],
+    ["of a VMI that has none",                     () => evacuationsOf({ namespace: "lists", name: "c" }, cluster), []],
+    ["of a node, ended ones too",                  () => evacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
+    ["of a node that nothing leaves",              () => evacuationsFrom("node13", cluster), []],
+  ])("%s", async (_, listing, names) => {
+    const found = (await listing()).filter(({ namespace }) => namespace !== NAMESPACE);
+    expect(found.map(({ name }) => name).toSorted()).toEqual(names);
+  });
+});

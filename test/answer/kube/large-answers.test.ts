@@ -1,0 +1,90 @@
+/** Answers that are larger than what is held at a time: fewer items are asked for, none is lost, and the rest is not read. */
+import type { ServerResponse } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import { LARGEST_ANSWER_BYTES } from "../../../shared/kube/transport.ts";
+import { CANNED_VMI } from "../../support/canned-cluster.ts";
+import { type StubServer, startStubServer } from "../../support/stub-server.ts";
+import { connectTo } from "../../support/kube/connected.ts";
+
+const MB = 1_000_000;
+const servers: StubServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+function vmi(name: string, bytes: number): unknown {
+  const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(bytes) } }];
+  return { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name }, spec: { ...CANNED_VMI.spec, volumes } };
+}
+
+/** VMIs of these sizes, page by page; every answer notes how much of it was taken. */
+async function clusterOf(sizes: readonly number[]) {
+  const responses: ServerResponse[] = [];
+  const server = await startStubServer(({ query }) => (response) => {
+    responses.push(response);
+    const from = Number(query.get("continue") ?? 0);
+    const to = from + Number(query.get("limit") ?? sizes.length);
+    const items = sizes.slice(from, to).map((bytes, i) => vmi(`vm-${from + i}`, bytes));
+    const metadata = to < sizes.length ? { continue: String(to) } : {};
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ kind: "VirtualMachineInstanceList", metadata, items }));
+  });
+  servers.push(server);
+  const limits = () => server.requests.map(({ query }) => Number(query.get("limit")));
+  return { cluster: connectTo({ server: server.url }), limits, responses };
+}
+
+const times = (count: number, bytes: number) => Array<number>(count).fill(bytes);
+
+describe("a list of", () => {
+  // prettier-ignore
+  test.each<[string, number[], number[]]>([
+    ["small objects",                       times(300, 100),                               [250, 250]],
+    ["objects that just fit",               times(250, 30_000),                            [250]],
+    ["objects that just do not",            times(250, 35_000),                            [250, 125, 177]],
+    ["large objects",                       times(20, MB),                                 [250, 125, 63, 32, 16, 8, 6, 6]],
+    ["large objects before small ones",     [...times(12, MB), ...times(300, 100)],        [250, 125, 63, 32, 16, 8, 6, 9, 250, 250]],
+    ["one that is larger than the others",  [...times(150, 100), 6 * MB, ...times(99, 100)], [250]],
+  ])("%s", async (_, sizes, limits) => {
+    const given = await clusterOf(sizes);
+    const names = (await given.cluster.list("virtualmachineinstances")).map(({ name }) => name);
+    expect(names).toEqual(sizes.map((__, i) => `vm-${i}`));
+    expect(given.limits()).toEqual(limits);
+  });
+
+  test("objects of which one alone is too large: no list, and no end of asking either", async () => {
+    const { cluster, limits } = await clusterOf([100, LARGEST_ANSWER_BYTES, 100]);
+    await expect(cluster.list("virtualmachineinstances")).rejects.toMatchObject({ failure: { reason: "TooLarge" } });
+    expect(limits().at(-1)).toBe(1);
+  });
+});
+
+test("a single object that is too large is none, and the rest of it is not read", async () => {
+  const { cluster, responses } = await clusterOf(times(40, MB));
+  await expect(cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" })).rejects.toMatchObject({
+    failure: { reason: "TooLarge" },
+  });
+  expect(responses.map(({ writableFinished }) => writableFinished)).toEqual([false]);
+});
+
+test("what is written in several bytes is not torn apart where chunks end", async () => {
+  const message = "ü€😀".repeat(100_000);
+  const { cluster } = await clusterWithMessage(message);
+  expect(
+    (await cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" }))?.liveMigratable,
+  ).toMatchObject({ message });
+});
+
+async function clusterWithMessage(message: string) {
+  const conditions = [{ type: "LiveMigratable", status: "False", reason: "R", message }];
+  const text = Buffer.from(JSON.stringify({ ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions } }));
+  const server = await startStubServer(() => async (response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    for (let i = 0; i < text.length; i += 9_973) {
+      await new Promise<void>((sent) => void response.write(text.subarray(i, i + 9_973), () => sent()));
+    }
+    response.end();
+  });
+  servers.push(server);
+  return { cluster: connectTo({ server: server.url }) };
+}

@@ -1,0 +1,143 @@
+/** Marks, which KubeVirt sets and takes back: what is asked, and what each answer means. */
+import { act as performAction } from "../../../shared/evacuation/act.ts";
+import type { Action } from "../../../shared/kube/action.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { CANNED_MARKED, CANNED_POD, CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
+import { type Behaviour, html, json, status } from "../../support/stub-server.ts";
+import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { marked, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
+import { canned, connectTo, present } from "../../support/kube/connected.ts";
+
+const world = await startTestCluster();
+afterAll(() => world.stop());
+const cluster = connectTo(world.entry);
+
+const look = async (name: string) =>
+  present(await cluster.get("virtualmachineinstances", { namespace: NAMESPACE, name }));
+const act = (action: Action) => performAction(action, { cluster, now: () => NOW });
+const mark = (vmi: VmiFacts) => act({ verb: "Mark", vmi });
+const unmark = (vmi: VmiFacts) => act({ verb: "Unmark", vmi });
+
+describe("with Lifeboat's own account, in an API server beside virt-api", () => {
+  test("marked and unmarked, each as often as one likes; then all is as before, and the pod is there", async () => {
+    await world.createVm({ name: "web", strategy: "LiveMigrate" });
+    const before = await look("web");
+    expect([await mark(before), await mark(before)]).toEqual(["Done", "Done"]);
+    expect(await act({ verb: "Label", vmi: before, urgency: "urgent" })).toBe("Done");
+    const after = await look("web");
+    expect([after.evacuationNodeName, after.evacuationLabel]).toEqual(["node01", "urgent"]);
+    expect(await unmark(after)).toBe("Done");
+    const unmarked = await look("web");
+    expect({ ...unmarked, resourceVersion: "" }).toEqual({ ...before, resourceVersion: "" });
+    expect(await unmark({ ...unmarked, evacuationNodeName: "node01" })).toBe("Done");
+    expect(await cluster.get("pods", { namespace: NAMESPACE, name: "virt-launcher-web-abcde" })).toMatchObject({
+      deleting: false,
+    });
+  });
+
+  test("the descheduler's mark says so, and loses that with the mark", async () => {
+    await world.createVm({ name: "web-2", strategy: "LiveMigrate" });
+    const before = await look("web-2");
+    expect(await act({ verb: "Mark", vmi: before, forDescheduler: true })).toBe("Done");
+    const after = await look("web-2");
+    expect(after).toMatchObject({ evacuationNodeName: "node01", evictionSource: "descheduler" });
+    await unmark(after);
+    expect({ ...(await look("web-2")), resourceVersion: "" }).toEqual({ ...before, resourceVersion: "" });
+  });
+
+  test("KubeVirt marks none that is not to move, nor one that a mark for another node is on", async () => {
+    await world.createVm({ name: "none", strategy: "None" });
+    await world.createVm({ name: "left", strategy: "LiveMigrate", status: { evacuationNodeName: "node00" } });
+    expect([await mark(await look("none")), await mark(await look("left"))]).toEqual(["Done", "Done"]);
+    expect((await look("none")).evacuationNodeName).toBeUndefined();
+    expect((await look("left")).evacuationNodeName).toBe("node00");
+  });
+
+  test("a mark that has been replaced meanwhile stays", async () => {
+    await world.createVm({ name: "moved", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
+    const seen = await look("moved");
+    await world.patchVmi("moved", { status: { evacuationNodeName: "node02" } });
+    expect(await unmark(seen)).toBe("Conflict");
+    expect((await look("moved")).evacuationNodeName).toBe("node02");
+  });
+
+  test("one whose node is gone keeps its mark, of which nothing comes", async () => {
+    await world.createVm({ name: "lost", strategy: "LiveMigrate", status: { evacuationNodeName: "gone" } });
+    expect(await unmark(await look("lost"))).toBe("Done");
+    expect((await look("lost")).evacuationNodeName).toBe("gone");
+  });
+
+  test("one that is gone cannot be marked, and has no mark", async () => {
+    const vmi = marked({ namespace: NAMESPACE, name: "nobody" });
+    expect([await mark(vmi), await unmark(vmi)]).toEqual(["Conflict", "Done"]);
+  });
+});
+
+const refused = (code: number): Behaviour => status(code, "Whatever");
+const LAUNCHERS = list(CANNED_POD);
+
+async function perform(verb: "Mark" | "Unmark", answers: CannedAnswers, tweak: Partial<VmiFacts> = {}) {
+  const { cluster, requests } = await canned(answers);
+  const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web", ...tweak });
+  const result = await performAction({ verb, vmi }, { cluster, now: () => NOW }).catch(String);
+  return { result, asked: requests.map(({ method, path }) => `${method} ${path}`), requests };
+}
+
+describe("each answer", () => {
+  const EVICTED = "POST /api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
+  const ASKED = ["GET /api/v1/namespaces/apps/pods", EVICTED];
+  const VMI = "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web";
+  const CANCELLED = "PUT /apis/subresources.kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web/evacuate/cancel";
+  const LOOKED = [CANCELLED, `GET ${VMI}`];
+  const MARK = { evacuationNodeName: "node01" };
+  const ELSEWHERE = list({ ...CANNED_POD, spec: { nodeName: "node09" } });
+  const COMPLETED = list({ ...CANNED_POD, status: { phase: "Succeeded" } });
+  const NODE = "GET /api/v1/nodes/node01";
+  const HERE = json({
+    kind: "Node",
+    metadata: { name: "node01", uid: "n", resourceVersion: "1" },
+    spec: {},
+    status: {},
+  });
+
+  // prettier-ignore
+  test.each<["Mark" | "Unmark", string, Partial<VmiFacts>, CannedAnswers, string | RegExp, readonly string[]]>([
+    ["Mark",   "refused, with KubeVirt's words",   {},   { list: LAUNCHERS, other: refused(429) },                                 "Done",          ASKED],
+    ["Mark",   "KubeVirt does not refuse",         {},   { list: LAUNCHERS, other: refused(409) },                                 "Done",          ASKED],
+    ["Mark",   "KubeVirt cannot be asked",         {},   { list: LAUNCHERS, other: refused(500) },                                 "Done",          ASKED],
+    ["Mark",   "the pod is gone",                  {},   { list: LAUNCHERS, other: refused(404) },                                 "Conflict",      ASKED],
+    ["Mark",   "may not evict",                    {},   { list: LAUNCHERS, other: refused(403) },                                 /403 Forbidden/, ASKED],
+    ["Mark",   "no pod on its node",               {},   { list: ELSEWHERE },                                                      "Conflict",      ASKED.slice(0, 1)],
+    ["Mark",   "only one that has ended",          {},   { list: COMPLETED },                                                      "Conflict",      ASKED.slice(0, 1)],
+    ["Mark",   "no pod",                           {},   { list: list() },                                                         "Conflict",      ASKED.slice(0, 1)],
+    ["Unmark", "no mark",                          {},   {},                                                                       "Done",          []],
+    ["Unmark", "done",                             MARK, { other: json({}) },                                                      "Done",          [CANCELLED]],
+    ["Unmark", "gone",                             MARK, { other: refused(404), vmi: refused(404) },                               "Done",          LOOKED],
+    ["Unmark", "a page of a proxy",                MARK, { other: html(404), vmi: json(CANNED_MARKED), node: HERE },               /404/,           [...LOOKED, NODE]],
+    ["Unmark", "the drain taint keeps it",         MARK, { other: refused(400) },                                                  "Done",          [CANCELLED]],
+    ["Unmark", "forbidden",                        MARK, { other: refused(403) },                                                  /403 Forbidden/, [CANCELLED]],
+    ["Unmark", "KubeVirt does not let it",         MARK, { other: html(401), vmi: json(CANNED_MARKED), node: HERE },               /403 Forbidden/, [...LOOKED, NODE]],
+    ["Unmark", "another mark by now",              MARK, { other: refused(500), vmi: json({ ...CANNED_MARKED, status: { ...CANNED_MARKED.status, evacuationNodeName: "node02" } }) }, "Conflict", LOOKED],
+    ["Unmark", "none by now",                      MARK, { other: refused(500), vmi: json(CANNED_VMI) },                            "Conflict",      LOOKED],
+    ["Unmark", "its node is gone",                 MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: refused(404) },     "Done",          [...LOOKED, NODE]],
+    ["Unmark", "virt-api has trouble",             MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: HERE },             /500/,           [...LOOKED, NODE]],
+    ["Unmark", "with label",                       { ...MARK, evacuationLabel: "urgent" }, { other: json({}) },                    "Done",          [`PATCH ${VMI}`, CANCELLED]],
+    ["Unmark", "with another label by now",        { ...MARK, evacuationLabel: "urgent" }, { mark: refused(422) },                 "Conflict",      [`PATCH ${VMI}`]],
+  ])("%s, %s", async (...[verb, , tweak, answers, expected, asked]) => {
+    const done = await perform(verb, answers, tweak);
+    expect(done.asked).toEqual(asked);
+    expect(done.result).toMatch(expected);
+  });
+
+  test("the eviction is of no pod that there is, and the mark that is taken back is named", async () => {
+    const { requests } = await perform("Mark", { list: LAUNCHERS, other: refused(429) });
+    expect(requests[0]?.query.get("labelSelector")).toBe("kubevirt.io/created-by=uid-of-web");
+    expect(requests[1]?.body).toMatchObject({
+      kind: "Eviction",
+      deleteOptions: { preconditions: { uid: "00000000-0000-0000-0000-000000000000" } },
+    });
+    const { requests: cancelling } = await perform("Unmark", { other: json({}) }, MARK);
+    expect(cancelling[0]?.body).toEqual(MARK);
+  });
+});

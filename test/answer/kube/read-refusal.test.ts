@@ -1,0 +1,37 @@
+/** The Events of refused shutdowns: which count, and what cannot be told from them. */
+import { expect, test } from "vitest";
+import { readRefusal } from "../../../shared/reconcile/observe-shield.ts";
+import { json, status } from "../../support/stub-server.ts";
+import { at, time, vmi } from "../../support/fixtures.ts";
+import { canned } from "../../support/kube/connected.ts";
+
+const OURS = "node hook PreVMStop from plugin lifeboat-shield failed: failed to dial plugin lifeboat-shield";
+const told = (first?: string, last = first, message = OURS) => ({
+  message,
+  firstTimestamp: first,
+  lastTimestamp: last,
+});
+const span = (first: number, last: number) => ({ first: at(first).getTime(), last: at(last).getTime() });
+
+// prettier-ignore
+test.each<[string, unknown, unknown]>([
+  ["none",                          [],                                                         undefined      ],
+  ["one",                           [told(time(-9))],                                           span(-9, -9)   ],
+  ["one that was repeated",         [told(time(-9), time(-1))],                                 span(-9, -1)   ],
+  ["several",                       [told(time(-9), time(-5)), told(time(-7), time(-2))],       span(-9, -2)   ],
+  ["another plugin's",              [told(time(-9), time(-1), "plugin other failed")],          undefined      ],
+  ["one of another failure",        [told(time(-9), time(-1), "connection refused")],           undefined      ],
+  ["without a time",                [told()],                                                   "Unknown"      ],
+  ["what is no Event, beside one",  [{ message: 7 }, told(time(-9))],                           span(-9, -9)   ],
+])("%s", async (_, items, expected) => {
+  const { cluster, requests } = await canned({ other: json({ kind: "EventList", items }) }, () => undefined);
+  expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);
+  expect(requests.map(({ path, query }) => [path, query.get("fieldSelector")])).toEqual([
+    ["/api/v1/namespaces/apps/events", "involvedObject.uid=u,reason=SyncFailed"],
+  ]);
+});
+
+test("what may not be read is unknown", async () => {
+  const { cluster } = await canned({ other: status(403, "Forbidden") });
+  expect(await readRefusal(vmi(), cluster)).toBe("Unknown");
+});

@@ -1,0 +1,129 @@
+/** Reading: pages, odd items, and names that no object has. */
+import { evacuationsOf, migrationsOf } from "../../../shared/kube/selections.ts";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../../../shared/kube/client.ts";
+import { CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
+import { type Behaviour, json, status, type StubRequest } from "../../support/stub-server.ts";
+import { canned } from "../../support/kube/connected.ts";
+
+let odd: string[] = [];
+let requests: readonly StubRequest[] = [];
+
+async function clusterWith(answers: CannedAnswers): Promise<Client> {
+  odd = [];
+  const given = await canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  requests = given.requests;
+  return given.cluster;
+}
+
+const named = (name: string) => ({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name } });
+
+describe("a list", () => {
+  const pages: Readonly<Record<string, Behaviour>> = {
+    "": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "page-2" }, items: [named("a"), named("b")] }),
+    "page-2": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "page 3&=" }, items: null }),
+    "page 3&=": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "" }, items: [named("c")] }),
+  };
+  const paged: Behaviour = (response, request) =>
+    (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
+
+  test("is read page by page to its end", async () => {
+    const vmis = await (await clusterWith({ list: paged })).list("virtualmachineinstances");
+    expect(vmis.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect(requests.map(({ query }) => query.get("limit"))).toEqual(["250", "250", "250"]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["all of it",        {},                                             1],
+    ["its first page",   { continue: "next", remainingItemCount: 9_999 }, 10_000],
+    ["a page of a server that does not count", { continue: "next" },     undefined],
+  ])("is counted by one small request: %s", async (_, metadata, count) => {
+    const body = { kind: "VirtualMachineInstanceList", metadata, items: [named("a")] };
+    expect(await (await clusterWith({ list: json(body) })).count("virtualmachineinstances")).toBe(count);
+    expect(requests.map(({ query }) => query.get("limit"))).toEqual(["1"]);
+  });
+
+  test("whose continuation has expired is no list", async () => {
+    const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
+    const expired: Behaviour = (response, request) =>
+      (request.query.has("continue") ? status(410, "Expired") : first)(response, request);
+    await expect((await clusterWith({ list: expired })).list("virtualmachineinstances")).rejects.toThrow("with 410");
+  });
+
+  test("of nothing", async () => {
+    expect(await (await clusterWith({ list: json({ kind: "List", items: null }) })).list("pods")).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["an empty object",       {}],
+    ["another kind",          { kind: "Pod", items: [] }],
+    ["a Status",              { kind: "Status", status: "Success" }],
+    ["items that are none",   { kind: "List", items: {} }],
+    ["null",                  null],
+  ])("that is %s is no list", async (_, body) => {
+    await expect((await clusterWith({ list: json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not what an API server says");
+  });
+
+  test("an odd item is told and left out, the others are not", async () => {
+    const cluster = await clusterWith({
+      list: list(named("a"), 7, { metadata: {} }, named("b"), { ...named("c"), status: { nodeName: 1 } }),
+    });
+    expect((await cluster.list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(odd).toHaveLength(3);
+    expect(odd.join()).toContain("virtualmachineinstances: status.nodeName");
+  });
+});
+
+describe("an item is left out whose name no object can have", () => {
+  // prettier-ignore
+  test.each([
+    ["above its collection",    { name: ".." }],
+    ["in another collection",   { name: "web/status" }],
+    ["with half a character",   { name: "web-\ud800" }],
+    ["with a query",            { name: "web?dryRun=All" }],
+    ["without a name",          { name: "" }],
+    ["in no namespace",         { namespace: "../kube-system" }],
+    ["in half a namespace",     { namespace: "\udfff" }],
+  ])("%s", async (_, metadata) => {
+    const item = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...metadata } };
+    expect((await (await clusterWith({ list: list(item, named("b")) })).list("virtualmachineinstances")).map(({ name }) => name)).toEqual(["b"]);
+    expect(odd).toHaveLength(1);
+  });
+});
+
+// prettier-ignore
+test.each([
+  ["no metadata",       { spec: {} },                                                                             "metadata"],
+  ["no uid",            { metadata: { name: "web", resourceVersion: "1" }, spec: {} },                            "metadata.uid"],
+  ["no spec",           { metadata: CANNED_VMI.metadata },                                                        "spec"],
+  ["labels of numbers", { metadata: { ...CANNED_VMI.metadata, labels: { a: 1 } }, spec: {} },                     "metadata.labels.a"],
+])("an object with %s: the error says which field", async (_, vmi, field) => {
+  const cluster = await clusterWith({ vmi: json(vmi) });
+  const found = cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" });
+  await expect(found).rejects.toThrow(`is not what an API server says: ${field}: `);
+});
+
+test.each(["..", ".", "", "a,b", "\ud800", "a/b", "A", "-a", "a-", "a b", "a\n", "%2e%2e", "a".repeat(254)])(
+  "no object is called %j: nothing is asked",
+  async (name) => {
+    const cluster = await clusterWith({});
+    expect(await cluster.get("virtualmachineinstances", { namespace: "apps", name })).toBeUndefined();
+    if (name !== "") expect(await cluster.get("pods", { namespace: name, name: "web" })).toBeUndefined();
+    for (const key of [
+      { namespace: "apps", name },
+      { namespace: name, name: "web" },
+    ]) {
+      expect(await evacuationsOf(key, cluster)).toEqual([]);
+      expect(await migrationsOf([key], cluster)).toEqual([]);
+    }
+    expect(requests).toEqual([]);
+  },
+);
+
+test.each(["a", "0", "web", "my-vm.example.com", "a".repeat(253)])("an object may be called %s", async (name) => {
+  const cluster = await clusterWith({});
+  await cluster.get("virtualmachineinstances", { namespace: "apps", name });
+  expect(requests).toHaveLength(1);
+});

@@ -1,0 +1,97 @@
+/** LifeboatConfiguration as the API server takes it: what the CustomResourceDefinition refuses, what it fills in. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import type { Manifest as Applied } from "../../../infra/sandbox/actors/rbac.ts";
+import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { definitions, lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
+import { defaultConfiguration, parseConfiguration } from "../../../shared/settings/configuration.ts";
+import { FEATURE_GATES } from "../../../shared/settings/settings.ts";
+import { readManifests } from "../../support/manifests/shipped.ts";
+
+const KEY = { name: "lifeboat" };
+const GATES = FEATURE_GATES.slice(0, -1).join(", ");
+const UNKNOWN_GATE = `unknown feature gate: expected ${GATES} or ${FEATURE_GATES.at(-1)}`;
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ empty: true });
+  const manifests: readonly Applied[] = definitions();
+  await applyManifests(sandbox.client, manifests);
+});
+afterAll(() => sandbox.stop());
+
+async function send(spec: unknown, name = KEY.name) {
+  const { apiVersion, kind, plural } = lifeboatConfigurations;
+  const { code, body } = await sandbox.client.raw({
+    method: "POST",
+    path: `/apis/${apiVersion}/${plural}?dryRun=All&fieldValidation=Strict`,
+    body: { apiVersion, kind, metadata: { name }, ...(spec === undefined ? {} : { spec }) },
+  });
+  return { code, ...z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) }).parse(body) };
+}
+
+describe("refused: the field, and what is expected there", () => {
+  // prettier-ignore
+  test.each<[string, unknown, ...string[]]>([
+    // what                          spec                                                                    said
+    ["an unknown gate",              { featureGates: { Magic: true } },                                      "spec.featureGates", UNKNOWN_GATE],
+    ["a gate that is no boolean",    { featureGates: { DeschedulerSupport: "on" } },                         "spec.featureGates.DeschedulerSupport", "boolean"],
+    ["budgets that are a boolean",   { disruptionBudgets: true },                                            "spec.disruptionBudgets", "string"],
+    ["another mode",                 { disruptionBudgets: "On" },                                            "spec.disruptionBudgets", '"Auto", "Always", "Never"'],
+    ["a setting of 0.1",             { reconcilers: { evacuation: false } },                                 'unknown field "spec.reconcilers"'],
+    ["no attempt",                   { evacuation: { maxAttempts: 0 } },                                     "spec.evacuation.maxAttempts", "greater than or equal to 1"],
+    ["half an attempt",              { evacuation: { maxAttempts: 1.5 } },                                   "spec.evacuation.maxAttempts", "integer"],
+    ["less than no time",            { evacuation: { adoptSeconds: -1 } },                                   "spec.evacuation.adoptSeconds", "greater than or equal to 0"],
+    ["more than a week",             { guard: { deadlineSeconds: { Preemption: 604_801 } } },                "spec.guard.deadlineSeconds.Preemption", "less than or equal to 604800"],
+    ["a longest back-off below the first", { evacuation: { backoffSeconds: 9, maxBackoffSeconds: 5 } },      "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
+    ["the same, by the default",     { evacuation: { backoffSeconds: 321 } },                                "spec.evacuation.maxBackoffSeconds", "must not be less than backoffSeconds"],
+    ["no requester",                 { guard: { requesters: [] } },                                          "spec.guard.requesters", "at least 1"],
+    ["a requester twice",            { guard: { requesters: ["a", "a"] } },                                  "spec.guard.requesters[1]", "Duplicate"],
+    ["a terminator without a name",  { guard: { nodeTerminators: [""] } },                                   "spec.guard.nodeTerminators[0]", "at least 1"],
+    ["an unknown field",             { evacuation: { retries: 3 } },                                         'unknown field "spec.evacuation.retries"'],
+  ])("%s", async (_, spec, ...said) => {
+    const { code, message } = await send(spec);
+    expect(code).toBeGreaterThanOrEqual(400);
+    for (const words of said) expect(message).toContain(words);
+  });
+
+  test("under another name", async () => {
+    const { code, message } = await send({}, "mine");
+    expect([code, message]).toEqual([
+      422,
+      expect.stringContaining("the only LifeboatConfiguration that counts is named lifeboat"),
+    ]);
+  });
+});
+
+describe("accepted", () => {
+  // prettier-ignore
+  test.each([
+    ["fractions of seconds", { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
+    ["all gates",            { featureGates: Object.fromEntries(FEATURE_GATES.map((gate) => [gate, true])) }],
+    ["another requester",    { guard: { requesters: ["system:kube-controller-manager"] } }],
+    ["no node terminator",   { guard: { nodeTerminators: [], deadlineSeconds: { NodeTermination: 0 } } }],
+  ])("%s, as Lifeboat reads it", async (_, spec) => {
+    const answer = await send(spec);
+    expect(answer).toMatchObject({ code: 201, spec });
+    expect(parseConfiguration(answer.spec)).toEqual(parseConfiguration(spec));
+  });
+
+  test.each([
+    ["an empty spec", {}],
+    ["no spec", undefined],
+  ])("%s: the defaults are those of the code", async (_, spec) => {
+    const { featureGates: _none, ...defaults } = defaultConfiguration();
+    expect(await send(spec)).toMatchObject({ code: 201 });
+    expect((await send(spec)).spec).toEqual(defaults);
+  });
+});
+
+test("the example names every field, with its default", async () => {
+  const [example] = readManifests("optional/configuration/configuration.yaml");
+  const featureGates = Object.fromEntries(FEATURE_GATES.map((gate) => [gate, false]));
+  expect(example).toMatchObject({ kind: "LifeboatConfiguration", metadata: KEY });
+  expect(example?.["spec"]).toEqual({ ...defaultConfiguration(), featureGates });
+  expect(await send(example?.["spec"])).toMatchObject({ code: 201 });
+});

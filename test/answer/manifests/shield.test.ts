@@ -1,0 +1,90 @@
+/** The shield's condition over VMIs of every shape: an error in it would refuse every stop in the cluster. */
+import { describe, expect, test } from "vitest";
+import * as z from "zod/mini";
+import { evaluateCondition } from "../../../infra/sandbox/kubevirt/virt-handler/node-hooks.ts";
+import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
+import { MIN_GRACE_SECONDS, OVER } from "../../../shared/shield/shield.ts";
+import { readManifests } from "../../support/manifests/shipped.ts";
+
+const Hook = z.object({
+  socket: z.string(),
+  permittedHooks: z.array(z.string()),
+  failureStrategy: z.string(),
+  condition: z.string(),
+});
+const [plugin] = readManifests("optional/shield/shield.yaml");
+const { nodeHooks } = z.object({ nodeHooks: z.tuple([Hook]) }).parse(plugin?.["spec"]);
+const [{ condition, ...hook }] = nodeHooks;
+
+test("the plugin has one hook, before a guest is shut down, that fails", () => {
+  expect(plugin).toMatchObject({ apiVersion: "plugin.kubevirt.io/v1alpha1", metadata: { name: "lifeboat-shield" } });
+  expect(hook).toEqual({
+    socket: "/var/run/lifeboat-shield/does-not-exist.sock",
+    permittedHooks: ["PreVMStop"],
+    failureStrategy: "Fail",
+  });
+});
+
+const migratable = (status: string) => ({ conditions: [{ type: "Ready" }, { type: "LiveMigratable", status }] });
+const SHIELDED = {
+  metadata: { name: "web", labels: { [SHIELD_LABEL]: "1700000000" } },
+  spec: { domain: {}, terminationGracePeriodSeconds: MIN_GRACE_SECONDS },
+  status: { phase: "Running", nodeName: "node01", ...migratable("True") },
+};
+
+interface Change {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** SHIELDED, with some fields changed; undefined ones are absent. */
+function vmiWith(change: Change): object {
+  const part = (key: keyof Change) =>
+    Object.fromEntries(Object.entries({ ...SHIELDED[key], ...change[key] }).filter(([, value]) => value !== undefined));
+  return { metadata: part("metadata"), spec: part("spec"), status: part("status") };
+}
+
+describe("refuses a shutdown", () => {
+  // prettier-ignore
+  const rows: readonly (readonly [vmi: string, change: Change, refused: boolean])[] = [
+    ["as Lifeboat has labelled it",          {},                                                                 true ],
+    ["whatever else the label says",         { metadata: { labels: { [SHIELD_LABEL]: "" } } },                   true ],
+    ["that was refused long enough",         { metadata: { labels: { [SHIELD_LABEL]: OVER } } },                 false],
+    ["without the label",                    { metadata: { labels: { other: "" } } },                            false],
+    ["without any label",                    { metadata: { labels: undefined } },                                false],
+    ["being deleted by its owner",           { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },        false],
+    ["with a longer grace period",           { spec: { terminationGracePeriodSeconds: 3_600 } },                 true ],
+    ["with a shorter grace period",          { spec: { terminationGracePeriodSeconds: MIN_GRACE_SECONDS - 1 } }, false],
+    ["with no grace period",                 { spec: { terminationGracePeriodSeconds: 0 } },                     false],
+    ["with KubeVirt's own grace period",     { spec: { terminationGracePeriodSeconds: undefined } },             false],
+    ["that starts",                          { status: { phase: "Scheduled" } },                                 false],
+    ["that has ended",                       { status: { phase: "Succeeded" } },                                 false],
+    ["without a phase",                      { status: { phase: undefined } },                                   false],
+    ["that cannot migrate",                  { status: migratable("False") },                                    false],
+    ["of which that is not known",           { status: { conditions: [{ type: "Ready", status: "True" }] } },    false],
+    ["with a condition without a status",    { status: { conditions: [{ type: "LiveMigratable" }] } },           false],
+    ["with an empty condition",              { status: { conditions: [{}] } },                                   false],
+    ["without conditions",                   { status: { conditions: undefined } },                              false],
+    ["whose migration has no mode",          { status: { migrationState: { migrationUid: "m" } } },              true ],
+    ["that migrates by pre-copy",            { status: { migrationState: { mode: "PreCopy" } } },                true ],
+    ["that migrates by post-copy",           { status: { migrationState: { mode: "PostCopy" } } },               false],
+    ["that post-copy has lost",              { status: { migrationState: { mode: "PostCopy", failed: true } } }, false],
+  ];
+  test.each(rows)("of a VMI %s", (_, change, refused) => {
+    expect(evaluateCondition(condition, vmiWith(change))).toBe(refused);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["an empty VMI",                 {}                                                                ],
+    ["a VMI of empty parts",         { metadata: {}, spec: {}, status: {} }                            ],
+    ["an unscheduled VMI",           { ...SHIELDED, status: { phase: "Pending" } }                     ],
+    ["a VMI without a status",       { metadata: SHIELDED.metadata, spec: SHIELDED.spec }              ],
+    ["a VMI without a spec",         { metadata: SHIELDED.metadata, status: SHIELDED.status }          ],
+    ["a VMI of nothing but a label", { metadata: SHIELDED.metadata }                                   ],
+    ["a VMI without metadata",       { spec: SHIELDED.spec, status: SHIELDED.status }                  ],
+  ])("not of %s", (_, vmi) => {
+    expect(evaluateCondition(condition, vmi)).toBe(false);
+  });
+});

@@ -1,0 +1,212 @@
+/** The shipped webhook configurations in an API server: which evictions and deletions it sends to Lifeboat, and which not. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { pods, type Resource } from "../../../infra/sandbox/actors/resources.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyLifeboat } from "../../../infra/lab/stage/apply.ts";
+import { defaultConfiguration } from "../../../shared/settings/configuration.ts";
+import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";
+
+const TOKEN = "token";
+let sandbox: Sandbox;
+let webhook: ReviewRecorder;
+
+beforeAll(async () => {
+  // Without nodes only the tests delete pods.
+  sandbox = await startSandbox({ terminationSeconds: 0 });
+  webhook = await startReviewRecorder(sandbox.authority);
+  const site = { url: webhook.url, webhookToken: TOKEN, caPem: sandbox.caPem };
+  await applyLifeboat(sandbox.client, {
+    ...site,
+    optional: ["optional/guard/guard.yaml", "optional/migration-policy/migration-policy.yaml"],
+  });
+});
+afterAll(async () => {
+  await webhook.stop();
+  await sandbox.stop();
+});
+beforeEach(() => {
+  webhook.asked.length = 0;
+});
+
+interface Labelled {
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Resolves to its path. */
+async function createPod(name: string, { namespace = "default", labels }: Labelled = {}): Promise<string> {
+  const spec = { containers: [{ name: "c", image: "example.com/c" }] };
+  await sandbox.client.create(pods, { metadata: { namespace, name, ...(labels && { labels }) }, spec });
+  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+}
+
+/** Names, and for a deletion the door as well. A pod that ends at once is marked first and then deleted: both are asked about. */
+const asked = () => [...new Set(webhook.asked.map(({ operation, name, path }) => `${operation} ${name} at ${path}`))];
+
+async function evict(path: string, query = "", apiVersion = "policy/v1"): Promise<readonly string[]> {
+  const [, namespace, name] = /namespaces\/(.*)\/pods\/(.*)/.exec(path) ?? [];
+  const body = { apiVersion, kind: "Eviction", metadata: { namespace, name } };
+  expect((await sandbox.client.raw({ method: "POST", path: `${path}/eviction${query}`, body })).code).toBe(201);
+  return asked();
+}
+
+const eviction = (name: string) => [`CREATE ${name} at /admission/evictions/${TOKEN}`];
+const deletion = (name: string) => [`DELETE ${name} at /admission/deletions/${TOKEN}`];
+
+describe("an eviction of a pod named", () => {
+  // prettier-ignore
+  test.each<[string, boolean]>([
+    ["virt-launcher-web-abcde",  true ],
+    ["hp-volume-fghij",          true ],
+    ["web-abcde",                false],
+    ["my-virt-launcher-abcde",   false],
+    ["virt-launcherless-abcde",  false],
+    ["hp-volumes-fghij",         false],
+    ["virt-api-abcde",           false],
+  ])("%s is sent: %s", async (name, sent) => {
+    expect(await evict(await createPod(name))).toEqual(sent ? eviction(name) : []);
+  });
+});
+
+test("no namespace is exempt", async () => {
+  const name = "virt-launcher-system-abcde";
+  expect(await evict(await createPod(name, { namespace: "kube-system" }))).toEqual(eviction(name));
+});
+
+test.each(["policy/v1", "policy/v1beta1"])("evictions of %s are sent", async (apiVersion) => {
+  const name = `virt-launcher-${apiVersion.replace("policy/", "")}`;
+  expect(await evict(await createPod(name), "", apiVersion)).toEqual(eviction(name));
+  expect(webhook.asked).toMatchObject([{ object: { apiVersion: "policy/v1" } }]);
+});
+
+test("dry runs of evictions are sent, as such", async () => {
+  await evict(await createPod("virt-launcher-dry"), "?dryRun=All");
+  expect(webhook.asked).toMatchObject([{ name: "virt-launcher-dry", dryRun: true }]);
+});
+
+const SCHEDULER = "system:kube-scheduler";
+const LAUNCHER = { "kubevirt.io": "virt-launcher" };
+let created = 0;
+
+interface Deletion {
+  readonly query?: string;
+  /** Of the pod. */
+  readonly status?: object | undefined;
+}
+
+/** Of a new pod; resolves to whether the API server asked at the guard's door, and nowhere else. */
+async function isSent(
+  user: string,
+  labels: Labelled["labels"],
+  { query = "", status }: Deletion = {},
+): Promise<boolean> {
+  const name = `virt-launcher-${++created}`;
+  const path = await createPod(name, { labels });
+  const patch = { type: "merge", body: { status } } as const;
+  if (status) await sandbox.client.patch(pods, { namespace: "default", name }, patch, { subresource: "status" });
+  const client = sandbox.client.as(user, ["system:masters", "system:authenticated"]);
+  expect((await client.raw({ method: "DELETE", path: `${path}${query}` })).code).toBe(200);
+  if (asked().length > 0) expect(asked()).toEqual(deletion(name));
+  return asked().length > 0;
+}
+
+describe("a launcher pod deleted by", () => {
+  // prettier-ignore
+  const rows: readonly [string, boolean][] = [
+    [SCHEDULER,                                                     true ],
+    ["system:serviceaccount:kube-system:node-controller",           true ],
+    ["system:serviceaccount:kube-system:taint-eviction-controller", true ],
+    ["system:serviceaccount:kube-system:karpenter",                 true ],
+    ["system:serviceaccount:karpenter:karpenter",                   true ],
+    ["kubernetes-admin",                                            false],
+    ["system:kube-controller-manager",                              false],
+    ["system:node:node-1",                                          false],
+    ["system:serviceaccount:kube-system:namespace-controller",      false],
+    ["system:serviceaccount:kube-system:generic-garbage-collector", false],
+    ["system:serviceaccount:kube-system:pod-garbage-collector",     false],
+    ["system:serviceaccount:kubevirt:kubevirt-controller",          false],
+    ["system:serviceaccount:lifeboat-system:lifeboat",              false],
+    ["system:serviceaccount:default:node-controller",               false],
+  ];
+  test.each(rows)("%s is sent: %s", async (user, sent) => {
+    expect(await isSent(user, LAUNCHER)).toBe(sent);
+  });
+
+  test("those that are sent are those that Lifeboat holds unless told otherwise", () => {
+    const sent = rows.filter(([, is]) => is).map(([user]) => user);
+    const { requesters, nodeTerminators } = defaultConfiguration().guard;
+    expect(sent.toSorted()).toEqual([...requesters, ...nodeTerminators].toSorted());
+  });
+});
+
+describe("the scheduler deletes a pod labelled", () => {
+  // prettier-ignore
+  test.each<[Labelled["labels"], boolean]>([
+    [LAUNCHER,                              true ],
+    [{ "kubevirt.io": "hotplug-disk" },     true ],
+    [{ "kubevirt.io": "virt-api" },         false],
+    [{ "kubevirt.io": "" },                 false],
+    [{ app: "virt-launcher" },              false],
+    [{},                                    false],
+    // An expression that fails would skip the webhook unseen, or with another failurePolicy forbid the deletion.
+    [undefined,                             false],
+  ])("%j: %s", async (labels, sent) => {
+    expect(await isSent(SCHEDULER, labels)).toBe(sent);
+  });
+
+  test("and a dry run is sent as such", async () => {
+    expect(await isSent(SCHEDULER, LAUNCHER, { query: "?dryRun=All" })).toBe(true);
+    expect(webhook.asked).toMatchObject([{ dryRun: true }]);
+  });
+});
+
+const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
+
+/** Upstream: pkg/kubelet/status/generate.go gives a reason, MarkPodsNotReady of pkg/controller/util/node gives none. */
+describe("the taint manager deletes a launcher pod that is", () => {
+  const disrupted = { type: "DisruptionTarget", status: "True", reason: "DeletionByTaintManager" };
+  const contained = { type: "ContainersReady", status: "True" };
+  // prettier-ignore
+  test.each<[string, readonly object[] | undefined, boolean]>([
+    ["ready",                                          [contained, ready("True"), disrupted],                                   true ],
+    ["not ready, because its guest is not",            [ready("False", "ContainersNotReady"), disrupted],                       true ],
+    ["not ready, because its guest is paused",         [contained, ready("False", "ReadinessGatesNotReady"), disrupted],        true ],
+    ["not ready, because its node is lost",            [contained, ready("False"), disrupted],                                  false],
+    ["the same, before it is told of a disruption",    [ready("False")],                                                        false],
+    ["in a disruption only",                           [disrupted],                                                             true ],
+    ["without conditions",                             [],                                                                      true ],
+    ["without a status",                               undefined,                                                               true ],
+  ])("%s", async (_, conditions, sent) => {
+    const status = conditions && { conditions };
+    expect(await isSent("system:serviceaccount:kube-system:taint-eviction-controller", LAUNCHER, { status })).toBe(sent);
+  });
+});
+
+test("no other change of a launcher pod is sent", async () => {
+  const path = await createPod("virt-launcher-changed", { labels: LAUNCHER });
+  const body = { metadata: { labels: { a: "b" } } };
+  const change = { method: "PATCH", path, body, contentType: "application/merge-patch+json" } as const;
+  expect((await sandbox.client.raw(change)).code).toBe(200);
+  expect(asked()).toEqual([]);
+});
+
+test("with Lifeboat down, evictions and deletions go through", async () => {
+  const path = await createPod("virt-launcher-alone");
+  await webhook.stop();
+  expect(await evict(path)).toEqual([]);
+  expect(await isSent(SCHEDULER, LAUNCHER)).toBe(false);
+  webhook = await startReviewRecorder(sandbox.authority);
+});
+
+const migrationPolicies: Resource = {
+  apiVersion: "migrations.kubevirt.io/v1alpha1",
+  kind: "MigrationPolicy",
+  plural: "migrationpolicies",
+  namespaced: false,
+};
+
+test("a cluster with KubeVirt takes the migration policy", async () => {
+  expect(await sandbox.client.get(migrationPolicies, { name: "lifeboat-urgent" })).toMatchObject({
+    spec: { allowWorkloadDisruption: true },
+  });
+});

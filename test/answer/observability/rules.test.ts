@@ -1,0 +1,63 @@
+/** What the alerts and the dashboard name exists: metrics, labels, their values, and a runbook for each alert. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { load } from "js-yaml";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "../../../infra/relay/metrics.ts";
+import { LABEL_VALUES } from "../../../infra/tools/docs/metrics.ts";
+import { FAMILIES } from "../../../shared/metrics/families.ts";
+import { type Family, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
+
+const folder = fileURLToPath(new URL("../../../infra/observability/", import.meta.url));
+const read = (path: string) => readFileSync(`${folder}${path}`, "utf8");
+
+const Alert = z.object({ alert: z.string(), expr: z.string(), annotations: z.object({ runbook_url: z.string() }) });
+const Rules = z.object({ spec: z.object({ groups: z.array(z.object({ rules: z.array(Alert) })) }) });
+const ALERTS = Rules.parse(load(read("prometheus-rule.yaml"))).spec.groups.flatMap(({ rules }) => rules);
+const Dashboard = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+const PANELS = Dashboard.parse(JSON.parse(read("dashboard.json"))).panels;
+const EXPRESSIONS = [
+  ...ALERTS.map(({ alert, expr }) => [alert, expr] as const),
+  ...PANELS.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const)),
+];
+
+const relayFamilies: readonly Family[] = [
+  ...Object.values(createCounters()).map((counter) => counter.metric()),
+  ...outboxMetrics({}, new Date(0)),
+  syncedMetric(new Map()),
+  memoryMetric(),
+].map(([family]) => family);
+/** Prometheus' own, of each target. */
+const UP: Family = { name: "up", type: "gauge", unit: "", help: "", labels: [] };
+const labelsOf = new Map<string, readonly string[]>(
+  [...Object.values(FAMILIES), ...relayFamilies, UP].map(({ name, type, labels }) => [
+    `${name}${SUFFIX[type]}`,
+    labels,
+  ]),
+);
+/** Of targets: as the shipped ScrapeConfig and monitors make them. */
+const TARGET_LABELS = ["cluster", "job"];
+const VALUES: Readonly<Record<string, string | readonly string[] | undefined>> = LABEL_VALUES;
+
+test.each(EXPRESSIONS)("%s names only metrics, labels and values that there are", (_, expression) => {
+  const metrics = [...expression.matchAll(/\b(?:lifeboat_\w+|up)\b/g)].map(([name]) => name);
+  expect(metrics).not.toEqual([]);
+  expect([...labelsOf.keys()]).toEqual(expect.arrayContaining(metrics));
+  for (const [, name = "", matchers = ""] of expression.matchAll(/\b(lifeboat_\w+|up)\{([^}]*)\}/g))
+    for (const [, label = "", value = ""] of matchers.matchAll(/(\w+)[=!]~?"([^"]*)"/g)) {
+      expect([...(labelsOf.get(name) ?? []), ...TARGET_LABELS]).toContain(label);
+      const known = VALUES[label];
+      if (Array.isArray(known)) expect(known).toEqual(expect.arrayContaining(value.split("|")));
+    }
+  const grouped = [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, names = ""]) => names.split(", "));
+  const labels = [...TARGET_LABELS, ...metrics.flatMap((name) => labelsOf.get(name) ?? [])];
+  expect(labels).toEqual(expect.arrayContaining(grouped));
+});
+
+test("each alert leads to its own runbook, and there is no other", () => {
+  const urls = readdirSync(`${folder}runbooks`).map((file) => `https://lifeboat.dev/runbooks/${file}`);
+  expect(ALERTS.map(({ annotations }) => annotations.runbook_url).toSorted()).toEqual(urls.toSorted());
+});

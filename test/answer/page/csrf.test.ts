@@ -1,0 +1,95 @@
+/** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ACTS, actPath } from "../../../functions/page/components.ts";
+import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
+import { entry } from "../../support/doors.ts";
+import type { StubServer } from "../../support/stub-server.ts";
+import { arrive, ORIGIN, OWN_FORM, type PageVisitor } from "./support/visitor.ts";
+
+let server: StubServer;
+let visitor: PageVisitor;
+beforeAll(async () => {
+  server = await startCannedCluster();
+  visitor = arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
+  await visitor.post("/signin", { token: tokenOf() });
+});
+afterAll(() => server.stop());
+
+const WEB = { namespace: "apps", name: "web" };
+const FORMS = ["/signin", "/signout", ...ACTS.map((act) => actPath("prod", WEB, act))];
+const type = { "content-type": "application/x-www-form-urlencoded" };
+const evil = "https://evil.example";
+
+// prettier-ignore
+const STRANGE: readonly (readonly [string, Readonly<Record<string, string>>, code: number])[] = [
+  ["of another site",                       { ...type, origin: evil, "sec-fetch-site": "cross-site" },              403],
+  ["… in an old browser",                   { ...type, origin: evil },                                              403],
+  ["of another host of the same site",      { ...type, origin: "https://a.example", "sec-fetch-site": "same-site" }, 403],
+  ["of the same host without TLS",          { ...type, origin: ORIGIN.replace("https", "http") },                   403],
+  ["of another port",                       { ...type, origin: `${ORIGIN}:8443` },                                  403],
+  ["of a sandboxed frame",                  { ...type, origin: "null", "sec-fetch-site": "cross-site" },            403],
+  ["without any origin",                    type,                                                                   403],
+  ["… that a person has typed as address",  { ...type, "sec-fetch-site": "none" },                                  403],
+  ["that begins like ours",                 { ...type, origin: `${ORIGIN}.evil.example` },                          403],
+  ["as text",                               { ...OWN_FORM, "content-type": "text/plain" },                          415],
+  ["as JSON",                               { ...OWN_FORM, "content-type": "application/json" },                    415],
+  ["with a file",                           { ...OWN_FORM, "content-type": "multipart/form-data; boundary=x" },     415],
+];
+
+describe.each(FORMS)("%s", (path) => {
+  test.each(STRANGE)("a form %s: %#", async (_, headers, code) => {
+    const [cookie, requests] = [visitor.cookie, server.requests.length];
+    expect((await visitor.post(path, { token: tokenOf() }, headers)).code).toBe(code);
+    expect(visitor.cookie).toBe(cookie);
+    expect(server.requests).toHaveLength(requests);
+  });
+
+  test("a form larger than a token needs", async () => {
+    const { code } = await visitor.post(path, { token: "x".repeat(16 * 1024) });
+    expect(code).toBe(413);
+  });
+});
+
+test.each<Readonly<Record<string, string>>>([
+  { ...type, origin: ORIGIN },
+  { ...type, "sec-fetch-site": "same-origin" },
+  { ...type, "sec-fetch-site": "same-origin", origin: "null" },
+  { "content-type": "application/x-www-form-urlencoded; charset=UTF-8", origin: ORIGIN },
+])("a form of our own, as browsers send it: %o", async (headers) => {
+  const there = arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
+  expect((await there.post("/signin", { token: tokenOf() }, headers)).code).toBe(303);
+});
+
+test.each(["/signout", ...ACTS.map((act) => actPath("prod", WEB, act))])("to open %s changes nothing", async (path) => {
+  const cookie = visitor.cookie;
+  await visitor.get(path);
+  expect(visitor.cookie).toBe(cookie);
+  expect(server.requests.filter(({ method, path }) => method !== "GET" && !path.endsWith("reviews"))).toEqual([]);
+});
+
+// prettier-ignore
+const HEADERS: readonly (readonly [string, string])[] = [
+  ["content-security-policy",    "frame-ancestors 'none'"],
+  ["content-security-policy",    "default-src 'none'"],
+  ["content-security-policy",    "script-src 'self'"],
+  ["content-security-policy",    "form-action 'self'"],
+  ["content-security-policy",    "base-uri 'none'"],
+  ["x-frame-options",            "DENY"],
+  ["x-content-type-options",     "nosniff"],
+  ["referrer-policy",            "same-origin"],
+  ["strict-transport-security",  "max-age=31536000"],
+  ["cross-origin-opener-policy", "same-origin"],
+  ["cross-origin-resource-policy", "same-origin"],
+  ["cache-control",              "no-store"],
+];
+
+test.each(["/signin", "/fleet/prod", "/fleet/nowhere", "/nothing-here", actPath("prod", WEB, "cancel")])(
+  "%s is in no frame, in no cache, and runs nothing but our own script",
+  async (path) => {
+    const { headers, text } = await visitor.get(path);
+    if (path === "/nothing-here") return;
+    for (const [name, value] of HEADERS) expect(headers.get(name), name).toContain(value);
+    expect(headers.get("content-security-policy")).not.toContain("unsafe");
+    expect(text).not.toMatch(/ style=| on\w+=|<style|<script(?! src="\/assets\/)/);
+  },
+);

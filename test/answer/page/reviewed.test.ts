@@ -1,0 +1,165 @@
+/** Users of the cluster who sign in with their own tokens: the API server says who they are, and what they may. */
+import * as z from "zod/mini";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { clusterRoles, type Resource, serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
+import { words } from "./support/fake-visit.ts";
+import { arrive } from "./support/visitor.ts";
+import { entry } from "../../support/doors.ts";
+import { type Installed, startInstalled } from "../../support/server/installed.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+const bindings: Resource = {
+  apiVersion: `${RBAC}/v1`,
+  kind: "ClusterRoleBinding",
+  plural: "clusterrolebindings",
+  namespaced: false,
+};
+
+const EVACUATIONS = ["lifeboat.dev", "evacuations"] as const;
+const LOOK = [
+  [...EVACUATIONS, "list"],
+  ["", "nodes", "list"],
+  ["", "pods", "list"],
+  ["kubevirt.io", "virtualmachineinstances", "list"],
+] as const;
+const ACT = [
+  [...EVACUATIONS, "create"],
+  [...EVACUATIONS, "patch"],
+] as const;
+
+type Rights = readonly (readonly [group: string, resource: string, verb: string])[];
+
+const NAMESPACE = "default";
+let installed: Installed;
+let lifeboats: string;
+beforeAll(async () => {
+  installed = await startInstalled();
+  lifeboats = await tokenOf("lifeboat-system", "lifeboat", { audiences: [] });
+});
+afterAll(() => installed.sandbox.stop());
+
+async function tokenOf(namespace: string, name: string, tweak: object = {}): Promise<string> {
+  const key = { namespace, name };
+  const spec = { audiences: ["lifeboat"], ...tweak };
+  return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
+}
+
+/** The last character alone may say no more than the one before it. */
+function withAnotherSignature(token: string): string {
+  return token.replace(/[^.]+$/, (signature) => signature.split("").toReversed().join(""));
+}
+
+let accounts = 0;
+
+/** A service account with these rights in the whole cluster. */
+async function user(rights: Rights): Promise<string> {
+  const name = await account();
+  const { client } = installed.sandbox;
+  const rules = rights.map(([group, resource, verb]) => ({ apiGroups: [group], resources: [resource], verbs: [verb] }));
+  await client.create(clusterRoles, { metadata: { name }, rules });
+  await bind(name, name);
+  return name;
+}
+
+async function account(): Promise<string> {
+  accounts += 1;
+  const name = `visitor-${accounts}`;
+  await installed.sandbox.client.create(serviceAccounts, { metadata: { namespace: NAMESPACE, name } });
+  return name;
+}
+
+async function bind(account: string, role: string): Promise<void> {
+  const subjects = [{ kind: "ServiceAccount", name: account, namespace: NAMESPACE }];
+  const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: role };
+  const binding = { metadata: { name: `${account}-${role}` }, roleRef, subjects };
+  await installed.sandbox.client.create(bindings, binding);
+}
+
+function visitor(token = lifeboats) {
+  const { operatorToken, webhookToken } = entry("");
+  const local = { server: installed.sandbox.url, token, operatorToken, webhookToken };
+  return arrive({ env: { CLUSTERS: { local } }, start: new Date() });
+}
+
+const mayAct = async (one: ReturnType<typeof visitor>) =>
+  (await one.get("/fleet/local/vms/apps/web/cancel")).code !== 403;
+
+describe("a service account's token", () => {
+  // prettier-ignore
+  test.each<readonly [string, Rights, code: number, acts: boolean]>([
+    ["who may list what the pages show",     LOOK,                              303, false],
+    ["… and create and patch evacuations",   [...LOOK, ...ACT],                 303, true],
+    ["… and create them only",               [...LOOK, ...ACT.slice(0, 1)],     303, false],
+    ["… and patch them only",                [...LOOK, ...ACT.slice(1)],        303, false],
+    ["who may act, but list no nodes",       [...LOOK.filter(([, one]) => one !== "nodes"), ...ACT], 403, false],
+    ["… no evacuations",                     [...LOOK.slice(1), ...ACT],        403, false],
+    ["… no pods",                            [...LOOK.filter(([, one]) => one !== "pods"), ...ACT],  403, false],
+    ["… no VMIs",                            [...LOOK.slice(0, -1), ...ACT],    403, false],
+    ["who may nothing",                      [],                                403, false],
+  ])("of one %s", async (...[, rights, code, acts]) => {
+    const name = await user(rights);
+    const one = visitor();
+    const answer = await one.post("/signin", { token: await tokenOf(NAMESPACE, name) });
+    expect(answer.code).toBe(code);
+    if (code === 403) expect(words(answer.text)).toContain(`system:serviceaccount:default:${name}`);
+    if (code === 303) expect(await mayAct(one)).toBe(acts);
+  });
+
+  test("of an account with the roles that are shipped for it", async () => {
+    const [name, one] = [await account(), visitor()];
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(403);
+    await bind(name, "lifeboat-page");
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(303);
+    expect(await mayAct(one)).toBe(false);
+    await bind(name, "lifeboat-operator");
+    expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(303);
+    expect(await mayAct(one)).toBe(true);
+  });
+
+  test("opens for an hour, and no longer than it lives itself", async () => {
+    const name = await user(LOOK);
+    for (const [expirationSeconds, opens] of [
+      [7200, 3600],
+      [600, 600],
+    ] as const) {
+      const one = visitor();
+      await one.post("/signin", { token: await tokenOf(NAMESPACE, name, { expirationSeconds }) });
+      one.pass(opens - 5);
+      expect((await one.get("/fleet/local/nodes/none")).code).toBe(404);
+      one.pass(6);
+      expect((await one.get("/fleet/local/nodes/none")).code).toBe(303);
+    }
+  });
+
+  test("who may only look sees no button, and nothing is written for them", async () => {
+    const one = visitor();
+    await one.post("/signin", { token: await tokenOf(NAMESPACE, await user(LOOK)) });
+    for (const act of ["evacuate", "cancel", "retry"]) {
+      const answer = await one.post(`/fleet/local/vms/apps/web/${act}`, {});
+      expect(answer.code).toBe(403);
+      expect(words(answer.text)).toContain("You may not do this");
+    }
+    expect((await one.get("/fleet/local")).text).not.toContain('class="button"');
+  });
+
+  // prettier-ignore
+  test.each<readonly [string, () => Promise<string>]>([
+    ["for another audience",                     async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["vault"] })],
+    ["for the API server",                       async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: [] })],
+    ["for both",                                 async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["lifeboat", "https://kubernetes.default.svc"] })],
+    ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await user(LOOK)))],
+    ["of no account",                            async () => "a.b.c"],
+  ])("%s does not open", async (_, token) => {
+    expect((await visitor().post("/signin", { token: await token() })).code).toBe(401);
+  });
+
+  test("where Lifeboat may not have it reviewed, it does not open; the log says why", async () => {
+    const unprivileged = await tokenOf(NAMESPACE, await user([]), { audiences: [] });
+    const one = visitor(unprivileged);
+    const token = await tokenOf(NAMESPACE, await user([...LOOK, ...ACT]));
+    expect((await one.post("/signin", { token })).code).toBe(401);
+    expect(JSON.stringify(one.log)).toContain("/apis/authentication.k8s.io/v1/tokenreviews with 403 Forbidden");
+    expect(JSON.stringify(one.log)).not.toContain(token);
+  });
+});

@@ -1,0 +1,74 @@
+/** What a cookie opens: grants of a cluster, signed with its tokens, and nothing else. */
+import { describe, expect, test } from "vitest";
+import { clustersIn, findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../../functions/page/session.ts";
+import type { ClusterEntry } from "../../../shared/settings/clusters.ts";
+import { NOW } from "../../support/doors.ts";
+
+const SECONDS = NOW.getTime() / 1000;
+const TOKEN = "the-operator-token";
+
+function entry(operatorToken: string | string[] = TOKEN): ClusterEntry {
+  return { server: "https://x", token: "t", webhookToken: "the-webhook-token", operatorToken, headers: {} };
+}
+
+const grant: Grant = { cluster: "prod", name: "jané", mayAct: false, until: SECONDS + 60 };
+const found = async (cookie: string | undefined, of = entry(), cluster = "prod") =>
+  await findGrant(cookie, { cluster, entry: of, now: NOW });
+
+/** What it says changed, with the signature that it had. */
+async function forged(tweak: Partial<Grant>): Promise<string> {
+  const [text = ""] = (await signGrant({ ...grant, ...tweak }, entry("a-forgers-own-token"))).split(".");
+  const [, mac = ""] = (await signGrant(grant, entry())).split(".");
+  return `${text}.${mac}`;
+}
+
+test("a grant says who it is, what they may, and until when", async () => {
+  expect(await found(await signGrant(grant, entry()))).toEqual(grant);
+});
+
+describe("opens nothing", () => {
+  // prettier-ignore
+  test.each<readonly [string, () => Promise<string | undefined>]>([
+    ["no cookie",                            async () => undefined],
+    ["an empty one",                         async () => ""],
+    ["what is no grant",                     async () => "~.~..~a.b~€.€"],
+    ["one that is over",                     () => signGrant({ ...grant, until: SECONDS }, entry())],
+    ["one of another cluster",               () => signGrant({ ...grant, cluster: "staging" }, entry())],
+    ["one signed with another token",        () => signGrant(grant, entry("another-operator-token"))],
+    ["one signed with the webhook's token",  () => signGrant(grant, entry("the-webhook-token"))],
+    ["one signed with the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
+    ["one without a signature",              async () => (await signGrant(grant, entry())).split(".")[0]],
+    ["one that lets act instead of look",    () => forged({ mayAct: true })],
+    ["one for longer",                       () => forged({ until: SECONDS + 99_999 })],
+    ["one for another name",                 () => forged({ name: "root" })],
+  ])("%s", async (_, cookie) => expect(await found(await cookie())).toBeUndefined());
+
+  test("stolen, once the token is replaced", async () => {
+    expect(await found(await signGrant(grant, entry()), entry("the-next-operator-token"))).toBeUndefined();
+  });
+});
+
+test("while the token is rotated, both sign; each of several clusters has its own", async () => {
+  const next = "the-next-operator-token";
+  const cookie = await signGrant(grant, entry());
+  expect(await found(cookie, entry([next, TOKEN]))).toEqual(grant);
+  expect(await found(await signGrant(grant, entry([next, TOKEN])), entry(next))).toEqual(grant);
+  const staging = { ...grant, cluster: "staging" };
+  const both = withGrant(cookie, "staging", await signGrant(staging, entry(next)));
+  expect([await found(both), await found(both, entry(next), "staging")]).toEqual([grant, staging]);
+  expect(await found(both, entry(), "staging")).toBeUndefined();
+});
+
+test("signing in again replaces the grant, and those that are over go", async () => {
+  const over = await signGrant({ ...grant, cluster: "old", until: SECONDS - 1 }, entry());
+  const first = withGrant(over, "prod", await signGrant(grant, entry()), NOW);
+  expect(clustersIn(first)).toEqual(["prod"]);
+  const later = { ...grant, until: SECONDS + 120 };
+  const second = withGrant(first, "prod", await signGrant(later, entry()), NOW);
+  expect([clustersIn(second), await found(second)]).toEqual([["prod"], later]);
+});
+
+test("name and value of the cookie fit into what browsers keep", () => {
+  const room = 4096 - "__Host-lifeboat".length;
+  expect([isTooLong("x".repeat(room)), isTooLong("x".repeat(room + 1))]).toEqual([false, true]);
+});

@@ -1,0 +1,214 @@
+/** Signing in with a token for the page, where that leads, and what it tells a stranger. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
+import { entry, TOKENS } from "../../support/doors.ts";
+import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
+import type { StubServer } from "../../support/stub-server.ts";
+import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
+import { arrive, OWN_FORM } from "./support/visitor.ts";
+
+let server: StubServer;
+beforeAll(async () => {
+  server = await startCannedCluster();
+});
+afterAll(() => server.stop());
+
+const RIGHT = tokenOf();
+
+function fleet() {
+  const CLUSTERS = { prod: entry(server.url), staging: entry(server.url), broken: { server: 1 } };
+  return arrive({ env: { CLUSTERS } });
+}
+
+const one = () => arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
+
+// prettier-ignore
+const ATTEMPTS: readonly (readonly [what: string, form: Readonly<Record<string, string>>, code: number, says: string])[] = [
+  ["a token for the page",               { cluster: "prod", token: RIGHT },              303, ""],
+  ["… with what copying adds",           { cluster: " prod ", token: `  ${RIGHT}\n` },   303, ""],
+  ["… that names its audience in a list", { cluster: "prod", token: tokenOf({ aud: ["lifeboat"] }) }, 303, ""],
+  ["… that the cluster does not know",   { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "That did not open it"],
+  ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "That did not open it"],
+  ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },            401, "That did not open it"],
+  ["no token",                           { cluster: "prod" },                            400, "No token"],
+  ["no cluster, of several",             { token: RIGHT },                               400, "No cluster"],
+];
+
+test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
+  const visitor = fleet();
+  const answer = await visitor.post("/signin", form);
+  expect(answer.code).toBe(code);
+  expect(words(answer.text)).toContain(says);
+  expect(answer.text + JSON.stringify(visitor.log)).not.toContain(form["token"]?.trim() ?? "never");
+  expect(visitor.cookie === undefined).toBe(code !== 303);
+});
+
+// prettier-ignore
+test.each([
+  ["one that opens the API server",     tokenOf({ aud: ["https://kubernetes.default.svc"] })],
+  ["one that opens it as well",         tokenOf({ aud: ["lifeboat", "https://kubernetes.default.svc"] })],
+  ["one for nothing",                   tokenOf({ aud: [] })],
+  ["the operator's",                    TOKENS.operatorToken],
+  ["the webhook's",                     TOKENS.webhookToken],
+  ["Lifeboat's own",                    TOKENS.token],
+])("a token that is not for the page is refused, and sent nowhere: %s", async (_, token) => {
+  const [visitor, before] = [fleet(), server.requests.length];
+  const { code, text } = await visitor.post("/signin", { cluster: "prod", token });
+  expect([code, words(text)]).toEqual([401, expect.stringContaining("That token is not for this page")]);
+  expect(visitor.cookie).toBeUndefined();
+  expect(server.requests).toHaveLength(before);
+});
+
+test("to a stranger, no cluster looks different from one that there is not", async () => {
+  const strange = async (cluster: string) => {
+    const visitor = fleet();
+    const page = await visitor.get(`/fleet/${cluster}`);
+    const tried = await visitor.post("/signin", { cluster, token: tokenOf({ signature: "x" }) });
+    return [page.code, page.location?.replace(cluster, ""), tried.code, tried.text.replaceAll(cluster, "")];
+  };
+  const nothing = await strange("none");
+  for (const cluster of ["prod", "broken", "staging"]) expect(await strange(cluster)).toEqual(nothing);
+  expect((await fleet().get("/signin")).text).not.toMatch(/prod|staging/);
+});
+
+test("where there is one cluster, none is asked for", async () => {
+  const visitor = one();
+  expect((await visitor.get("/signin")).text).not.toContain('name="cluster"');
+  expect(await visitor.post("/signin", { token: RIGHT })).toMatchObject({ code: 303, location: "/fleet/prod" });
+});
+
+test("the cookie is sent over TLS to this host only, with no request of another site, and no script reads it", async () => {
+  const { headers } = await one().post("/signin", { token: RIGHT });
+  const [value, ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
+  expect(value).toMatch(/^__Host-lifeboat=[\w.~-]+$/);
+  expect(attributes.toSorted()).toEqual(["HttpOnly", "Max-Age=3600", "Path=/", "SameSite=Strict", "Secure"]);
+});
+
+test("one more token opens one more cluster; signing out closes all", async () => {
+  const visitor = fleet();
+  await visitor.post("/signin", { cluster: "prod", token: RIGHT });
+  expect((await visitor.get("/fleet/staging")).code).toBe(303);
+  await visitor.post("/signin", { cluster: "staging", token: RIGHT });
+  expect((await visitor.get("/")).text).toContain('href="/fleet/staging"');
+  expect((await visitor.get("/")).text).toContain('href="/fleet/prod"');
+  expect(await visitor.post("/signout", {})).toMatchObject({ code: 303, location: "/signin" });
+  expect(await visitor.get("/")).toMatchObject({ code: 303, location: "/signin?to=%2F" });
+});
+
+test("it opens for an hour", async () => {
+  const visitor = one();
+  await visitor.post("/signin", { token: RIGHT });
+  visitor.pass(3599);
+  expect((await visitor.get("/fleet/prod")).code).not.toBe(303);
+  visitor.pass(1);
+  expect((await visitor.get("/fleet/prod")).code).toBe(303);
+});
+
+const name = (i: number) => `${"a-cluster-with-a-long-name".repeat(4)}-${i}`;
+
+test("a cookie that would not fit is said to be full, and the one before stays", async () => {
+  const CLUSTERS = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [name(i), entry(server.url)]));
+  const visitor = arrive({ env: { CLUSTERS } });
+  let code = 303;
+  let fitting = 0;
+  for (; code === 303; fitting += 1) {
+    const answer = await visitor.post("/signin", { cluster: name(fitting), token: RIGHT });
+    code = answer.code;
+    if (code !== 303) expect([code, words(answer.text)]).toEqual([400, expect.stringContaining("The cookie is full")]);
+  }
+  expect(fitting).toBeGreaterThan(5);
+  expect(`__Host-lifeboat=${visitor.cookie}`.length).toBeLessThanOrEqual(4096);
+  expect((await visitor.get(`/fleet/${name(0)}`)).code).not.toBe(303);
+});
+
+describe("where it leads", () => {
+  // prettier-ignore
+  test.each([
+    ["/fleet/prod/nodes/node01",                  "/fleet/prod/nodes/node01"],
+    ["/fleet/prod/vms/apps/a%20b",                "/fleet/prod/vms/apps/a%20b"],
+    ["/",                                         "/fleet/prod"],
+    ["",                                          "/fleet/prod"],
+    ["https://evil.example/fleet/",               "/fleet/prod"],
+    ["//evil.example/fleet/x",                    "/fleet/prod"],
+    ["/\\evil.example",                           "/fleet/prod"],
+    ["/fleet/..//evil.example",                   "/fleet/prod"],
+    ["/fleet/\\evil.example",                     "/fleet/prod"],
+    ["/fleet/x\r\nset-cookie: a=b",               "/fleet/prod"],
+    ["\t//evil.example",                          "/fleet/prod"],
+    ["/signout",                                  "/fleet/prod"],
+    ["javascript:alert(1)//fleet/",               "/fleet/prod"],
+    ["/clusters/prod/reconcile",                  "/fleet/prod"],
+  ])("to %j: %s", async (to, location) => {
+    expect(await one().post("/signin", { token: RIGHT, to })).toMatchObject({ code: 303, location });
+  });
+
+  test("a page that asks for signing in comes back, and offers to go on: a link from another site carries no cookie", async () => {
+    const visitor = one();
+    const led = await visitor.get("/fleet/prod/nodes/node01");
+    expect(led).toMatchObject({ code: 303, location: "/signin?to=%2Ffleet%2Fprod%2Fnodes%2Fnode01" });
+    const { text } = await visitor.get(led.location ?? "");
+    expect(text).toContain('name="to" value="/fleet/prod/nodes/node01"');
+    expect(text).toContain('<a href="/fleet/prod/nodes/node01">go on to the page</a>');
+  });
+});
+
+test("what is typed stays text", async () => {
+  const { code, text } = await fleet().post("/signin", { cluster: HOSTILE, token: RIGHT, to: HOSTILE });
+  expect(code).toBe(401);
+  expect(isEscaped(text)).toBe(true);
+  expect(isEscaped((await fleet().get(`/signin?to=${encodeURIComponent(HOSTILE)}`)).text)).toBe(true);
+});
+
+/** As a browser would send it: names of 40 clusters, of which none has signed anything. */
+const unsigned = () =>
+  Array.from({ length: 40 }, (_, i) => `${btoa(JSON.stringify([`c${i}`, "x", true, 9e9]))}.x`).join("~");
+
+describe("clusters of the registry", () => {
+  const reads: string[] = [];
+  const CLUSTER_REGISTRY = {
+    get: async (name: string) => {
+      reads.push(name);
+      return name === "prod" ? await sealed("prod", JSON.stringify(entry(server.url))) : null;
+    },
+    list: async () => ({ keys: [{ name: "prod" }], list_complete: true }),
+  };
+  const arriveThere = (key = REGISTRY_KEY) => arrive({ env: { CLUSTERS: {}, CLUSTER_REGISTRY, REGISTRY_KEY: key } });
+  const signedIn = async (key?: string) => {
+    const visitor = arriveThere(key);
+    expect(await visitor.post("/signin", { cluster: "prod", token: RIGHT })).toMatchObject({ code: 303 });
+    return visitor.cookie ?? "";
+  };
+  const later = `${Buffer.alloc(32, 8).toString("base64")},${REGISTRY_KEY}`;
+
+  // prettier-ignore
+  test.each<readonly [string, () => Promise<string | undefined>, opens: boolean]>([
+    ["no cookie",                                    async () => undefined,                                       false],
+    ["an unsigned one",                              async () => unsigned(),                                      false],
+    ["a signed one that names more",                 async () => `${unsigned()}~${await signedIn()}`,             false],
+    ["one that is signed with another registry's key", async () => await signedIn(later),                         false],
+    ["a signed one",                                 async () => await signedIn(),                                true],
+  ])("%s costs no read of KV, unless it opens one: %s", async (_, cookieOf, opens) => {
+    const cookie = await cookieOf();
+    for (const path of ["/", "/fleet/prod", "/fleet/prod/vms/apps/web", ...(opens ? [] : ["/fleet/c7"])]) {
+      const visitor = arriveThere();
+      visitor.cookie = cookie;
+      reads.length = 0;
+      const { location } = await visitor.get(path);
+      expect(reads.length > 0).toBe(opens);
+      if (!opens) expect(location).toMatch(/^\/signin/);
+    }
+  });
+
+  test("a cookie that was signed with the key before still counts", async () => {
+    const visitor = arriveThere(later);
+    visitor.cookie = await signedIn();
+    expect(await visitor.get("/fleet/prod")).toMatchObject({ code: 200 });
+  });
+});
+
+test("a token in the address signs nobody in", async () => {
+  const visitor = one();
+  await visitor.get(`/signin?token=${RIGHT}`);
+  await visitor.post(`/signin?token=${RIGHT}`, {}, OWN_FORM);
+  expect(visitor.cookie).toBeUndefined();
+});

@@ -1,0 +1,61 @@
+/** A cluster in the middle of something, for pages to show. */
+import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
+import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { endedEvacuation, evacuation, migration, NODE } from "../../../support/fixtures.ts";
+import { launcher, node, type plainPod } from "../../../support/preflight/fixtures.ts";
+
+export interface Scene {
+  readonly vms?: readonly VmiFacts[];
+  readonly evacuations?: readonly EvacuationFacts[];
+  readonly migrations?: readonly MigrationFacts[];
+  readonly cordoned?: boolean;
+  /** Of the node; by default it and another one are ready. */
+  readonly its?: Partial<NodeFacts>;
+  readonly pods?: readonly ReturnType<typeof plainPod>[];
+  /** Conditions of the LifeboatConfiguration that are not as they should be. */
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
+}
+
+/** The nodes of a fake cluster have room for pods, and nothing else. */
+export const ASKS_NOTHING = { requests: {} };
+
+export function clusterOf(scene: Scene): FakeCluster {
+  const { vms = [], evacuations = [], migrations = [], cordoned = false, its = {}, pods = [], conditions } = scene;
+  const fake = new FakeCluster();
+  fake.nodes.put(node(NODE, { unschedulable: cordoned, ...its }), node("node02"));
+  fake.vmis.put(...vms);
+  fake.pods.put(...vms.map(({ name }) => launcher(name, ASKS_NOTHING)), ...pods);
+  fake.migrations.put(...vms.filter(({ isMigrating }) => isMigrating).map(runningMigration), ...migrations);
+  fake.evacuations.put(...evacuations);
+  const told = { reason: "Reason", message: "as the condition says", observedGeneration: 1, lastTransitionTime: "" };
+  if (conditions !== undefined) {
+    const all = conditions.map((one) => ({ ...told, ...one }));
+    fake.configuration = { resourceVersion: "1", generation: 1, spec: {}, conditions: all };
+  }
+  return fake;
+}
+
+function runningMigration({ name }: VmiFacts): MigrationFacts {
+  const moving = { phase: "Running", sourceNode: NODE, targetNode: "node02", targetPod: `target-of-${name}` };
+  return migration({ name: `migration-of-${name}`, uid: `migration-of-${name}`, vmiName: name, ...moving });
+}
+
+const about = (vmiName: string) => ({ virtualMachineInstanceUID: `vmi-${vmiName}`, podUID: `pod-${vmiName}` });
+
+/** Active, of the VM of that name. */
+export function of(vmiName: string, status: Partial<EvacuationFacts["status"]> = {}, more: object = {}) {
+  const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
+  const its = { ...about(vmiName), ...status };
+  return evacuation({ name: `of-${vmiName}`, uid: `of-${vmiName}`, spec, status: its, ...more });
+}
+
+export function ended(vmiName: string, phase: "Moved" | "Abandoned", status: Partial<EvacuationFacts["status"]> = {}) {
+  const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
+  return endedEvacuation(phase, {
+    name: `ended-${vmiName}`,
+    uid: `ended-${vmiName}`,
+    spec,
+    status: { ...about(vmiName), ...status },
+  });
+}

@@ -1,0 +1,77 @@
+/** What waits for the Worker: of every object the newest event of each type, in order, in bounded memory. */
+import { beforeEach, describe, expect, test } from "vitest";
+import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
+import { LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";
+import { vmiEvent } from "./fake-worker.ts";
+
+const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second));
+const ids = (outbox: Outbox, limit = 100) => outbox.first(limit).map(({ id }) => id);
+
+describe("the outbox", () => {
+  let outbox: Outbox;
+  beforeEach(() => {
+    outbox = createOutbox();
+  });
+
+  test("gives out what has waited longest, and keeps it until it is settled", () => {
+    for (const name of ["a", "b", "c"]) outbox.put(vmiEvent(name), at(0));
+    expect(ids(outbox, 2)).toEqual(["a.1", "b.1"]);
+    outbox.settle(outbox.first(2));
+    expect(ids(outbox)).toEqual(["c.1"]);
+    outbox.settle(outbox.first(2));
+    expect([outbox.length, outbox.waitingSince()]).toEqual([0, undefined]);
+  });
+
+  test("gives out no more than a delivery may have", () => {
+    const long = "x".repeat(250);
+    for (let i = 0; i < 100; i++)
+      outbox.put({ ...vmiEvent(`vm-${i}`), id: `${i}${long}`, source: long.repeat(4) }, at(0));
+    const batch = outbox.first(100);
+    expect(batch.length).toBeLessThan(100);
+    expect(JSON.stringify(batch).length).toBeLessThanOrEqual(LARGEST_BATCH_BYTES);
+    expect(JSON.stringify([...batch, batch[0]]).length).toBeGreaterThan(LARGEST_BATCH_BYTES);
+  });
+
+  test("keeps one event of an object, the newest, in the place of the oldest", () => {
+    outbox.put(vmiEvent("a", 1), at(1));
+    outbox.put(vmiEvent("b", 1), at(2));
+    outbox.put(vmiEvent("a", 2), at(3));
+    expect(ids(outbox)).toEqual(["a.2", "b.1"]);
+    expect(outbox.waitingSince()).toEqual(at(1));
+  });
+
+  test("keeps what changed while it was told, behind the others", () => {
+    outbox.put(vmiEvent("a", 1), at(1));
+    const batch = outbox.first(1);
+    outbox.put(vmiEvent("b", 1), at(2));
+    outbox.put(vmiEvent("a", 2), at(3));
+    outbox.settle(batch);
+    expect(ids(outbox)).toEqual(["b.1", "a.2"]);
+    expect(outbox.waitingSince()).toEqual(at(2));
+    outbox.settle(outbox.first(1));
+    expect(outbox.waitingSince()).toEqual(at(3));
+  });
+
+  test("given events that have failed, when they are postponed, then they stand behind the others", () => {
+    for (const name of ["a", "b", "c", "d"]) outbox.put(vmiEvent(name), at(0));
+    const batch = outbox.first(3);
+    outbox.settle(batch.slice(1, 2));
+    outbox.postpone(batch);
+    expect(ids(outbox)).toEqual(["d.1", "a.1", "c.1"]);
+    expect([outbox.length, outbox.waitingSince()]).toEqual([3, at(0)]);
+  });
+
+  test("tells types of one object apart", () => {
+    const node = { type: "dev.lifeboat.node.changed.v1", data: { name: "a" }, subject: "vms/a" } as const;
+    outbox.put(vmiEvent("a"), at(0));
+    outbox.put({ ...vmiEvent("a"), ...node }, at(0));
+    expect(outbox.length).toBe(2);
+  });
+
+  test("is as long as there are objects, however often they change", () => {
+    for (let version = 0; version < 1_000; version++)
+      for (let i = 0; i < 100; i++) outbox.put(vmiEvent(`vm-${i}`, version), at(0));
+    expect(outbox.length).toBe(100);
+    expect(ids(outbox, 1)).toEqual(["vm-0.999"]);
+  });
+});

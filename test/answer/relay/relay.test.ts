@@ -1,0 +1,199 @@
+/** The relay between a cluster and the Worker: what happens in the one is told to the other. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { nodes, pods } from "../../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await startStage();
+});
+afterEach(() => stage.stop());
+
+const told = () => brief(stage.worker.taken());
+const untilTold = (...expected: readonly string[]) =>
+  soon(() => expect(told()).toEqual(expect.arrayContaining([...expected])));
+
+const STATUS = { subresource: "status" };
+const TAINT = { key: "maintenance", effect: "NoExecute" };
+const PRESSURE = { type: "MemoryPressure", status: "True" };
+const named = (name: string) => ({ namespace: NAMESPACE, name });
+const MIGRATION = { metadata: named("m"), spec: { vmiName: "web-1" } };
+
+describe("the relay tells of", () => {
+  test("a preempted launcher pod, once, and of its deletion", async () => {
+    const pod = await stage.createPod("virt-launcher-a");
+    await stage.startRelay();
+    await stage.preempt(pod);
+    await untilTold("pod.disrupted vms/virt-launcher-a");
+    const { metadata } = await stage.client.patch(pods, pod.metadata, {
+      type: "merge",
+      body: { metadata: { labels: { a: "b" } } },
+    });
+    await stage.client.delete(pods, metadata);
+    await soon(() =>
+      expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a", "pod.disrupted vms/virt-launcher-a"]),
+    );
+    const [first, second] = stage.worker.taken();
+    expect(first?.data).toEqual({
+      namespace: NAMESPACE,
+      name: "virt-launcher-a",
+      uid: pod.metadata.uid,
+      node: "node01",
+    });
+    expect(first?.id).toMatch(new RegExp(`^${pod.metadata.uid}\\.\\d+\\.dev\\.lifeboat\\.pod\\.disrupted\\.v1$`));
+    expect(second?.id).not.toBe(first?.id);
+  });
+
+  test("hotplug pods, but of no other", async () => {
+    await stage.startRelay();
+    const hotplug = await stage.createPod("hp-volume-a", { "kubevirt.io": "hotplug-disk" });
+    const other = await stage.createPod("web", { app: "web" });
+    await stage.preempt(other);
+    await stage.client.delete(pods, other.metadata);
+    await stage.preempt(hotplug);
+    await untilTold("pod.disrupted vms/hp-volume-a");
+    expect(told()).toEqual(["pod.disrupted vms/hp-volume-a"]);
+  });
+
+  test("what the kubelet ends by itself, not of what was deleted", async () => {
+    const [alive, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    await stage.startRelay();
+    await stage.client.delete(pods, deleted.metadata);
+    await untilTold("pod.disrupted vms/virt-launcher-b");
+    await stage.tell(deleted, "Killing");
+    await stage.tell(alive, "Evicted");
+    await untilTold("pod.killing vms/virt-launcher-a");
+    expect(told()).toEqual(["pod.disrupted vms/virt-launcher-b", "pod.killing vms/virt-launcher-a"]);
+    expect(stage.worker.taken().at(-1)?.data).toMatchObject({ uid: alive.metadata.uid, reason: "Evicted" });
+  });
+
+  // prettier-ignore
+  test.each<[string, () => Promise<unknown>, string]>([
+    ["VMIs",                   () => stage.createVmi("web-1"),                                                   "vmi.changed vms/web-1"],
+    ["migrations",             () => stage.client.create(kubevirt.migrations, MIGRATION),                        "migration.changed vms/web-1"],
+    ["nodes that are tainted", () => stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: [TAINT] } } }), "node.changed node01"],
+    ["… or under pressure",    () => stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { status: { conditions: [PRESSURE] } } }, STATUS), "node.changed node01"],
+  ])("%s", async (_, change, expected) => {
+    await stage.createNode("node01");
+    await stage.startRelay();
+    await change();
+    await untilTold(expected);
+    expect(told()).toEqual([expected]);
+  });
+
+  test("Evacuations that a person asks for and cancels, and of nothing that Lifeboat writes", async () => {
+    await stage.startRelay();
+    const spec = { virtualMachineInstance: { name: "web-1" } };
+    const { metadata } = await stage.client.create(evacuations, { metadata: named("by-hand"), spec });
+    await untilTold("evacuation.changed vms/web-1");
+    const phase = (name: string) =>
+      stage.client.patch(evacuations, metadata, { type: "merge", body: { status: { phase: name } } }, STATUS);
+    await phase("Pending");
+    await stage.client.patch(evacuations, metadata, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
+    await soon(() => expect(told()).toHaveLength(2));
+    await phase("Withdrawn");
+    await stage.client.delete(evacuations, metadata);
+    await stage.createVmi("web-2");
+    await untilTold("vmi.changed vms/web-2");
+    expect(told()).toEqual(["evacuation.changed vms/web-1", "evacuation.changed vms/web-1", "vmi.changed vms/web-2"]);
+  });
+});
+
+describe("nothing is missed", () => {
+  test("when the relay starts: what is already so is told", async () => {
+    const [preempted, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    const [killed] = [await stage.createPod("virt-launcher-c"), await stage.createPod("virt-launcher-d")];
+    await stage.preempt(preempted);
+    await stage.client.delete(pods, deleted.metadata);
+    await stage.tell(killed, "Preempting");
+    await stage.createVmi("web-1");
+    await stage.startRelay();
+    await soon(() => expect(told()).toHaveLength(4));
+    expect(told().toSorted()).toEqual([
+      "pod.disrupted vms/virt-launcher-a",
+      "pod.disrupted vms/virt-launcher-b",
+      "pod.killing vms/virt-launcher-c",
+      "vmi.changed vms/web-1",
+    ]);
+  });
+
+  test("while the Worker is away", async () => {
+    const pod = await stage.createPod("virt-launcher-a");
+    await stage.startRelay();
+    stage.worker.answer(() => ({ code: 503 }));
+    await stage.preempt(pod);
+    await soon(() => expect(stage.worker.attempts).toHaveLength(1));
+    stage.worker.answer(() => ({ code: 204 }));
+    await soon(() => {
+      stage.clock.advance(1_000);
+      expect(told()).toContain("pod.disrupted vms/virt-launcher-a");
+    });
+  });
+
+  test("while the API server is away, or restarts", async () => {
+    const [a, b] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+    const relay = await stage.startRelay();
+    stage.proxy.cut();
+    await stage.preempt(a);
+    await stage.client.delete(pods, b.metadata);
+    await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 1'));
+    stage.clock.advance(60_000);
+    await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));
+    stage.proxy.mend();
+    stage.clock.advance(60_000);
+    await untilTold("pod.disrupted vms/virt-launcher-a", "pod.disrupted vms/virt-launcher-b");
+    expect(relay.isReady()).toBe(true);
+  });
+
+  test.each(["status", "event"] as const)(
+    "when the API server has forgotten where a watch was: 410 as %s",
+    async (how) => {
+      const [a, b] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
+      const vmi = await stage.createVmi("web-1");
+      await stage.startRelay();
+      await untilTold("vmi.changed vms/web-1");
+      stage.proxy.cut();
+      stage.proxy.forget(how);
+      await stage.preempt(a);
+      await stage.client.delete(kubevirt.virtualMachineInstances, vmi.metadata);
+      const { length } = stage.proxy.asked;
+      stage.proxy.mend();
+      await soon(() => {
+        stage.clock.advance(1_000);
+        expect(told()).toContain("pod.disrupted vms/virt-launcher-a");
+        expect(stage.worker.taken().map(({ id }) => id)).toContainEqual(expect.stringContaining(".gone."));
+      });
+      const asked = () => stage.proxy.asked.slice(length).filter((path) => path.startsWith("/api/v1/pods"));
+      await soon(() =>
+        expect(asked().map((path) => (path.includes("watch=true") ? "watch" : "list"))).toEqual([
+          "watch",
+          "list",
+          "watch",
+        ]),
+      );
+      await stage.preempt(b);
+      await untilTold("pod.disrupted vms/virt-launcher-b");
+    },
+  );
+});
+
+test("a relay that may not watch says so, and goes on trying", async () => {
+  const relay = stage.startRelayAs("of nobody");
+  await soon(() => expect(stage.log.join("\n")).toContain('"watch":"pods","reason":"HTTP 401","failures":1'));
+  stage.clock.advance(1_000);
+  await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));
+  expect(relay.metrics()).toContain('lifeboat_relay_synced{watch="pods"} 0');
+  expect(relay.isReady()).toBe(false);
+});
+
+test("two relays tell everything twice, with the same ids", async () => {
+  const pod = await stage.createPod("virt-launcher-a");
+  await stage.startRelay();
+  await stage.startRelay();
+  await stage.preempt(pod);
+  await soon(() => expect(told()).toEqual(Array.from({ length: 2 }, () => "pod.disrupted vms/virt-launcher-a")));
+  const [first, second] = stage.worker.taken();
+  expect(first?.id).toBe(second?.id);
+});

@@ -1,0 +1,33 @@
+/** The image has all that the server needs, and names what its environment lacks. */
+import { expect, onTestFinished, test } from "vitest";
+import { parseEnvironment } from "../../../infra/server/environment.ts";
+import { layOutImage, run } from "../../support/relay/image.ts";
+
+test("outside of a pod the server says what is missing, and ends", async () => {
+  const image = await layOutImage();
+  onTestFinished(() => image.remove());
+  const server = run(image, {});
+  expect(await server.exited).toBe(2);
+  expect(server.lines).toMatchObject([
+    { level: "error", message: "invalid environment", variable: "POD_NAME" },
+    { level: "error", message: "invalid environment", variable: "KUBERNETES_SERVICE_HOST" },
+  ]);
+});
+
+const POD = { POD_NAME: "lifeboat-server-a", KUBERNETES_SERVICE_HOST: "10.96.0.1" };
+
+test("in a pod nothing has to be set", () => {
+  const value = { cluster: "local", identity: "lifeboat-server-a", httpsPort: 8443, port: 8080, root: "" };
+  expect(parseEnvironment(POD)).toEqual({ ok: true, value });
+});
+
+// prettier-ignore
+test.each([
+  ["LIFEBOAT_CLUSTER", "a/b"],
+  ["LIFEBOAT_CLUSTER", ""],
+  ["HTTPS_PORT",       "https"],
+  ["PORT",             "65536"],
+])("%s=%s is refused by name", (variable, value) => {
+  const parsed = parseEnvironment({ ...POD, [variable]: value });
+  expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([variable]);
+});

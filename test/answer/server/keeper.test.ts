@@ -1,0 +1,168 @@
+/** The server's Secret and webhooks, in a real API server, with the permissions that the manifests grant. */
+import { X509Certificate } from "node:crypto";
+import * as z from "zod/mini";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
+import { secrets } from "../../../infra/sandbox/actors/resources.ts";
+import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
+import { HOST } from "../../../infra/server/names.ts";
+import { applyInCluster, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
+import type { Client } from "../../../shared/kube/client.ts";
+import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
+import { startInstalled } from "../../support/server/installed.ts";
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const OPTIONAL = ["optional/guard/guard.yaml"];
+
+let sandbox: Sandbox;
+let connect: () => Client;
+let clock: SteppedClock;
+beforeEach(async () => {
+  ({ sandbox, connect } = await startInstalled(OPTIONAL));
+  clock = createSteppedClock();
+});
+afterEach(() => sandbox.stop());
+
+const lookOnce = async (use: (identity: Identity) => void) =>
+  await reconcileIdentity({ cluster: "local", connect, clock, use, onFailure: () => undefined });
+
+/** A replica looks until there is nothing to do for now; resolves to what it serves. */
+async function settle(): Promise<Identity> {
+  const used: Identity[] = [];
+  const use = (identity: Identity) => void used.push(identity);
+  while ((await lookOnce(use)) === 0);
+  const last = used.at(-1);
+  if (last === undefined) throw new Error("nothing to serve");
+  return last;
+}
+
+const Configuration = z.object({
+  webhooks: z.tuple([
+    z.object({
+      clientConfig: z.object({
+        caBundle: z._default(z.string(), ""),
+        service: z.object({ path: z._default(z.string(), "") }),
+      }),
+    }),
+  ]),
+});
+
+async function clientConfigs() {
+  const names = ["lifeboat", "lifeboat-guard"];
+  const found = await Promise.all(names.map((name) => sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name })));
+  return found.map((one) => Configuration.parse(one).webhooks[0].clientConfig);
+}
+
+/** Of the first webhook; all have the same. */
+async function bundle(): Promise<readonly string[]> {
+  const [one, other] = (await clientConfigs()).map(({ caBundle }) => Buffer.from(caBundle, "base64").toString());
+  expect(other).toBe(one);
+  return (one ?? "").split(/(?<=-----END CERTIFICATE-----\n)/);
+}
+
+const same = (pems: readonly string[]) => pems.map((pem) => new X509Certificate(pem).fingerprint256).toSorted();
+
+test("the first start makes certificate and tokens, and points each webhook at its door", async () => {
+  const { pair, webhookToken, operatorToken } = await settle();
+  const certificate = new X509Certificate(pair.certPem);
+  expect(certificate.checkHost(HOST)).toBe(HOST);
+  expect([webhookToken, operatorToken].map((tokens) => tokens.map(({ length }) => length))).toEqual([[64], [64]]);
+  expect(webhookToken).not.toEqual(operatorToken);
+  expect(same(await bundle())).toEqual(same([pair.certPem]));
+  expect((await clientConfigs()).map(({ service }) => service.path)).toEqual([
+    `/clusters/local/admission/evictions/${webhookToken[0]}`,
+    `/clusters/local/admission/deletions/${webhookToken[0]}`,
+  ]);
+});
+
+test("a webhook token is rotated, step by step without a gap, or at once", async () => {
+  await settle();
+  const made = expect.stringMatching(/^[0-9a-f]{64}$/);
+  // prettier-ignore
+  const steps = [
+    // in the Secret  opens the doors   in the webhooks
+    ["old,new",       ["old", "new"],   "old"],
+    ["new, old\n",    ["new", "old"],   "new"],
+    ["new",           ["new"],          "new"],
+    [" ",             [made],           made],
+  ] as const;
+  for (const [text, accepted, pointed] of steps) {
+    await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: { webhookToken: base64(text) } } });
+    expect((await settle()).webhookToken).toEqual(accepted);
+    const tokens = (await clientConfigs()).map(({ service }) => service.path.split("/").at(-1));
+    expect(tokens).toEqual([pointed, pointed]);
+  }
+});
+
+test("two replicas that start together agree, and a third finds it done", async () => {
+  const [one, other] = await Promise.all([settle(), settle()]);
+  expect(other).toEqual(one);
+  const before = await sandbox.client.get(secrets, SERVER);
+  expect(await settle()).toEqual(one);
+  expect(await sandbox.client.get(secrets, SERVER)).toEqual(before);
+});
+
+test("renewed: announced before it is served, and the old one is trusted a while longer", async () => {
+  const { pair: old } = await settle();
+  clock.advance(60 * DAY);
+  expect((await settle()).pair).toEqual(old);
+  const announced = await bundle();
+  expect(announced).toHaveLength(2);
+  clock.advance(10 * MINUTE);
+  const { pair: renewed, ...tokens } = await settle();
+  expect(renewed).not.toEqual(old);
+  expect(await bundle()).toEqual(announced);
+  expect(same(announced)).toEqual(same([old.certPem, renewed.certPem]));
+  clock.advance(10 * MINUTE);
+  expect(await settle()).toEqual({ pair: renewed, ...tokens });
+  expect(same(await bundle())).toEqual(same([renewed.certPem]));
+});
+
+test("a Secret that may not be changed is a failure, and not asked for again and again", async () => {
+  await sandbox.client.delete(secrets, SERVER);
+  await sandbox.client.create(secrets, { metadata: SERVER, immutable: true });
+  await expect(lookOnce(() => undefined)).rejects.toThrow("422");
+});
+
+test.each(["tls.crt", "next.crt"])("what is no certificate, in %s, is replaced", async (key) => {
+  const { pair } = await settle();
+  await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: { [key]: base64("broken") } } });
+  clock.advance(60 * DAY);
+  await settle();
+  clock.advance(10 * MINUTE);
+  const { pair: renewed } = await settle();
+  expect(renewed).not.toEqual(pair);
+  expect(same(await bundle())).toContain(new X509Certificate(renewed.certPem).fingerprint256);
+});
+
+test("applying the manifests again keeps both fields; what was taken out comes back", async () => {
+  const { pair } = await settle();
+  const before = await clientConfigs();
+  await applyInCluster(sandbox.client, OPTIONAL);
+  await settle();
+  expect(await clientConfigs()).toEqual(before);
+  expect(same(await bundle())).toEqual(same([pair.certPem]));
+});
+
+test("a certificate of cert-manager's is served, and neither it nor the caBundle is written", async () => {
+  const { pair } = await settle();
+  await sandbox.client.delete(secrets, SERVER);
+  await sandbox.client.create(secrets, {
+    metadata: { ...SERVER, annotations: { "cert-manager.io/certificate-name": "lifeboat-server" } },
+    data: { "tls.crt": base64(pair.certPem), "tls.key": base64(pair.keyPem) },
+  });
+  const body = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64("of cert-manager's") }];
+  await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body });
+  clock.advance(89 * DAY);
+  const { pair: served, webhookToken } = await settle();
+  expect(served).toEqual(pair);
+  const [evictions] = await clientConfigs();
+  expect(evictions).toMatchObject({ caBundle: base64("of cert-manager's") });
+  expect(evictions?.service.path).toContain(webhookToken[0]);
+});
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,85 @@
+/** Two replicas and a Lease: one ticks at a time, and another takes over. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
+import { leases } from "../../../infra/sandbox/actors/resources.ts";
+import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
+import { Leadership } from "../../../infra/server/leadership.ts";
+import type { Client } from "../../../shared/kube/client.ts";
+import { startInstalled } from "../../support/server/installed.ts";
+
+let sandbox: Sandbox;
+let connect: () => Client;
+beforeAll(async () => {
+  ({ sandbox, connect } = await startInstalled());
+});
+afterAll(() => sandbox.stop());
+
+let clock: SteppedClock;
+let [a, b]: readonly Leadership[] = [];
+const failures: unknown[] = [];
+afterEach(() => expect(failures).toEqual([]));
+beforeEach(async () => {
+  await sandbox.client.patch(leases, SERVER, { type: "merge", body: { spec: { holderIdentity: null } } });
+  clock = createSteppedClock();
+  [a, b] = ["a", "b"].map((identity) => replica(identity));
+});
+
+function replica(identity: string): Leadership {
+  return new Leadership({ identity, clock, connect, onFailure: (error) => failures.push(error) });
+}
+
+const leaders = () => [a?.isLeader(), b?.isLeader()];
+const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
+
+test("the first takes it, renews it, and the other waits", async () => {
+  for (let times = 0; times < 5; times += 1) {
+    await a?.look();
+    await b?.look();
+    expect(leaders()).toEqual([true, false]);
+    clock.advance(5_000);
+  }
+});
+
+test("both at the same time: one of them", async () => {
+  await Promise.all([a?.look(), b?.look()]);
+  expect(leaders().filter(Boolean)).toHaveLength(1);
+});
+
+test("the holder is gone: the other takes over once the Lease has not changed for its duration", async () => {
+  await a?.look();
+  await b?.look();
+  clock.advance(14_900);
+  await b?.look();
+  expect(leaders()).toEqual([true, false]);
+  clock.advance(100);
+  await b?.look();
+  expect(leaders()).toEqual([false, true]);
+  await a?.look();
+  expect(leaders()).toEqual([false, true]);
+  expect((await sandbox.client.get(leases, SERVER))?.spec).toMatchObject({ holderIdentity: "b" });
+});
+
+test("a holder that cannot renew it stops before the other begins", async () => {
+  await a?.look();
+  await b?.look();
+  clock.advance(15_000);
+  expect(leaders()).toEqual([false, false]);
+});
+
+test("told to end, it gives the Lease back: the other need not wait", async () => {
+  const stopping = new AbortController();
+  const kept = a?.keep(stopping.signal);
+  await expect.poll(holder).toBe("a");
+  stopping.abort();
+  await kept;
+  await b?.look();
+  expect(leaders()).toEqual([false, true]);
+});
+
+test("started again under the same name, it goes on at once", async () => {
+  await a?.look();
+  const again = replica("a");
+  await again.look();
+  expect(again.isLeader()).toBe(true);
+});

@@ -1,0 +1,94 @@
+/** The doors' listener: how long connections live, and how it ends. */
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { ARRIVAL } from "../../../infra/server/connections.ts";
+import { makeCertificate } from "../../../infra/server/certificate.ts";
+import { type Answer, listen, type Pair } from "../../../infra/server/listener.ts";
+
+const WHEN = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+
+let pair: Pair;
+beforeAll(async () => {
+  pair = await makeCertificate("lifeboat.test", WHEN);
+});
+
+async function open(answer: Answer) {
+  const listener = await listen(answer, 0, pair);
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(async () => {
+    agent.destroy();
+    await listener.close();
+  });
+  const ask = (ca = pair.certPem, path = "/clusters/local/metrics") =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const options = { host: "localhost", port: listener.port, path, ca, agent };
+      request(options).on("response", resolve).on("error", reject).end();
+    }).then((response) => {
+      response.resume();
+      return response.headers;
+    });
+  return { listener, ask };
+}
+
+const ok: Answer = () => new Response("ok");
+
+test("an idle connection outlives kube-apiserver's 90 s, so that no review meets one that is being closed", async () => {
+  const { ask } = await open(ok);
+  const [, seconds] = /timeout=(\d+)/.exec(String((await ask())["keep-alive"])) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(90);
+});
+
+test("a caller that has shown no token keeps no connection", async () => {
+  const { ask } = await open(ok);
+  expect((await ask(undefined, "/healthz")).connection).toBe("close");
+  const refusing = await open(() => new Response("who?", { status: 401 }));
+  expect((await refusing.ask()).connection).toBe("close");
+});
+
+test("what is answered for longer than a request may take to arrive is answered", { timeout: 30_000 }, async () => {
+  const { ask } = await open(async () => {
+    await delay(ARRIVAL.requestTimeout + 2 * ARRIVAL.connectionsCheckingInterval);
+    return new Response("ok");
+  });
+  expect(await ask()).toMatchObject({ "content-type": "text/plain;charset=UTF-8" });
+});
+
+test("on its way out it asks each client to connect anew", async () => {
+  const { listener, ask } = await open(ok);
+  expect((await ask()).connection).toBe("keep-alive");
+  listener.turnAway();
+  expect((await ask()).connection).toBe("close");
+});
+
+test("it ends when what was begun is answered, and what goes on after an answer has ended", async () => {
+  const [held, after] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const begun = Promise.withResolvers<void>();
+  const { listener, ask } = await open(async (_, context) => {
+    begun.resolve();
+    await held.promise;
+    context.waitUntil(after.promise);
+    return new Response("ok");
+  });
+  const answer = ask();
+  await begun.promise;
+  let isClosed = false;
+  const closed = listener.close().then(() => (isClosed = true));
+  held.resolve();
+  expect((await answer)["content-type"]).toContain("text/plain");
+  expect(isClosed).toBe(false);
+  after.resolve();
+  await closed;
+});
+
+test("new connections get the new certificate", async () => {
+  const { listener, ask } = await open(ok);
+  const renewed = await makeCertificate("lifeboat.test", {
+    ...WHEN,
+    notBefore: new Date(WHEN.notBefore.getTime() + 1),
+  });
+  listener.present(renewed);
+  await ask(renewed.certPem);
+  await expect(ask()).rejects.toThrow("self-signed certificate");
+});

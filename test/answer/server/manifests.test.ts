@@ -1,0 +1,174 @@
+/** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/live/in-cluster.test.ts. */
+import { readdirSync, readFileSync } from "node:fs";
+import { BlockList, isIP } from "node:net";
+import { fileURLToPath } from "node:url";
+import { loadAll } from "js-yaml";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { NAME, NAMESPACE, WEBHOOK_CONFIGURATIONS } from "../../../infra/server/names.ts";
+import type { Home } from "../../../infra/cli/install/plan.ts";
+import { plannedFor } from "../../../infra/lab/stage/apply.ts";
+import { inClusterManifests } from "../../../infra/lab/stage/in-cluster.ts";
+import { build } from "../../support/manifests/kustomize.ts";
+
+const infra = new URL("../../../infra/", import.meta.url);
+const parse = (file: string) => loadAll(readFileSync(new URL(file, infra), "utf8"));
+const folder = "server/kubernetes/component/";
+
+const Manifest = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
+const Rules = z.object({
+  rules: z.array(z.looseObject({ resources: z.array(z.string()), verbs: z.array(z.string()) })),
+});
+const manifests = z.array(Manifest).parse(inClusterManifests(["optional/guard/guard.yaml"]));
+
+function find(kind: string, name = NAME) {
+  const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name}`);
+  return found;
+}
+
+test("the component lists every file, on top of everything that the Worker's form has", () => {
+  const { resources } = z.object({ resources: z.array(z.string()) }).parse(parse(`${folder}kustomization.yaml`)[0]);
+  const files = readdirSync(new URL(folder, infra)).filter((file) => file !== "kustomization.yaml");
+  expect(resources.toSorted()).toEqual(files.toSorted());
+  expect(parse("server/kubernetes/kustomization.yaml")).toMatchObject([
+    { resources: ["../../kubernetes"], components: ["component"] },
+  ]);
+});
+
+test("everything of its own has its name, namespace and label", () => {
+  for (const { kind, metadata } of resources())
+    expect({ kind, metadata }).toMatchObject({
+      metadata: {
+        name: NAME,
+        labels: { "app.kubernetes.io/name": NAME },
+        ...(!kind.startsWith("Cluster") && { namespace: NAMESPACE }),
+      },
+    });
+});
+
+function resources() {
+  return readdirSync(new URL(folder, infra))
+    .filter((file) => file !== "kustomization.yaml")
+    .flatMap((file) => z.array(Manifest).parse(parse(folder + file)));
+}
+
+// prettier-ignore
+test.each([
+  // From                      to    may
+  ["192.168.7.11",             8443, true],
+  ["2001:db8::7",              8443, true],
+  ["10.244.3.9",               8443, false],
+  ["fd00:10:244:1::9",         8443, false],
+  ["192.168.7.11",             8080, false],
+  ["pods of `monitoring`",     8080, true],
+  ["pods of `monitoring`",     8443, false],
+])("with optional/server-network-policy, %s to port %d: %s", (from, port, expected) => {
+  const [policy] = z.array(Policy).parse(build("infra/kubernetes/optional/server-network-policy", "Component"));
+  expect(find("Deployment")).toMatchObject({ spec: { selector: policy?.spec.podSelector } });
+  const rules = policy?.spec.ingress.filter(({ ports }) => ports.some((one) => one.port === port)) ?? [];
+  const admits = ({ ipBlock }: Peer) => (isIP(from) === 0 ? ipBlock === undefined : isIn(from, ipBlock));
+  expect(rules.some((rule) => rule.from.some(admits))).toBe(expected);
+});
+
+const PolicyPeer = z.object({
+  ipBlock: z.optional(z.object({ cidr: z.string(), except: z.array(z.string()) })),
+  namespaceSelector: z.optional(
+    z.object({ matchLabels: z.object({ "kubernetes.io/metadata.name": z.literal("monitoring") }) }),
+  ),
+});
+type Peer = z.output<typeof PolicyPeer>;
+const Policy = z.object({
+  spec: z.object({
+    podSelector: z.unknown(),
+    ingress: z.array(z.object({ from: z.array(PolicyPeer), ports: z.array(z.object({ port: z.number() })) })),
+  }),
+});
+
+function isIn(address: string, block: Peer["ipBlock"]): boolean {
+  const within = (cidr: string) => {
+    const [network = "", bits] = cidr.split("/");
+    const family = isIP(network) === 4 ? "ipv4" : "ipv6";
+    const list = new BlockList();
+    list.addSubnet(network, Number(bits), family);
+    return isIP(address) === isIP(network) && list.check(address, family);
+  };
+  return block !== undefined && within(block.cidr) && !block.except.some(within);
+}
+
+test("there is no token without an end", () => {
+  expect(manifests.filter(({ kind }) => kind === "Secret").map(({ metadata }) => metadata.name)).toEqual([NAME]);
+  expect(find("Deployment")).toMatchObject({ spec: { template: { spec: { automountServiceAccountToken: false } } } });
+});
+
+test("the files hold no secret, and name neither path nor caBundle: the server does", () => {
+  const service = { namespace: NAMESPACE, name: NAME, port: 443 };
+  for (const name of WEBHOOK_CONFIGURATIONS) {
+    const { webhooks } = z
+      .object({ webhooks: z.array(z.unknown()) })
+      .parse(find("ValidatingWebhookConfiguration", name));
+    expect(webhooks).toMatchObject([{ clientConfig: { service } }]);
+    expect(JSON.stringify(webhooks)).not.toMatch(/url|caBundle|"path"/);
+  }
+  expect(find("Secret")).not.toHaveProperty("data");
+  expect(find("Lease")).not.toHaveProperty("spec");
+});
+
+test("it watches as the relay does, and creates nothing of its own", () => {
+  const { rules } = Rules.parse(find("ClusterRole"));
+  const [relay] = parse("relay/kubernetes/rbac.yaml");
+  expect(rules.slice(0, -1)).toEqual(Rules.parse(relay).rules);
+  expect([...rules.slice(-1), ...Rules.parse(find("Role")).rules]).toMatchObject([
+    { resourceNames: [...WEBHOOK_CONFIGURATIONS], verbs: ["patch"] },
+    { resources: ["secrets"], resourceNames: [NAME], verbs: ["get", "patch"] },
+    { resources: ["leases"], resourceNames: [NAME], verbs: ["get", "patch"] },
+  ]);
+});
+
+const Pods = z.object({ template: z.object({ spec: z.looseObject({ containers: z.array(z.unknown()) }) }) });
+
+test("the pods satisfy the Pod Security Standard `restricted`, and end in order", () => {
+  const { spec } = Pods.parse(find("Deployment")["spec"]).template;
+  expect(spec).toMatchObject({
+    serviceAccountName: "lifeboat",
+    terminationGracePeriodSeconds: 30,
+    securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
+  });
+  expect(spec.containers).toMatchObject([
+    {
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      },
+      livenessProbe: { httpGet: { path: "/healthz", port: "http" } },
+      readinessProbe: { httpGet: { path: "/readyz", port: "http" } },
+      resources: { requests: { memory: "256Mi" }, limits: { memory: "512Mi" } },
+    },
+  ]);
+});
+
+test("server and relay are one image", () => {
+  const image = /image: (\S+)/;
+  const [server, relay] = [`${folder}deployment.yaml`, "relay/kubernetes/deployment.yaml"].map(
+    (file) => image.exec(readFileSync(new URL(file, infra), "utf8"))?.[1],
+  );
+  expect(server).toBe(relay);
+});
+
+const URL_OF_WORKER = "https://lifeboat.example.com/clusters/CLUSTER";
+
+test.each<[string, Home]>([
+  ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "WEBHOOK_TOKEN" }],
+  ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.1.0" }],
+])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
+  expect(byName(build(fileURLToPath(new URL(kustomization, infra))))).toEqual(byName(plannedFor(home)));
+});
+
+function byName(objects: readonly z.output<typeof Manifest>[]) {
+  return objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+}
+
+function nameOf({ kind, metadata }: z.output<typeof Manifest>): string {
+  return `${kind} ${metadata.name}`;
+}

@@ -1,0 +1,95 @@
+/** Disruption budgets: which VM has one, and what is done to those that are there. */
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../../shared/kube/action.ts";
+import { budgetName, type BudgetWorld, needsBudget, planBudgets } from "../../../shared/budget/budget.ts";
+import { type Cells, cellsOf } from "../cells.ts";
+import { budget, migration, MOBILITY, PINNED, settings, vmi, without } from "../../support/fixtures.ts";
+import { budgetWorld, plannedBudgets } from "../../support/worlds.ts";
+
+// prettier-ignore
+const NEEDED: Cells<readonly [boolean, boolean]> = {
+  // [the VM does not migrate, it does]
+  //                       migratable             pinned
+  None:                  { migratable: [false, false], pinned: [false, false] },
+  LiveMigrate:           { migratable: [true, true],   pinned: [true, true]   },
+  LiveMigrateIfPossible: { migratable: [true, true],   pinned: [false, true]  },
+  External:              { migratable: [true, true],   pinned: [true, true]   },
+};
+
+describe("whether a VM needs a budget", () => {
+  test.each(cellsOf(NEEDED))("%s, %s: %j", (evictionStrategy, mobility, needed) => {
+    const subject = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
+    expect([false, true].map((is) => needsBudget(subject, is, settings()))).toEqual(needed);
+    const silent = without(subject, "evictionStrategy");
+    expect(needsBudget(silent, false, settings({ clusterStrategy: evictionStrategy }))).toBe(needed[0]);
+  });
+
+  test("a VM whose strategy KubeVirt does not know: its owner meant something by it", () => {
+    expect(needsBudget(vmi({ evictionStrategy: "Odd" }), false, settings())).toBe(true);
+  });
+
+  test.each([{ deleting: true }, { phase: "Succeeded" }])("a VM with %j needs none, even while it migrates", (of) => {
+    expect(needsBudget(vmi(of), true, settings())).toBe(false);
+  });
+
+  test("its name depends on the VMI's UID, so that one made anew has another", () => {
+    expect(budgetName(vmi())).toMatch(/^lifeboat-web-[0-9a-f]{8}$/);
+    expect(budgetName(vmi({ uid: "made-anew" }))).not.toBe(budgetName(vmi()));
+  });
+});
+
+/** `create`, `delete <uid>`. */
+function inShort(action: Action): string {
+  return action.verb === "DeleteBudget" ? `delete ${action.budget.uid}` : action.verb.replace("CreateBudget", "create");
+}
+
+const own = { vmis: [vmi()], budgets: [budget()] };
+const pinned = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
+const none = { vmis: [vmi({ evictionStrategy: "None" })] };
+const foreign = budget({ name: "theirs", uid: "foreign", managedByUs: false, owners: [] });
+const ownSelector = { matchLabels: { app: "lifeboat" }, matchExpressions: [] };
+const deployment = budget({ name: "lifeboat", uid: "deployment", owners: [], selector: ownSelector });
+const off = settings({ disruptionBudgets: "Never" });
+const covered = settings({ evictionsCovered: true });
+const done = ["delete budget-uid"];
+
+// prettier-ignore
+const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expected: readonly string[]])[] = [
+  ["a VM without a budget",                    { vmis: [vmi()] },                                                  ["create"]],
+  ["a VM with its budget",                     own,                                                                []],
+  ["a pinned one that is sent elsewhere",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
+  ["… another of that name, elsewhere",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
+  // It is made anew
+  ["of an earlier version",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 ["delete budget-uid", "create"]],
+  ["a size that was set by hand",              { ...own, budgets: [budget({ minAvailable: "50%" })] },             ["delete budget-uid", "create"]],
+  ["ours without its owner: made anew",        { ...own, budgets: [budget({ owners: [] })] },                      ["delete budget-uid", "create"]],
+  ["ours is being deleted",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
+  // It goes
+  ["strategy None",                            { ...own, ...none },                                                done],
+  ["IfPossible, no longer migratable",         { ...own, vmis: [pinned] }, done],
+  ["being deleted",                            { ...own, vmis: [vmi({ deleting: true })] },                        done],
+  ["final",                                    { ...own, vmis: [vmi({ phase: "Succeeded" })] },                    done],
+  ["of an earlier VMI of that name",           { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create", ...done]],
+  ["of a VMI that is gone",                    { budgets: [budget()] },                                            done],
+  ["… as far as is known",                     { budgets: [budget()], complete: false },                           []],
+  ["… and its owner is not named",             { budgets: [budget({ owners: [] })] },                              done],
+  ["switched off",                             { ...own, settings: off },                                          done],
+  ["… as far as is known",                     { ...own, settings: off, complete: false },                         []],
+  ["KubeVirt's webhook makes it noise",        { ...own, settings: covered },                                      done],
+  // Others'
+  ["another's",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
+  ["… beside ours",                            { vmis: [vmi()], budgets: [foreign, budget()] },                    []],
+  ["… strategy None",                          { ...none, budgets: [foreign] },                                    []],
+  ["… switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
+  ["that of Lifeboat's own Deployment",        { ...own, budgets: [budget(), deployment] },                         []],
+];
+
+describe("budgets", () => {
+  test.each(rows)("%s", (_, tweak, expected) => expect(plannedBudgets(tweak).map(inShort)).toEqual(expected));
+
+  test("what is in the way goes before what replaces it, in one chain; VMs do not wait for each other", () => {
+    const db = vmi({ name: "db", uid: "db" });
+    const { chains } = planBudgets(budgetWorld({ vmis: [vmi(), db], budgets: [budget({ owners: [] })] }));
+    expect(chains.map((chain) => chain.map(inShort))).toEqual([["delete budget-uid", "create"], ["create"]]);
+  });
+});

@@ -1,0 +1,141 @@
+/** `CLUSTERS` and the registry's entries: which field is wrong, what was expected, and that the others are unhurt. */
+import { describe, expect, test } from "vitest";
+import { parseClusters, parseRegistryEntry, problemsOf } from "../../../shared/settings/clusters.ts";
+
+const VALID = { server: "https://api.example.com:6443", token: "secret-1", webhookToken: "secret-2-of-16-c" };
+const NON_TOKEN = "expected a token, without spaces or line breaks";
+const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spaces or line breaks";
+const NO_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
+const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
+
+/** Of so many bytes, with a slash among its digits. */
+function secretOf(bytes: number): string {
+  return `whsec_${Buffer.alloc(bytes, 0xff).toString("base64")}`;
+}
+
+function problems(clusters: unknown) {
+  return problemsOf(parseClusters(JSON.stringify(clusters)));
+}
+
+describe("the minimal entry", () => {
+  test("gets no headers and no other tokens", () => {
+    const parsed = parseClusters(JSON.stringify({ prod: VALID }));
+    expect(parsed.ok && parsed.value.get("prod")).toEqual({ ok: true, value: { ...VALID, headers: {} } });
+  });
+
+  test("may have everything else", () => {
+    const full = {
+      ...VALID,
+      webhookToken: ["secret-2-of-16-c", "secret-5-of-16-c"],
+      operatorToken: "secret-3-of-16-c",
+      relaySecret: [secretOf(24), secretOf(64)],
+      headers: { "CF-Access-Client-Id": "id", "CF-Access-Client-Secret": "secret-4" },
+    };
+    const parsed = parseClusters(JSON.stringify({ prod: full }));
+    expect(parsed.ok && parsed.value.get("prod")).toEqual({ ok: true, value: full });
+  });
+});
+
+describe("server", () => {
+  test.each([
+    "https://api.example.com:6443/",
+    "https://api.example.com/k8s/clusters/c-1",
+    "http://localhost:8001",
+    "http://127.0.0.1:8001",
+    "binding:PROD_API",
+  ])("may be %s", (server) => {
+    expect(problems({ prod: { ...VALID, server } })).toEqual([]);
+  });
+
+  test.each([
+    "",
+    "api.example.com",
+    "http://api.example.com",
+    "http://127.0.0.1.example.com",
+    "javascript:alert(1)",
+    "https://user:secret-5@api.example.com",
+    "https://api.example.com/#",
+    "https://api.example.com\n",
+    "binding:",
+    "binding:1A",
+  ])("may not be %j", (server) => {
+    expect(problems({ prod: { ...VALID, server } })).toEqual([{ field: "CLUSTERS.prod.server", message: NO_SERVER }]);
+  });
+});
+
+describe("a malformed entry", () => {
+  const { token: _, ...withoutToken } = VALID;
+  // prettier-ignore
+  test.each([
+    ["no object",                     "secret-5",                                  "",                   "expected object"],
+    ["a missing key",                 withoutToken,                                ".token",             "expected a token"],
+    ["a server that is no text",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
+    ["a token with a line break",     { ...VALID, token: "secret-5\n" },           ".token",             NON_TOKEN],
+    ["a token with a space",          { ...VALID, webhookToken: "secret-5 x-secret-5" }, ".webhookToken", NON_DOOR_TOKEN],
+    ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
+    ["no webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
+    ["a short one of several",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
+    ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
+    ["a relay secret of another form", { ...VALID, relaySecret: "secret-5" },      ".relaySecret",       NO_SECRET],
+    ["one of several",                { ...VALID, relaySecret: [secretOf(32), "secret-5"] }, ".relaySecret.1", NO_SECRET],
+    ["a relay secret of one byte",    { ...VALID, relaySecret: "whsec_YQ==" },     ".relaySecret",       NO_SECRET],
+    ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],
+    ["base64 cut off",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
+    ["a header of two lines",         { ...VALID, headers: { "x-a": "secret-5\r\nx" } }, ".headers.x-a", "expected a text without line breaks"],
+    ["a name that no header has",     { ...VALID, headers: { "x a": "secret-5" } }, ".headers.x a",      "expected the name of a header"],
+    ["a header that we set",          { ...VALID, headers: { Authorization: "secret-5" } }, ".headers.Authorization", "expected a header that Lifeboat does not set itself"],
+    ["a header that changes who we are", { ...VALID, headers: { "Impersonate-User": "admin" } }, ".headers.Impersonate-User", "expected a header that Lifeboat does not set itself"],
+    ["an unknown key",                { ...VALID, webHookToken: "secret-5" },      ".webHookToken",      "unknown key"],
+  ])("%s: says which field, and what was expected", (_, entry, field, message) => {
+    const found = problems({ prod: entry });
+    expect(found).toEqual([{ field: `CLUSTERS.prod${field}`, message: expect.stringContaining(message) }]);
+    expect(JSON.stringify(found)).not.toContain("secret-5");
+  });
+
+  test("does not hurt the others", () => {
+    const parsed = parseClusters(JSON.stringify({ bad: {}, good: VALID, worse: 1 }));
+    expect(parsed.ok && parsed.value.get("good")).toMatchObject({ ok: true });
+    expect(problemsOf(parsed).map(({ field }) => field)).toEqual([
+      "CLUSTERS.bad.server",
+      "CLUSTERS.bad.token",
+      "CLUSTERS.bad.webhookToken",
+      "CLUSTERS.worse",
+    ]);
+  });
+});
+
+describe("the whole of it", () => {
+  // prettier-ignore
+  test.each([
+    ["not JSON",          '{"prod": secret-5}',       "expected JSON"],
+    ["a list",            '["secret-5"]',             "expected record"],
+    ["null",              "null",                     "expected record"],
+  ])("%s", (_, text, message) => {
+    const found = problemsOf(parseClusters(text));
+    expect(found).toEqual([{ field: "CLUSTERS", message: expect.stringContaining(message) }]);
+    expect(JSON.stringify(found)).not.toContain("secret-5");
+  });
+
+  test("absent is no clusters, and no mistake", () => {
+    expect(parseClusters(undefined)).toEqual({ ok: true, value: new Map() });
+  });
+
+  test.each(["__proto__", "constructor", "toString"])("a cluster called %s is like any other", (name) => {
+    const parsed = parseClusters(`{${JSON.stringify(name)}: ${JSON.stringify(VALID)}}`);
+    expect(parsed.ok && [...parsed.value.keys()]).toEqual(name === "__proto__" ? [] : [name]);
+  });
+});
+
+describe("an entry of the registry", () => {
+  test("is one as in CLUSTERS", () => {
+    expect(parseRegistryEntry(JSON.stringify(VALID), "far")).toMatchObject({ ok: true, value: VALID });
+  });
+
+  // prettier-ignore
+  test.each([
+    ["not JSON",        "secret-5",                                     "CLUSTER_REGISTRY.far",       "expected JSON"],
+    ["a bad field",     JSON.stringify({ ...VALID, token: "secret 5" }), "CLUSTER_REGISTRY.far.token", NON_TOKEN],
+  ])("%s: names the registry", (_, text, field, message) => {
+    expect(parseRegistryEntry(text, "far")).toEqual({ ok: false, problems: [{ field, message }] });
+  });
+});

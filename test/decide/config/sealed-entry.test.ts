@@ -1,0 +1,70 @@
+/** Encrypted entries of the registry: who can open them, and what is said to who cannot. */
+import { describe, expect, test } from "vitest";
+import { parseKeys, seal, unseal } from "../../../shared/settings/sealed-entry.ts";
+
+type Key = Uint8Array<ArrayBuffer>;
+
+const newKey = () => crypto.getRandomValues(new Uint8Array(32));
+const [ours, older, foreign] = [newKey(), newKey(), newKey()];
+const base64 = (key: Uint8Array) => Buffer.from(key).toString("base64");
+
+const ENTRY = JSON.stringify({ server: "https://api.example.com", token: "größer als ASCII" });
+const NOT_SEALED = "expected an encrypted entry, as `npm run cluster -- add` writes it";
+const NOT_OURS = "expected an entry that was encrypted for this name with a key of REGISTRY_KEY";
+
+describe("an entry", () => {
+  // prettier-ignore
+  test.each<[string, Key, readonly Key[], string, string | undefined]>([
+    //                                            sealed with  keys           asked for  gives
+    ["with the only key",                         ours,        [ours],        "prod",    ENTRY],
+    ["with an older key, while keys are rotated", older,       [ours, older], "prod",    ENTRY],
+    ["with another key",                          ours,        [older],       "prod",    undefined],
+    ["as another cluster's",                      ours,        [ours],        "other",   undefined],
+  ])("%s", async (...[, key, keys, asked, text]) => {
+    const opened = await unseal(await seal(ENTRY, "prod", key), asked, keys);
+    const refused = { ok: false, problems: [{ field: `CLUSTER_REGISTRY.${asked}`, message: NOT_OURS }] };
+    expect(opened).toEqual(text === undefined ? refused : { ok: true, value: text });
+  });
+
+  test("is another text each time, and never shows what is in it", async () => {
+    const [one, two] = [await seal(ENTRY, "prod", ours), await seal(ENTRY, "prod", ours)];
+    expect(one).not.toBe(two);
+    expect(one).toMatch(/^v1\.[\w-]{16}\.[\w-]+$/);
+    const ciphertext = Buffer.from(one.split(".")[2] ?? "", "base64url");
+    expect(ciphertext.toString("latin1")).not.toContain("example");
+    // All that it tells is how long the entry is.
+    expect(ciphertext).toHaveLength(Buffer.byteLength(ENTRY) + 16);
+  });
+
+  test("that was changed by a byte is refused", async () => {
+    const [version, nonce, text = ""] = (await seal(ENTRY, "prod", ours)).split(".");
+    const changed = [version, nonce, (text.startsWith("A") ? "B" : "A") + text.slice(1)].join(".");
+    expect(await unseal(changed, "prod", [ours])).toMatchObject({ ok: false, problems: [{ message: NOT_OURS }] });
+  });
+
+  test.each([
+    ["plain", ENTRY],
+    ["empty", ""],
+    ["another version", "v2.AAAAAAAAAAAAAAAA.AAAA"],
+    ["no base64", "v1.AAAAAAAAAAAAAAAA.A"],
+  ])("%s is refused, and not repeated", async (_, text) => {
+    const problems = [{ field: "CLUSTER_REGISTRY.prod", message: NOT_SEALED }];
+    expect(await unseal(text, "prod", [ours])).toEqual({ ok: false, problems });
+  });
+});
+
+describe("REGISTRY_KEY", () => {
+  test.each([
+    ["one key", base64(ours), [ours]],
+    ["two keys", `${base64(ours)}, ${base64(foreign)}`, [ours, foreign]],
+    ["none", undefined, undefined],
+    ["empty", "", undefined],
+    ["too short", base64(ours.subarray(1)), undefined],
+    ["no base64", "secret-value!".repeat(4), undefined],
+    ["one of two is bad", `${base64(ours)},`, undefined],
+  ])("%s", (_, text, keys) => {
+    const message = "expected one or more keys of 32 bytes in base64, separated by commas";
+    const refused = { ok: false, problems: [{ field: "REGISTRY_KEY", message }] };
+    expect(parseKeys(text)).toEqual(keys === undefined ? refused : { ok: true, value: keys });
+  });
+});

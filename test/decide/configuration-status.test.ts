@@ -1,0 +1,97 @@
+/** The conditions of the LifeboatConfiguration. */
+import { expect, test } from "vitest";
+import {
+  type ConfigurationFindings,
+  isUndecided,
+  reportConditions,
+  reportUndecided,
+} from "../../shared/settings/conditions.ts";
+import type { ConfigurationObserved } from "../../shared/kube/facts.ts";
+import { at, NOW } from "../support/fixtures.ts";
+
+const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, conditions: [] };
+const GOOD: ConfigurationFindings = {
+  problems: [],
+  notes: [],
+  trials: [{ name: "pods" }],
+  credential: { ok: true, reason: "Valid", message: "accepted" },
+  webhooks: [],
+  called: false,
+};
+const webhook = { endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] } as const;
+const WRONG = { webhooks: [{ ...webhook, problems: ["lifeboat: a", "lifeboat: b"] }] };
+const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
+const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };
+
+function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
+  const [action] = reportConditions(observed, { ...GOOD, ...findings }, now);
+  return action?.verb === "WriteConditions" ? action : undefined;
+}
+
+// prettier-ignore
+test.each<[string, Partial<ConfigurationFindings>, string, string]>([
+  ["valid",                            {},                                      "Ready",     "True Valid: The configuration is in force"],
+  ["valid, with a note",               { notes: ["x has no effect"] },          "Ready",     "True Valid: The configuration is in force; x has no effect"],
+  ["two problems",                     { problems: ["a: b", "c: d"] },          "Ready",     "False InvalidConfiguration: a: b; c: d. The last valid configuration stays in force, else the defaults"],
+  ["all that was tried is permitted",  {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
+  ["a permission is missing",          { trials: [forbidden, unreachable] },    "Permitted", "False Forbidden: pods: 403"],
+  ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
+  ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
+  ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
+  ["it asks, with a remark",           { called: true, webhooks: [{ ...webhook, remarks: ["r"] }] }, "WebhookCalled", "True Called: The API server asks Lifeboat about evictions; r"],
+  ["the webhook is wrong",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
+  ["the webhook is gone",              { called: true, webhooks: [{ ...webhook, found: "Absent", problems: ["a"] }] }, "WebhookCalled", "False WebhookMissing: a"],
+  ["there is no guard",                { called: true, webhooks: [webhook, { ...webhook, found: "Absent" }] }, "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
+  ["the token is accepted",            {},                                      "CredentialsValid", "True Valid: accepted"],
+  ["the token has ended",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
+])("%s", (_, findings, type, expected) => {
+  const found = told(findings)?.conditions.find((one) => one.type === type);
+  expect(`${found?.status} ${found?.reason}: ${found?.message}`).toBe(expected);
+});
+
+test("a condition keeps the time of its last transition", () => {
+  const first = told({});
+  const later = told({ trials: [forbidden] }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
+  const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
+  expect(times).toContainEqual(["Ready", NOW.getTime()]);
+  expect(times).toContainEqual(["Permitted", at(60).getTime()]);
+});
+
+test("what is said already is not written again, unless of another generation", () => {
+  const said = { ...NEW, conditions: told({})?.conditions ?? [] };
+  expect(told({}, said, at(600))).toBeUndefined();
+  expect(told({}, { ...said, generation: 4 }, at(600))).toMatchObject({ generation: 4, resourceVersion: "7" });
+});
+
+test("that it was called stays so, whichever function scans next", () => {
+  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
+  expect(told({ called: false }, said, at(600))).toBeUndefined();
+});
+
+test("once the webhook has been wrong, it has to be called once more", () => {
+  const said = { ...NEW, conditions: told({ called: true })?.conditions ?? [] };
+  const wrong = { ...NEW, conditions: told(WRONG, said)?.conditions ?? [] };
+  expect(told({}, wrong)?.conditions).toContainEqual(
+    expect.objectContaining({ type: "WebhookCalled", status: "Unknown", reason: "NotObserved" }),
+  );
+});
+
+function undecided(observed: ConfigurationObserved, seconds: number): ConfigurationObserved {
+  const [action] = reportUndecided(observed, "403 Forbidden", at(seconds));
+  return action?.verb === "WriteConditions" ? { ...observed, conditions: action.conditions } : observed;
+}
+
+test("an eviction that was answered without the facts is told until a full scan ten minutes later", () => {
+  const good = { ...NEW, conditions: told({})?.conditions ?? [] };
+  const bad = undecided(good, 0);
+  expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
+  expect(bad.conditions).toHaveLength(good.conditions.length);
+  expect(bad.conditions.at(-1)?.message).toBe("An eviction was answered without the facts: 403 Forbidden");
+  // Within a minute it is not written again; later its time is that of the last one.
+  expect(undecided(bad, 59)).toBe(bad);
+  const again = undecided(bad, 300);
+  expect(told({}, bad, at(599))).toBeUndefined();
+  expect(told({}, again, at(600))).toBeUndefined();
+  const cleared = told({}, again, at(900))?.conditions.find(({ type }) => type === "ReviewsDecided");
+  expect(cleared).toMatchObject({ status: "True", reason: "Decided" });
+});

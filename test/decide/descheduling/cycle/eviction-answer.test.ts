@@ -1,0 +1,52 @@
+/**
+ * The messages of an eviction's answer, in the words of Lifeboat, KubeVirt's own webhook and the API server.
+ */
+import { expect, test } from "vitest";
+import { undecidedMessage } from "../../../../shared/settings/failure-posture.ts";
+import { interpretAnswer } from "../../../../shared/descheduling/cycle/request.ts";
+import { MESSAGE } from "../../../../shared/eviction/messages.ts";
+import { vmi } from "../../../support/fixtures.ts";
+
+const LIFEBOAT = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
+const KUBEVIRT = 'admission webhook "virt-launcher-eviction-interceptor.kubevirt.io" denied the request: ';
+const DEFAULT = ["Eviction triggered"];
+
+// prettier-ignore
+const rows: readonly (readonly [code: number, message: string, outcome: string])[] = [
+  [201, "",                                                                                                   "Evicted"],
+  [200, "",                                                                                                   "Evicted"],
+  [404, 'pods "p1" not found',                                                                                "Gone"],
+  [429, `${LIFEBOAT}${MESSAGE.EvacuationTriggered(vmi())}`,                                                   "Background"],
+  [429, `${LIFEBOAT}${MESSAGE.EvacuationInProgress(vmi())}`,                                                  "Background"],
+  [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Background"],
+  [429, `${KUBEVIRT}Evacuation in progress: Eviction triggered evacuation of VMI "ns/vm"`,                    "Background"],
+  [429, 'Eviction triggered evacuation of VMI "ns/vm"',                                                       "Background"],
+  [429, `${KUBEVIRT}Eviction request for target Pod`,                                                         "Refused"],
+  [429, `${KUBEVIRT}VMI vm is configured with an eviction strategy but is not live-migratable`,               "Refused"],
+  [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
+  [429, `${LIFEBOAT}${MESSAGE.BackingOff(vmi(), "Abandoned", 20)}`,                                           "Refused"],
+  [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
+  [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
+  [429, "Too many requests: too many requests",                                                               "Refused"],
+  // A message that quotes the prefix does not begin with it.
+  [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
+  // The right words with another code.
+  [403, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused"],
+  [409, "the UID in the precondition does not match",                                                         "Refused"],
+  [500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",   "Refused"],
+];
+
+test.each(rows)("%s %s -> %s", (code, message, outcome) => {
+  expect(interpretAnswer({ code, message }, DEFAULT)).toBe(outcome);
+});
+
+test("other prefixes, of other products", () => {
+  const prefixes = ["Moving away", "Workload is leaving"];
+  const answer = (message: string) => interpretAnswer({ code: 429, message: `${LIFEBOAT}${message}` }, prefixes);
+  expect(answer("Workload is leaving node01")).toBe("Background");
+  expect(answer("Eviction triggered evacuation of VMI")).toBe("Refused");
+});
+
+test("without prefixes a 429 is a refusal", () => {
+  expect(interpretAnswer({ code: 429, message: MESSAGE.EvacuationTriggered(vmi()) }, [])).toBe("Refused");
+});

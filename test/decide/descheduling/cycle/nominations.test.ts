@@ -1,0 +1,82 @@
+/** What a whole policy nominates: which pods are spared, which nodes are looked at, in which order plugins are asked. */
+import { describe, expect, test } from "vitest";
+import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
+import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
+import type { ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import { keyOf, type VmiFacts } from "../../../../shared/kube/facts.ts";
+import { labelled, evictorWorld, node } from "../../../support/descheduling/fixtures.ts";
+import { plainPod, policy, vmiOf, vmPod } from "../../../support/descheduling/worlds.ts";
+
+/** Nominates every pod that it sees and may evict. */
+const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"] = "deschedule"): EnabledPlugin => ({
+  name,
+  extensionPoint,
+  *nominate(world) {
+    for (const pod of world.nodes.flatMap(({ name }) => world.podsOn(name)))
+      if (world.evictor.filter(pod)) yield { pod };
+  },
+});
+
+interface Given {
+  readonly pods: readonly ScheduledPod[];
+  readonly nodes?: readonly ScheduledNode[];
+  readonly vmis?: readonly VmiFacts[];
+  readonly policy?: Partial<DeschedulerPolicy>;
+}
+
+const TWO = [node("node01"), node("node02")];
+
+function nominated({ pods, nodes = TWO, vmis = [], policy: tweak = {} }: Given): readonly string[] {
+  const world = { ...evictorWorld({ nodes, pods }), pods, vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])) };
+  const nominations = nominate(policy([everything("Everything")], tweak), world);
+  const found: string[] = [];
+  for (let next = nominations.next(); next.done !== true; next = nominations.next("Accepted")) {
+    const { profile, plugin, pod } = next.value;
+    found.push(`${profile}/${plugin} ${pod.nodeName}/${pod.uid}`);
+  }
+  return found;
+}
+
+const VM = vmPod("web");
+const moving = (from: string, ...activePods: readonly string[]) =>
+  vmiOf(VM, { nodeName: from, activePods: Object.fromEntries(activePods.map((uid) => [uid, "node01"])) });
+
+// prettier-ignore
+test.each([
+  ["an ordinary pod",                                  plainPod("web"), [],                                     true ],
+  ["the pod that a VM runs in",                        VM,              [vmiOf(VM)],                            true ],
+  ["… that is being migrated",                         VM,              [moving("node01", "pod-web", "other")], true ],
+  ["the target of a migration",                        VM,              [moving("node02", "pod-web", "other")], false],
+  ["on its VMI's node, not one of its active pods",    VM,              [moving("node01", "other")],            false],
+  ["a launcher pod whose VMI is not known",            VM,              [],                                     false],
+  ["a launcher pod that has ended",                    vmPod("web", { phase: "Succeeded" }), [],                false],
+  ["… and asks for it",                                vmPod("web", { phase: "Failed", annotations: { "descheduler.alpha.kubernetes.io/evict": "" } }), [], false],
+  ["another pod that has ended",                       plainPod("web", { phase: "Succeeded" }), [],             true ],
+] as const)("%s: nominated %4$s", (_, pod, vmis, expected) => {
+  expect(nominated({ pods: [pod], vmis })).toEqual(expected ? ["vms/Everything node01/pod-web"] : []);
+});
+
+describe("nodes", () => {
+  const pods = [plainPod("a"), plainPod("b", { nodeName: "node02" }), plainPod("c", { nodeName: "node03" })];
+  const zone = { labels: { zone: "a" } };
+  const inZone = { nodeSelector: labelled({ zone: "a" }) };
+  // prettier-ignore
+  test.each<[string, readonly ScheduledNode[], Partial<DeschedulerPolicy>, readonly string[]]>([
+    ["all that are Ready",                 [...TWO, node("node03", { ready: false })],                          {},      ["pod-a", "pod-b"]],
+    ["cordoned ones, too",                 [node("node01", { unschedulable: true }), node("node02")],           {},      ["pod-a", "pod-b"]],
+    ["that the policy selects",            [node("node01", zone), node("node02"), node("node03", zone)],        inZone,  ["pod-a", "pod-c"]],
+    ["none, if only one is selected",      [node("node01", zone), node("node02"), node("node03")],              inZone,  []],
+    ["none, if only one is Ready",         [node("node01"), node("node02", { ready: false })],                  {},      []],
+  ])("%s", (_, nodes, tweak, expected) => {
+    expect(nominated({ pods, nodes, policy: tweak }).map((found) => found.split("/").at(-1))).toEqual(expected);
+  });
+});
+
+test("all deschedule plugins of all profiles come before the first balance plugin", () => {
+  const [profile] = policy([]).profiles;
+  if (profile === undefined) throw new Error("no profile");
+  const plugins = [everything("B", "balance"), everything("D1"), everything("D2")];
+  const profiles = ["p", "q"].map((name) => ({ ...profile, name, plugins }));
+  const found = nominated({ pods: [plainPod("a")], policy: { profiles } });
+  expect(found.map((one) => one.split(" ")[0])).toEqual(["p/D1", "p/D2", "q/D1", "q/D2", "p/B", "q/B"]);
+});

@@ -1,0 +1,156 @@
+/** LowNodeUtilization, rule by rule: which nodes, which pods in which order, what a verdict means. */
+import { describe, expect, test } from "vitest";
+import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import { type Arguments, lowNodeUtilization } from "../../../../shared/descheduling/plugins/low-node-utilization.ts";
+import {
+  evicted,
+  limits,
+  node,
+  nominated,
+  pod,
+  saying,
+  taint,
+  toleration,
+  UNEVICTABLE,
+  utilizationArguments as args,
+  world,
+} from "../../../support/descheduling/fixtures.ts";
+
+const five = ["p1", "p2", "p3", "p4", "p5"];
+const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
+
+/** Pods on a node of 1000m, each asking for so many percent of it. */
+const at = (name: string, percents: readonly number[]) =>
+  percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
+
+const cpu = (low: number, high: number, tweak: Partial<Arguments> = {}) => {
+  return args({ thresholds: { cpu: low }, targetThresholds: { cpu: high }, ...tweak });
+};
+
+describe("which nodes", () => {
+  const nodes = ["a", "b", "c", "d"].map((name) => node(name, { allocatable: { cpu: 1000, memory: 1, pods: 100 } }));
+  const pods = [...at("a", [20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("c", [30]), ...at("d", [10])];
+  // prettier-ignore
+  test.each([
+    ["the fullest node first, until each is at the target",  cpu(30, 50),                        ["a-0", "a-1", "b-0"]],
+    ["30 is not more than 30",                               cpu(30, 59),                        ["a-0", "a-1", "b-0"]],
+    ["60 is not more than 60",                               cpu(30, 60),                        ["a-0"]],
+    ["80 is not more than 80: no node is over-utilised",     cpu(30, 80),                        []],
+    ["no node is under-utilised",                            cpu(9, 50),                         []],
+  ] as const)("%s", (_, given, expected) => expect(evicted(lowNodeUtilization, given, world({ nodes, pods }))).toEqual(expected));
+
+  test("pods that have ended ask for nothing, and do not leave", () => {
+    const ended = pods.map((p) => (p.nodeName === "a" ? { ...p, phase: "Succeeded" } : p));
+    expect(evicted(lowNodeUtilization, cpu(30, 50), world({ nodes, pods: ended }))).toEqual(["b-0"]);
+  });
+
+  test("no more leaves than the other nodes have room for", () => {
+    const [a, b, , d] = nodes;
+    const few = {
+      nodes: [a, b, d].filter((n) => n !== undefined),
+      pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
+    };
+    // d takes 30% more; the pod that goes beyond is the last.
+    expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
+  });
+
+  test("room is counted in whole units", () => {
+    const three = {
+      nodes: [node("n1"), node("n2", { allocatable: { cpu: 2000, memory: 3000, pods: 9 } })],
+      pods: five.map((name) => pod(name)),
+    };
+    const given = args({ thresholds: { pods: 30 }, targetThresholds: { pods: 34 } });
+    // 34% of 10 and of 9 pods are 3 each: two leave, and 3 remain.
+    expect(evicted(lowNodeUtilization, given, world(three))).toEqual(["p1", "p2"]);
+  });
+});
+
+describe("which pods", () => {
+  const nodes = [node("n1"), node("n2")];
+  const given = args({ thresholds: { pods: 30 }, targetThresholds: { pods: 35 } });
+  const order = (pods: readonly ScheduledPod[], inProgress: string[] = [], tweak: Partial<Arguments> = {}) => {
+    return evicted(
+      lowNodeUtilization,
+      { ...given, ...tweak },
+      world({ nodes, pods: [...pods, ...fixed] }, {}, inProgress),
+    );
+  };
+  const preferStay = { annotations: { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "" } };
+  // prettier-ignore
+  test.each([
+    ["no priority before any",          pod("a", { priority: -5 }),                pod("b")],
+    ["the lower priority",              pod("a", { priority: 2 }),                 pod("b", { priority: 1 })],
+    ["priority before QoS",             pod("a", { priority: 2, qosClass: "BestEffort" }), pod("b", { priority: 1, qosClass: "Guaranteed" })],
+    ["BestEffort before Burstable",     pod("a"),                                  pod("b", { qosClass: "BestEffort" })],
+    ["Burstable before Guaranteed",     pod("a", { qosClass: "Guaranteed" }),      pod("b")],
+    ["QoS before prefer-no-eviction",   pod("a", { qosClass: "Guaranteed" }),      pod("b", preferStay)],
+    ["who does not prefer to stay",     pod("a", preferStay),                      pod("b")],
+    ["else the namespace",              pod("a", { namespace: "n" }),              pod("b", { namespace: "m" })],
+    ["else the name",                   pod("b-1"),                                pod("b")],
+  ] as const)("%s", (_, later, first) => expect(order([later, first])).toEqual([first.name, later.name]));
+
+  test("those in progress come before all others, in the same order among each other", () => {
+    const pods = [pod("a", { priority: 9 }), pod("b", { priority: 8 }), pod("c"), pod("d")];
+    expect(order(pods, ["a", "b"])).toEqual(["b", "a", "c"]);
+  });
+
+  const two = [taint("a"), taint("b", { effect: "PreferNoSchedule" })];
+  const both = { operator: "Exists" };
+  // prettier-ignore
+  test.each([
+    ["tolerates both taints",                       [toleration("a", both), { key: "b", ...both }],        true],
+    ["tolerates one of them",                       [toleration("a", both), toleration("c", both)],        false],
+    ["tolerates both with one toleration: quirk",   [both],                                                false],
+    ["tolerates everything twice",                  [both, both],                                          true],
+    ["tolerates nothing",                           [],                                                    false],
+  ] as const)("of the other node a pod %s", (_, tolerations, goes) => {
+    const seen = world({ nodes: [node("n1"), node("n2", { taints: two })], pods: [pod("p", { tolerations }), ...fixed] });
+    expect(evicted(lowNodeUtilization, given, seen)).toEqual(goes ? ["p"] : []);
+  });
+
+  test("one node with room whose taints it tolerates is enough", () => {
+    const seen = world({
+      nodes: [...nodes, node("n3", { taints: two })],
+      pods: [pod("p"), ...fixed],
+    });
+    expect(evicted(lowNodeUtilization, given, seen)).toEqual(["p"]);
+  });
+});
+
+/** Five pods on a node, n1 being the fullest. */
+const on = (nodeName: string) =>
+  five.map((name) => pod(`${nodeName}-${name}`, { nodeName, requests: { cpu: 0, memory: nodeName === "n1" ? 2 : 1 } }));
+
+describe("verdicts", () => {
+  const nodes = [node("n1"), node("n2"), node("n3")];
+  const pods = [...on("n1"), ...on("n2")];
+  const given = args({ thresholds: { pods: 20 }, targetThresholds: { pods: 30 } });
+  // prettier-ignore
+  test.each([
+    ["all accepted: until n3 is full",           undefined,                        ["n1-p1", "n1-p2", "n2-p1"]],
+    ["skipped: the next pod, nothing subtracted", saying("Skipped", "n1-p1"),      ["n1-p1", "n1-p2", "n1-p3", "n2-p1"]],
+    ["node limit: the next node",                saying("NodeLimit", "n1-p1"),     ["n1-p1", "n2-p1", "n2-p2"]],
+    ["total limit: nothing more",                saying("TotalLimit", "n1-p2"),    ["n1-p1", "n1-p2"]],
+    ["a limit of one for each node",             limits({ perNode: 1 }),           ["n1-p1", "n1-p2", "n2-p1", "n2-p2"]],
+  ] as const)("%s", (_, judge, expected) => {
+    expect(nominated(lowNodeUtilization, given, world({ nodes, pods }), judge)).toEqual(expected);
+  });
+
+  test("what is in progress counts against the plugin's own limit", () => {
+    const seen = world({ nodes, pods: on("n1") }, {}, ["n1-p4"]);
+    expect(nominated(lowNodeUtilization, { ...given, evictionLimits: { node: 1 } }, seen)).toEqual(["n1-p4"]);
+  });
+
+  test("and makes others stay", () => {
+    expect(nominated(lowNodeUtilization, given, world({ nodes, pods: on("n1") }, {}, ["n1-p5", "n1-p4"]))).toEqual([
+      "n1-p4",
+      "n1-p5",
+    ]);
+  });
+
+  test.each([0, 1])("an own limit of %i", (limit) => {
+    expect(
+      nominated(lowNodeUtilization, { ...given, evictionLimits: { node: limit } }, world({ nodes, pods: on("n1") })),
+    ).toHaveLength(limit);
+  });
+});

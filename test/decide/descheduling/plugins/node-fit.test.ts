@@ -1,0 +1,89 @@
+/** NodeFit: upstream's cases, and the rules one by one. */
+import { describe, expect, test } from "vitest";
+import type { PodTerm, ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import { nodeFit } from "../../../../shared/descheduling/plugins/node-fit.ts";
+import {
+  ANYWHERE,
+  evictorWorld,
+  labelled,
+  node,
+  pod,
+  requirement,
+  taint,
+  term,
+  toleration,
+} from "../../../support/descheduling/fixtures.ts";
+
+interface Facts {
+  readonly pod?: Partial<ScheduledPod>;
+  readonly node?: Partial<ScheduledNode>;
+  readonly others?: readonly ScheduledPod[];
+}
+
+const OTHER = { nodeName: "n2" };
+
+/** Whether a pod on n1 could go to n2. */
+function fits(facts: Facts): boolean {
+  const subject = pod("p", facts.pod);
+  const nodes = [node("n1"), node("n2", facts.node)];
+  return nodeFit(nodes, evictorWorld({ nodes, pods: [subject, ...(facts.others ?? [])] })).fitsAnyOther(subject);
+}
+
+const wantsDesired = { placement: { ...ANYWHERE, required: [term(requirement("desired", "In", "yes"))] } };
+const labels = { desired: "yes" };
+const t = taint("t");
+const host = { labels: { host: "n2" } };
+const apart: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled({}) };
+
+// prettier-ignore
+test.each([
+  ["nothing against it",                    {},                                                                        true],
+  ["required affinity not met",             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
+  ["as wanted, but cordoned",               { pod: wantsDesired, node: { labels, unschedulable: true } },              false],
+  ["NoSchedule, not tolerated",             { node: { taints: [t] } },                                                 false],
+  ["insufficient cpu",                      { pod: { requests: { cpu: 2001 } } },                                      false],
+  ["no place beside a pod",                 { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
+  ["… that has ended",                      { node: { allocatable: { pods: 1 } }, others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],
+  ["a pod there keeps others away",         { node: host, others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },  false],
+  ["… in no such domain",                   { others: [pod("shy", { ...OTHER, antiAffinity: [apart] })] },              true],
+] as const)("given %s on the other node, then a pod fits there: %3$s", (_, facts, expected) => expect(fits(facts)).toBe(expected));
+
+describe("any node, and any other", () => {
+  const full = { cpu: 50, memory: 0, pods: 1 };
+  // prettier-ignore
+  test.each([
+    // own node                                             fitsAny  fitsAnyOther
+    ["has room to spare",          {},                        true,    false],
+    ["is full, which is its own doing", { allocatable: full }, true,   false],
+    ["is cordoned",                { unschedulable: true },   false,   false],
+    ["is tainted",                 { taints: [t] },           false,   false],
+  ] as const)("its own node %s", (_, tweak, any, other) => {
+    const subject = pod("p");
+    const nodes = [node("n1", tweak)];
+    const fit = nodeFit(nodes, evictorWorld({ nodes, pods: [subject] }));
+    expect([fit.fitsAny(subject), fit.fitsAnyOther(subject)]).toEqual([any, other]);
+  });
+
+  test("a pod does not keep itself from its own node", () => {
+    const antiAffinity = [{ topologyKey: "host", namespaces: [], selector: labelled({}) }];
+    const subject = pod("p", { antiAffinity });
+    const nodes = [node("n1", { labels: { host: "n1" } })];
+    expect(nodeFit(nodes, evictorWorld({ nodes, pods: [subject] })).fitsAny(subject)).toBe(true);
+  });
+
+  test("what is found for one pod does not decide for the next", () => {
+    const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3", { taints: [t] })];
+    const tolerant = { tolerations: [toleration("t")] };
+    const pods = [
+      pod("a", tolerant),
+      pod("b"),
+      pod("c", { ...tolerant, ...wantsDesired }),
+      pod("d", { ...tolerant, requests: { cpu: 2001 } }),
+      pod("e", { ...OTHER, ...wantsDesired }),
+    ];
+    const cluster = evictorWorld({ nodes, pods });
+    const answers = [true, false, false, false, false];
+    expect(pods.map(nodeFit(nodes, cluster).fitsAnyOther)).toEqual(answers);
+    expect(pods.toReversed().map(nodeFit(nodes, cluster).fitsAnyOther)).toEqual(answers.toReversed());
+  });
+});

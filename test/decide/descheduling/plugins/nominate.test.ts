@@ -1,0 +1,84 @@
+/** What plugins that look at all pods of a node have in common: selection, order, and the effect of verdicts. */
+import { describe, expect, test } from "vitest";
+import type { PodSelection } from "../../../../shared/descheduling/plugins/nominate.ts";
+import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
+import type { Nominations, PluginWorld } from "../../../../shared/descheduling/plugins/plugin.ts";
+import { nodeAffinity } from "../../../../shared/descheduling/plugins/node-affinity.ts";
+import { nodeTaints } from "../../../../shared/descheduling/plugins/node-taints.ts";
+import { podLifeTime } from "../../../../shared/descheduling/plugins/pod-life-time.ts";
+import {
+  ANYWHERE,
+  type Judge,
+  labelled,
+  node,
+  pod,
+  requirement,
+  saying,
+  taint,
+  term,
+  UNEVICTABLE,
+  world,
+} from "../../../support/descheduling/fixtures.ts";
+
+/** Two nodes that every pod should leave, whatever the plugin, and one that it could go to. */
+const tainted = { taints: [taint("t")] };
+const nodes = [
+  node("n2", tainted),
+  node("n1", tainted),
+  node("n3", { labels: { wanted: "" }, taints: [taint("new")] }),
+];
+const tolerations = [{ key: "new", operator: "Exists" }];
+const placement = { ...ANYWHERE, required: [term(requirement("wanted", "Exists"))] };
+const old = (name: string, tweak: Partial<ScheduledPod> = {}) =>
+  pod(name, { placement, tolerations, createdAt: 0, ...tweak });
+
+type Nominate = (args: PodSelection, seen: PluginWorld) => Nominations;
+
+// prettier-ignore
+const PLUGINS: readonly (readonly [name: string, nominate: Nominate, byNode: boolean])[] = [
+  ["NodeTaints",   (args, seen) => nodeTaints.nominate({ ...args, includePreferNoSchedule: false, excludedTaints: [], includedTaints: [] }, seen), true],
+  ["NodeAffinity", (args, seen) => nodeAffinity.nominate({ ...args, nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }, seen), true],
+  ["PodLifeTime",  (args, seen) => podLifeTime.nominate({ ...args, maxPodLifeTimeSeconds: 1 }, seen),                                   false],
+];
+
+function nominated(nominations: Nominations, judge: Judge = () => "Accepted"): readonly string[] {
+  const names: string[] = [];
+  for (let next = nominations.next(); next.done !== true; next = nominations.next(judge(next.value))) {
+    names.push(next.value.pod.name);
+  }
+  return names;
+}
+
+describe.each(PLUGINS)("%s", (_, nominate, byNode) => {
+  const three = [old("a", { namespace: "a" }), old("b", { labels: { app: "web" } }), old("c", UNEVICTABLE.daemonSet)];
+  // prettier-ignore
+  test.each<[Partial<PodSelection>, readonly string[]]>([
+    [{},                                                   ["a", "b"]],
+    [{ namespaces: {} },                                   ["a", "b"]],
+    [{ namespaces: { include: ["a"] } },                   ["a"]],
+    [{ namespaces: { exclude: ["a"] } },                   ["b"]],
+    [{ namespaces: { include: [], exclude: [] } },         ["a", "b"]],
+    [{ labelSelector: labelled({ app: "web" }) },          ["b"]],
+  ])("selects pods by %j, and never one that DefaultEvictor protects", (tweak, expected) => {
+    expect(nominated(nominate(tweak, world({ nodes, pods: three })))).toEqual(expected);
+  });
+
+  test("asks whether a pod fits elsewhere", () => {
+    const seen = world({ nodes, pods: [old("a"), old("huge", { requests: { cpu: 2001 } })] }, { nodeFit: true });
+    expect(nominated(nominate({}, seen))).toEqual(["a"]);
+  });
+
+  // As old as each other: by namespace and name, on each node or on all.
+  const pods = ["c", "b", "a"].flatMap((name) => [old(`1${name}`), old(`2${name}`, { nodeName: "n2" })]);
+  const inOrder = ["1a", "1b", "1c", "2a", "2b", "2c"];
+  // prettier-ignore
+  test.each([
+    ["by node, then by name",                     [],           undefined,                    inOrder],
+    ["those in progress first, on each node",     ["1c", "2b"], undefined,                    byNode ? ["1c", "1a", "1b", "2b", "2a", "2c"] : ["1c", "2b", "1a", "1b", "2a", "2c"]],
+    ["skipped: the next pod",                     [],           saying("Skipped", "1a"),      inOrder],
+    ["node limit: the next node",                 [],           saying("NodeLimit", "1b"),    byNode ? ["1a", "1b", "2a", "2b", "2c"] : inOrder],
+    ["total limit: nothing more",                 [],           saying("TotalLimit", "1b"),   ["1a", "1b"]],
+  ] as const)("%s", (...[, inProgress, judge, expected]) => {
+    expect(nominated(nominate({}, world({ nodes, pods }, {}, [...inProgress])), judge)).toEqual(expected);
+  });
+});

@@ -1,0 +1,166 @@
+/** Attempts: how long they back off, which migrations have failed, and which cannot begin. */
+import { describe, expect, test } from "vitest";
+import {
+  backoffSeconds,
+  blockedBecause,
+  isStalled,
+  uncountedFailures,
+  whyFailed,
+} from "../../../shared/evacuation/attempts.ts";
+import type { Facts, MigrationQueue } from "../../../shared/evacuation/world.ts";
+import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
+import { OVER_QUOTA } from "../../../shared/kube/names.ts";
+import {
+  at,
+  evacuation,
+  marked,
+  migration,
+  NODE,
+  NOW,
+  pod,
+  POD_UID,
+  settings,
+  time,
+  without,
+} from "../../support/fixtures.ts";
+import { world } from "../../support/worlds.ts";
+
+// prettier-ignore
+test.each([
+  // attempts  base  most  seconds
+  [0,          20,   320,  20],
+  [1,          20,   320,  20],
+  [2,          20,   320,  40],
+  [3,          20,   320,  80],
+  [5,          20,   320,  320],
+  [6,          20,   320,  320],
+  [1e9,        20,   320,  320],
+  [3,          0.5,  320,  2],
+  [3,          0,    0,    0],
+  [1e9,        0,    320,  0],
+])("after %d failures of %d s at first and %d s at most: %d s", (attempts, backoff, most, seconds) => {
+  const given = settings({ evacuation: { backoffSeconds: backoff, maxBackoffSeconds: most } });
+  expect(backoffSeconds(attempts, given)).toBe(seconds);
+});
+
+function failed(uid: string, seconds: number, tweak: Partial<MigrationFacts> = {}): MigrationFacts {
+  return migration({ name: uid, uid, phase: "Failed", createdAt: at(seconds).getTime(), ...tweak });
+}
+
+function counted(uid: string, underWay = uid) {
+  const migration = { name: underWay, uid: underWay };
+  return evacuation({ status: { attempts: 1, migration, lastFailedMigration: { name: uid, uid } } });
+}
+
+const [a, b, c] = [failed("a", -50), failed("b", -40), failed("c", -40)];
+
+describe("failures that are not counted yet, oldest first", () => {
+  // prettier-ignore
+  test.each([
+    ["none",                                  evacuation(),  [],                                        []],
+    ["another phase",                         evacuation(),  [migration(), migration({ phase: "Succeeded" })], []],
+    ["each",                                  evacuation(),  [b, a],                                    ["a", "b"]],
+    ["after the one that was counted last",   counted("a"),  [b, a],                                    ["b"]],
+    ["of the same second: counted with it",   counted("b"),  [a, b, c],                                 []],
+    ["… but begun since",                     counted("c", "b"), [a, b, c],                             ["b"]],
+    ["… and counted by now",                  counted("b", "b"), [a, b, c],                             []],
+    ["… and the next one is under way",       counted("b", "d"), [a, b, c],                             []],
+    ["… both at once",                        counted("a", "b"), [a, b, c],                             ["c", "b"]],
+    ["all are counted",                       counted("c"),  [a, b, c],                                 []],
+    ["the counted one is history",            counted("x"),  [b],                                       ["b"]],
+    ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
+    ["older than the Evacuation",             evacuation(),  [failed("d", -61)],                        []],
+    ["… but joined by it",                    evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
+    ["while one of the same second goes on",  evacuation(),  [a, b, { ...c, phase: "Running" }],        ["a"]],
+    ["… which is being deleted",              evacuation(),  [b, { ...c, phase: "Pending", deleting: true }], ["b"]],
+    ["being deleted",                         evacuation(),  [failed("d", -30, { deleting: true })],    []],
+  ] as const)("%s", (_, subject, migrations, expected) => {
+    expect(uncountedFailures(subject, migrations).map(({ uid }) => uid)).toEqual(expected);
+  });
+});
+
+describe("why it failed", () => {
+  const failure = { migrationUID: migration().uid, reason: "no room" };
+  test.each([
+    ["its own reason", migration({ failureReason: "aborted" }), marked({ failure }), "aborted"],
+    ["the VMI's, which tells first", migration(), marked({ failure }), "no room"],
+    ["the VMI's about another one", migration({ uid: "x" }), marked({ failure }), "KubeVirt gives no reason"],
+    ["no reason", migration(), marked(), "KubeVirt gives no reason"],
+  ])("%s", (_, of, vmi, expected) => expect(whyFailed(of, vmi)).toBe(expected));
+});
+
+const FULL = { running: 5, leaving: 0 };
+const FULL_NODE = { running: 2, leaving: 2 };
+const FREE = { running: 4, leaving: 1 };
+const old = migration({ phase: "Pending", createdAt: at(-180).getTime() });
+const target = without(pod({ uid: "target", name: "target", phase: "Pending" }), "nodeName");
+const listed = marked({ activePods: { [POD_UID]: NODE, target: "" } });
+
+interface Tweak {
+  readonly launchers?: readonly PodFacts[];
+  readonly queue?: MigrationQueue;
+  readonly stalledSince?: string;
+  readonly attempts?: number;
+}
+
+function facts(of: MigrationFacts, { launchers = [pod()], queue, stalledSince, attempts = 0 }: Tweak): Facts {
+  const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
+  const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
+  const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });
+  const queues = queue && { queues: new Map([[NODE, queue]]) };
+  const w = world({ vmis: [listed], evacuations: [e], migrations: [of], pods: launchers, ...queues });
+  return { e, vmi: listed, migrations: [of], migration: of, w };
+}
+
+/** Its target pod, without a node for so many seconds. */
+function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
+  const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
+  return { launchers: [pod(), { ...target, unschedulable, ...tweak }] };
+}
+
+describe("why an unfinished migration cannot begin", () => {
+  const quota = { type: OVER_QUOTA, message: "exceeded quota" };
+  const backup = { type: "Backup", reason: "BackupRunning", message: "a backup runs" };
+  const QUOTA = `a resource quota refuses the target pod (${OVER_QUOTA})`;
+  const stalled = { queue: FREE, stalledSince: time(-180) };
+  const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
+  const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
+  const STALLED = "KubeVirt has not started it for 180 s, although its limits are not reached";
+
+  // prettier-ignore
+  test.each<[string, MigrationFacts, Tweak, string | undefined]>([
+    ["a quota, at once",                     { ...old, blockedBy: quota, createdAt: NOW.getTime() }, {},   QUOTA],
+    ["a backup, for stuckSeconds",           { ...old, blockedBy: backup },              {},                    "a backup runs"],
+    ["… without a message",                  { ...old, blockedBy: { type: "Backup", reason: "BackupRunning" } }, {}, "BackupRunning"],
+    ["… without a reason",                   { ...old, blockedBy: { type: "Backup" } },  {},                    "Backup"],
+    ["… for less",                           { ...old, blockedBy: backup, createdAt: at(-179).getTime() }, {}, undefined],
+    ["… but it runs",                        { ...old, blockedBy: quota, phase: "Running" }, {},                undefined],
+    ["… and has ended",                      { ...old, blockedBy: quota, phase: "Failed" }, {},                 undefined],
+    ["no node for its target pod, at first sight", scheduling,                           unplaced(0),           undefined],
+    ["… for less than stuckSeconds",         scheduling,                                 unplaced(179),         undefined],
+    ["… for stuckSeconds",                   scheduling,                                 unplaced(180),         UNSCHEDULABLE],
+    ["… since nobody knows when: as old as the migration", scheduling,                   { launchers: [{ ...target, unschedulable: { message: "0/3 nodes are available", since: "" } }] }, UNSCHEDULABLE],
+    ["… which is on its way out",            scheduling,                                 unplaced(999, { deleting: true }), undefined],
+    ["… which KubeVirt does not list",       scheduling,                                 unplaced(999, { uid: "forged" }), undefined],
+    ["… which may be scheduled yet",         scheduling,                                 { launchers: [pod(), target] }, undefined],
+    ["it waits, the queue was not read",     old,                                        { stalledSince: time(-999) }, undefined],
+    ["it waits, the cluster's limit is full", old,                                       { ...stalled, queue: FULL }, undefined],
+    ["it waits, its node's limit is full",   old,                                        { ...stalled, queue: FULL_NODE }, undefined],
+    ["it could begin, as seen just now",     old,                                        { queue: FREE },       undefined],
+    ["… for a while",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],
+    ["… for stuckSeconds",                   old,                                        stalled,               STALLED],
+    ["… but it has its target pod",          { ...old, targetPod: "target" },            stalled,               undefined],
+    ["… but it is young",                    { ...old, createdAt: at(-179).getTime() },  stalled,               undefined],
+    ["… but KubeVirt backs off: 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
+    ["… and that is over",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
+    ["… 320 s more at most",                 { ...old, createdAt: at(-500).getTime() },  { ...stalled, attempts: 99 }, STALLED],
+  ])("%s", (_, given, tweak, expected) => expect(blockedBecause(given, facts(given, tweak))).toBe(expected));
+
+  // prettier-ignore
+  test.each<[string, MigrationFacts, Tweak, boolean | undefined]>([
+    ["young",              { ...old, createdAt: NOW.getTime() }, { queue: FREE }, false],
+    ["old, not looked at", old,                                  {},              undefined],
+    ["old, limits full",   old,                                  { queue: FULL }, false],
+    ["old, limits free",   old,                                  { queue: FREE }, true],
+  ])("stalled: %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
+});

@@ -1,0 +1,74 @@
+/** What an Evacuation says of a migration that goes on after it, and of one that KubeVirt leaves alone. */
+import { describe, expect, test } from "vitest";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { MigrationFacts } from "../../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { at, evacuation, marked, migration, NODE, node, only, pod, POD_UID, time } from "../../support/fixtures.ts";
+import { planned, statusAfter } from "../../support/worlds.ts";
+
+const running = migration({ name: "kubevirts", evacuates: NODE, targetNode: "node02" });
+const pending: MigrationFacts = { ...running, phase: "Pending" };
+const persons = migration({ name: "hers", phase: "Pending" });
+
+const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
+const byTaint = evacuation({ spec: { cause: "NoExecuteTaint" } });
+const exhausted = evacuation({ status: { attempts: 5, message: "no room" } });
+const untainted = { nodes: [node()], pods: [pod()] };
+
+const BY_INTENT = "spec.intent is Withdrawn";
+const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets it finish";
+const HERS = "; migration hers is not Lifeboat's to delete, and may still move the VM";
+
+describe("the end of one whose migration goes on", () => {
+  // prettier-ignore
+  test.each<readonly [string, EvacuationFacts, Partial<EvacuationWorld>, says: readonly [message: string, migration?: string]]>([
+    ["cancelled: nothing goes on",             withdrawn, {}, [BY_INTENT]],
+    ["cancelled: what waits is deleted",       withdrawn, { migrations: [pending] }, [BY_INTENT]],
+    ["cancelled: what has ended is over",      withdrawn, { migrations: [{ ...running, phase: "Failed", createdAt: 0 }] }, [BY_INTENT]],
+    ["cancelled: it runs",                     withdrawn, { migrations: [running] }, [`${BY_INTENT}${FINISHES}`, "kubevirts"]],
+    ["cancelled: it runs, and is aborted",     withdrawn, { migrations: [{ ...running, deleting: true }] }, [BY_INTENT]],
+    ["cancelled: a person's waits",            withdrawn, { migrations: [persons] }, [`${BY_INTENT}${HERS}`, "hers"]],
+    ["the taint is gone: it runs",             byTaint,   { ...untainted, migrations: [running] }, [`the NoExecute taint of node ${NODE} is gone${FINISHES}`, "kubevirts"]],
+    ["given up: a person's waits",             exhausted, { migrations: [persons] }, [`5 attempts have failed; the last one: no room${HERS}`, "hers"]],
+  ])("%s", (_, subject, tweak, [message, name]) => {
+    const status = statusAfter(subject, tweak);
+    expect([status.message, status.migration?.name]).toEqual([message, name]);
+    const [told] = only("Event", planned(subject, tweak));
+    expect(told?.message).toContain(message);
+  });
+});
+
+describe("a migration in its first phase", () => {
+  const unanswered = (seconds: number): MigrationFacts => ({
+    ...pending,
+    phase: "",
+    createdAt: at(-seconds).getTime(),
+  });
+
+  test.each<readonly [string, MigrationFacts, reason: string]>([
+    ["just created", unanswered(9), "Queued"],
+    ["without a status for 10 s", unanswered(10), "KubeVirtNotAnswering"],
+    ["queued for as long", { ...pending, createdAt: at(-10).getTime() }, "Queued"],
+  ])("%s: %s", (_, waiting, reason) => {
+    expect(statusAfter(evacuation(), { migrations: [waiting] })).toMatchObject({ phase: "Migrating", reason });
+  });
+});
+
+describe("a migration whose target pod has no node yet", () => {
+  const scheduling = migration({ name: "kubevirts", phase: "Scheduling", targetPod: "target", evacuates: NODE });
+  const waitsFor = (seconds: number) => {
+    const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
+    const target = pod({ uid: "target", name: "target", phase: "Pending", unschedulable });
+    const vmis = [marked({ activePods: { [POD_UID]: NODE, target: "" } })];
+    return statusAfter(evacuation(), { vmis, migrations: [scheduling], pods: [target] });
+  };
+  const message = "target pod target cannot be scheduled: 0/3 nodes are available";
+
+  test("says so while an autoscaler may still make room, and counts nothing", () => {
+    expect(waitsFor(179)).toMatchObject({ phase: "Migrating", reason: "NoRoom", message, attempts: 0 });
+  });
+
+  test("has failed after stuckSeconds", () => {
+    expect(waitsFor(180)).toMatchObject({ phase: "BackingOff", reason: "MigrationStuck", message, attempts: 1 });
+  });
+});

@@ -1,0 +1,197 @@
+/** What the status of an Evacuation says, how attempts are counted in it, and what Events tell. */
+import { describe, expect, test } from "vitest";
+import { planEvacuations } from "../../../shared/evacuation/plan.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
+import { disrupted } from "../../support/guard/disruptions.ts";
+import {
+  at,
+  evacuation,
+  MARK_SEEN,
+  migration,
+  newborn,
+  NODE,
+  node,
+  only,
+  PINNED,
+  pod,
+  POD_NAME,
+  POD_UID,
+  settings,
+  time,
+  verbs,
+  vmi,
+  VMI_UID,
+  without,
+} from "../../support/fixtures.ts";
+import { planned, statusAfter, world } from "../../support/worlds.ts";
+
+const young = newborn({ createdAt: at(-4).getTime() });
+const failed = migration({ phase: "Failed", failureReason: "no room" });
+const counted = { lastFailedMigration: { name: failed.name, uid: failed.uid } };
+const old = migration({ phase: "Pending", evacuates: NODE, createdAt: at(-200).getTime() });
+const resting = { attempts: 2, phase: "BackingOff", message: "no room", nextAttemptTime: time(40) } as const;
+const exhausted = evacuation({ status: { ...resting, attempts: 5 } });
+const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
+const byTaint = disrupted("NoExecuteTaint", 60, { status: { nextAttemptTime: time(9) } });
+const impossible = evacuation({ spec: { cause: "Operator" }, status: { conditions: [] } });
+const moved = { vmis: [vmi({ nodeName: "node02", activePods: { x: "node02" } })] };
+
+describe("the status", () => {
+  const seen = {
+    virtualMachineInstanceUID: VMI_UID,
+    podUID: POD_UID,
+    sourceNode: NODE,
+    startTime: time(0),
+    attempts: 0,
+    conditions: [{ ...MARK_SEEN, lastTransitionTime: time(0) }],
+  };
+
+  test("is resolved with the first look, and then kept", () => {
+    expect(statusAfter(young)).toMatchObject({ ...seen, podName: POD_NAME });
+    expect(statusAfter(evacuation(), moved)).toMatchObject({ podUID: POD_UID, sourceNode: NODE });
+  });
+
+  test("… of one about a pod by a name that every object has: of no pod of the VM", () => {
+    const byName = { ...young, spec: { ...young.spec, pod: { uid: "__proto__" } } };
+    expect(statusAfter(byName)).toMatchObject({ podUID: "__proto__", phase: "Moved" });
+    expect(statusAfter(byName).sourceNode).toBeUndefined();
+  });
+
+  test("counts no further than the API server takes", () => {
+    const most = 2 ** 31 - 1;
+    const patient = settings({ evacuation: { maxAttempts: most } });
+    const e = evacuation({ status: { attempts: most - 1 } });
+    expect(statusAfter(e, { migrations: [failed, failed], settings: patient }).attempts).toBeLessThanOrEqual(most);
+  });
+
+  test("… of one that a person made: the pod that the VM runs in", () => {
+    const status = statusAfter({ ...young, spec: without(young.spec, "pod") });
+    expect(status).toMatchObject(seen);
+    expect(status.podName).toBeUndefined();
+  });
+
+  test("a mark that was seen stays told", () => {
+    expect(statusAfter(evacuation(), moved).conditions).toContainEqual(MARK_SEEN);
+  });
+
+  // prettier-ignore
+  test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, readonly string[], next: string | undefined]>([
+    ["Moved",            evacuation({ status: resting }), moved,                ["Evacuated True", "Marked True", "Released True"],                 undefined],
+    ["Abandoned",        exhausted,    {},                                      ["Evacuated False", "Failed True", "Marked True", "Released False"], time(320)],
+    ["impossible",       impossible,   { vmis: [vmi(PINNED)] },                 ["Evacuated False", "Failed True", "Released True"],                undefined],
+    ["cancelled",        withdrawn,    {},                                      ["Evacuated False", "Marked True", "Released False"],                time(20)],
+    ["the mark removed", evacuation({ status: resting }), { vmis: [vmi()] },    ["Evacuated False", "Marked True", "Released True"],                time(40)],
+    ["the taint gone",   byTaint,      { nodes: [node()], pods: [pod()] },      ["Evacuated False", "Marked True", "Released False"],                time(0)],
+    ["Gone",             evacuation(), { vmis: [] },                            ["Evacuated False", "Marked True", "Released True"],                undefined],
+  ])("%s: its time, its conditions, and when the next one may begin", (...[, subject, tweak, conditions, next]) => {
+    const status = statusAfter(subject, tweak);
+    expect(status.conditions.map((one) => `${one.type} ${one.status}`)).toEqual(conditions);
+    expect(status).toMatchObject({ completionTime: time(0), attempts: subject.status.attempts });
+    expect(status.nextAttemptTime).toBe(next);
+  });
+
+  test("it says where the VM runs now, and the rest of a back-off that it has inherited", () => {
+    expect(statusAfter(evacuation(), moved).targetNode).toBe("node02");
+    const inherited = { attempts: 1, notBefore: time(9) };
+    expect(statusAfter(newborn({ spec: { inherited } }))).toMatchObject({ attempts: 1, nextAttemptTime: time(9) });
+  });
+
+  test.each(["Succeeded", "Running"])("a quick migration, %s by now, is named all the same", (phase) => {
+    const quick = migration({ phase, targetNode: "node02" });
+    const named = { migration: { name: quick.name, uid: quick.uid }, targetNode: "node02" };
+    expect(statusAfter(evacuation(), { ...moved, migrations: [quick] })).toMatchObject(named);
+  });
+
+  test.each([
+    ["x".repeat(9999), "x".repeat(1024)],
+    [`${"x".repeat(1023)}🛟`, `${"x".repeat(1023)}\uFFFD`],
+  ])(
+    "words are cut to what the CRD's schema allows, and come back from the API server as they were written",
+    (why, expected) => {
+      const long = { ...failed, failureReason: why };
+      expect(statusAfter(evacuation(), { migrations: [long] }).message).toBe(expected);
+    },
+  );
+});
+
+function stalled({ conditions }: EvacuationStatus): readonly string[] {
+  const told = conditions.filter(({ type }) => type === "Stalled");
+  return told.map(({ status, lastTransitionTime }) => `${status} ${lastTransitionTime}`);
+}
+
+test("a migration that does not begin is stalled from the first look that finds it so, until one finds it queued", () => {
+  const running = (count: number) => ({ migrations: [old], queues: new Map([[NODE, { running: count, leaving: 1 }]]) });
+  const subject = evacuation({ createdAt: at(-300).getTime() });
+  expect(stalled(statusAfter(subject, running(5)))).toEqual([]);
+  const found = { ...subject, status: statusAfter(subject, running(4)) };
+  expect(stalled(found.status)).toEqual([`True ${time(0)}`]);
+  expect(stalled(statusAfter(found, running(5)))).toEqual([`False ${time(0)}`]);
+  expect(stalled(statusAfter(found, { migrations: [{ ...old, createdAt: at(-20).getTime() }] }))).toEqual([
+    `False ${time(0)}`,
+  ]);
+  expect(planned(found, { ...running(4), now: at(179) })).toEqual([]);
+  expect(verbs(planned(found, { ...running(4), now: at(180) }))).toEqual(["DeleteMigration", "WriteStatus", "Event"]);
+});
+
+describe("a failed attempt", () => {
+  test.each([
+    [0, 1, 20],
+    [1, 2, 40],
+    [4, 5, 320],
+    [9, 10, 320],
+  ])("after %d: it is number %d, and the next one waits for %d s", (before, attempts, seconds) => {
+    const subject = evacuation({ status: { attempts: before }, spec: { inherited: { attempts: before } } });
+    const expected = { attempts, nextAttemptTime: time(seconds), message: "no room", ...counted };
+    expect(statusAfter(subject, { migrations: [failed] })).toMatchObject(expected);
+  });
+
+  test("several at once count each", () => {
+    const second = { ...failed, uid: "second", createdAt: failed.createdAt + 1000 };
+    const expected = { attempts: 2, lastFailedMigration: { uid: "second" } };
+    expect(statusAfter(evacuation(), { migrations: [failed, second] })).toMatchObject(expected);
+  });
+
+  test("one that was deleted because it was stuck is not counted again, nor those before it", () => {
+    const before = evacuation({ status: { attempts: 1, ...counted } });
+    const blockedBy = { type: "migrationRejectedByResourceQuota" };
+    const second = migration({
+      phase: "Pending",
+      uid: "second",
+      evacuates: NODE,
+      createdAt: at(-20).getTime(),
+      blockedBy,
+    });
+    const status = statusAfter(before, { migrations: [failed, second] });
+    expect(status).toMatchObject({ attempts: 2, ...counted });
+    for (const phase of ["Pending", "Failed"]) {
+      const migrations = [failed, { ...second, phase, deleting: true }];
+      expect(planned({ ...before, status }, { migrations })).toEqual([]);
+    }
+  });
+
+  test.each<[boolean, string, Partial<EvacuationWorld>]>([
+    [true, "a failed attempt", { evacuations: [evacuation()], migrations: [failed] }],
+    [true, "a new Evacuation", {}],
+    [false, "a mark", { evacuations: [young] }],
+    [false, "nothing to do", { evacuations: [evacuation({ createdAt: young.createdAt })] }],
+  ])("looked at again at once: %s, %s", (expected, _, tweak) => {
+    const { chains, again } = planEvacuations(world(tweak));
+    expect([again, chains.filter((chain) => chain.length === 0)]).toEqual([expected, []]);
+  });
+
+  test("the create call is refused: counted as one", () => {
+    const [create] = only("CreateMigration", planned(newborn({ spec: { inherited: { attempts: 2 } } })));
+    const status = { phase: "BackingOff", reason: "MigrationRefused", attempts: 3, nextAttemptTime: time(80) };
+    expect(create?.ifRefused).toMatchObject([{ status }, { reason: "MigrationRefused", type: "Warning" }]);
+  });
+});
+
+test("a migration of ours has a name that every function derives alike, for each attempt another one", () => {
+  const many = settings({ evacuation: { maxAttempts: 99 } });
+  const names = [0, 0, 1].map((attempts) => {
+    return only("CreateMigration", planned(evacuation({ status: { attempts } }), { settings: many }))[0]?.name ?? "";
+  });
+  expect(names[0]).toMatch(/^lifeboat-web-[0-9a-f]{8}-1$/);
+  expect(names).toEqual([names[0], names[0], names[0]?.replace(/1$/, "2")]);
+});

@@ -1,0 +1,60 @@
+/** VMs whose owner moves them: what becomes of their migrations. */
+import { describe, expect, test } from "vitest";
+import type { EvictionFacts } from "../../shared/eviction/decide.ts";
+import type { MigrationFacts } from "../../shared/kube/facts.ts";
+import { decided } from "./eviction/evictions.ts";
+import { at, evacuation, EXTERNAL, marked, migration, newborn, settings, verbs } from "../support/fixtures.ts";
+import { course, planned, statusAfter } from "../support/worlds.ts";
+
+const WAITS = "eviction strategy External: the VM's owner has to move it";
+/** As Cluster API's provider names it; its age is later than the mark's. */
+const owners = migration({ name: "web-migration-x7k2p", createdAt: at(-9).getTime() });
+const failed = { ...owners, phase: "Failed", failureReason: "the guest is too busy" };
+const again = { ...owners, name: "web-migration-second", uid: "second", createdAt: at(-1).getTime() };
+const impatient = settings({ evacuation: { adoptSeconds: 0, maxAttempts: 1 } });
+
+function evicted(tweak: Partial<EvictionFacts>): string {
+  const decision = decided({ vmi: marked(EXTERNAL), ...tweak });
+  return decision.verdict === "Deny" ? decision.message : decision.verdict;
+}
+
+describe("its owner", () => {
+  // prettier-ignore
+  const rows: readonly (readonly [string, readonly MigrationFacts[], phase: string, message: string])[] = [
+    ["has done nothing",               [],                                  "WaitingForOwner", WAITS],
+    ["has created a migration",        [{ ...owners, phase: "" }],          "Migrating",       "migration web-migration-x7k2p waits in KubeVirt's queue"],
+    ["… it waits",                     [{ ...owners, phase: "Pending" }],   "Migrating",       "migration web-migration-x7k2p waits in KubeVirt's queue"],
+    ["… is over quota: the owner's trouble", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "migration web-migration-x7k2p waits in KubeVirt's queue"],
+    ["… it runs",                      [owners],                            "Migrating",       "migration web-migration-x7k2p moves the VM"],
+    ["… it has failed",                [failed],                            "WaitingForOwner", `${WAITS}; migration web-migration-x7k2p has failed: the guest is too busy`],
+    ["… and it tries again",           [failed, again],                     "Migrating",       "migration web-migration-second moves the VM"],
+    ["… one had failed before",        [{ ...failed, createdAt: at(-999).getTime() }], "WaitingForOwner", WAITS],
+  ];
+
+  test.each(rows)("%s: the status", (_, migrations, phase, message) => {
+    const given = { vmis: [marked(EXTERNAL)], migrations, settings: impatient };
+    expect(statusAfter(evacuation(), given)).toMatchObject({ phase, message, attempts: 0 });
+    // Neither a second migration nor an end, however often it fails.
+    const actions = verbs(planned(evacuation(), given));
+    expect(actions.filter((verb) => /Migration$|Unmark|Count/.test(verb) && verb !== "AdoptMigration")).toEqual([]);
+  });
+
+  test.each(rows)("%s: the answer", (_, migrations, __, message) => {
+    const seen = evacuation({ status: statusAfter(evacuation(), { vmis: [marked(EXTERNAL)], migrations }) });
+    expect(evicted({ evacuations: [seen] })).toBe(
+      `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; ${message}`,
+    );
+  });
+
+  test("the answer before the first look, and that about any other VM", () => {
+    const plain = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
+    expect(evicted({ evacuations: [newborn()] })).toBe(`${plain}; ${WAITS}`);
+    expect(evicted({ vmi: marked(), evacuations: [evacuation()] })).toBe(plain);
+  });
+
+  test("what it has begun is left to it when the evacuation is withdrawn", () => {
+    const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
+    const given = { vmis: [marked(EXTERNAL)], migrations: [{ ...owners, phase: "Pending" }] };
+    expect(course(withdrawn, given)).toBe("Withdrawn IntentWithdrawn, tell; Unmark, Released");
+  });
+});

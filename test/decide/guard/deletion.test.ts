@@ -1,0 +1,234 @@
+/** Deletions that do not ask: which are refused, strategy × migratable × cause, and why each of the others is let go. */
+import { describe, expect, test } from "vitest";
+import { decideDeletion, type DeletionFacts, ALLOW_REASONS, type AllowReason } from "../../../shared/guard/decide.ts";
+import { GUARD_CAUSES } from "../../../shared/settings/guarded.ts";
+import { releaseTable } from "../../../infra/tools/docs/policy/guard.ts";
+import {
+  answer,
+  answerTo,
+  askedFor,
+  begunBy,
+  condition,
+  deletion,
+  disrupted,
+  gatesBut,
+  guarded,
+  refused,
+  MAINTENANCE,
+  NODE_CONTROLLER,
+  SCHEDULER,
+  TAINT_CONTROLLER,
+  target,
+} from "../../support/guard/disruptions.ts";
+import { type Cells, cellsOf } from "../cells.ts";
+import {
+  EXTERNAL,
+  hotplug,
+  marked,
+  MOBILITY,
+  NODE,
+  node,
+  only,
+  owner,
+  PINNED,
+  pod,
+  POD_UID,
+  settings,
+  verbs,
+  vmi,
+  without,
+} from "../../support/fixtures.ts";
+
+// prettier-ignore
+const CELLS: Cells<string> = {
+  //                       migratable                pinned
+  None:                  { migratable: "StrategyNone", pinned: "StrategyNone"  },
+  LiveMigrate:           { migratable: "Refuse",         pinned: "NotMigratable" },
+  LiveMigrateIfPossible: { migratable: "Refuse",         pinned: "NotMigratable" },
+  External:              { migratable: "Refuse",         pinned: "Refuse"          },
+};
+
+describe.each(cellsOf(CELLS))("%s, %s: %s", (evictionStrategy, mobility, expected) => {
+  const own = vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] });
+
+  test.each(GUARD_CAUSES)("%s", (cause) => {
+    const given = { vmi: own, ...askedFor(cause) };
+    expect(answerTo(given)).toBe(expected);
+    expect(answerTo({ ...given, settings: guarded({}, { featureGates: gatesBut(cause) }) })).toBe("NotADisruption");
+    const byCluster = {
+      vmi: without(own, "evictionStrategy"),
+      settings: guarded({}, { clusterStrategy: evictionStrategy }),
+    };
+    expect(answerTo({ ...given, ...byCluster })).toBe(expected);
+  });
+});
+
+// prettier-ignore
+test.each([
+  ["the scheduler",                   SCHEDULER,                                                            "Refuse"],
+  ["the node controller",             NODE_CONTROLLER,                                                      "Refuse"],
+  ["the taint eviction controller",   TAINT_CONTROLLER,                                                     "Refuse"],
+  ["an administrator",                "kubernetes-admin",                                                   "OtherRequester"],
+  ["virt-controller",                 "system:serviceaccount:kubevirt:kubevirt-controller",                 "OtherRequester"],
+  ["the namespace controller",        "system:serviceaccount:kube-system:namespace-controller",             "OtherRequester"],
+  ["a kubelet",                       `system:node:${NODE}`,                                                "OtherRequester"],
+  ["a namesake elsewhere",            "system:serviceaccount:apps:node-controller",                         "OtherRequester"],
+  ["a nameless user",                 "",                                                                   "OtherRequester"],
+])("asked for by %s", (_, requester, expected) => expect(answerTo({ requester })).toBe(expected));
+
+test("the list of requesters is the administrator's", () => {
+  const requester = "system:kube-controller-manager";
+  expect(answerTo({ requester, settings: guarded({ requesters: [requester] }) })).toBe("Refuse");
+});
+
+function conditioned(tweak: Parameters<typeof condition>[1]) {
+  return { pod: pod({ disruptionTarget: condition("Preemption", tweak) }) };
+}
+
+const elsewhere = { uid: "other", nodeName: "node02" };
+
+// prettier-ignore
+const released: readonly (readonly [string, Partial<DeletionFacts>, AllowReason, told: boolean])[] = [
+  ["a user deletes a pod with a stale condition", { requester: "admin" },                                      "OtherRequester",    false],
+  ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
+  ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
+  ["a condition that is False",                   conditioned({ active: false }),                              "NotADisruption",    false],
+  ["for the eviction API",                        conditioned({ reason: "EvictionByEvictionAPI" }),            "NotADisruption",    false],
+  ["by the kubelet",                              conditioned({ reason: "TerminationByKubelet" }),             "NotADisruption",    false],
+  ["no reason, as after a reset",                 { pod: pod({ disruptionTarget: without(condition("Preemption"), "reason") }) }, "NotADisruption", false],
+  ["a reason that every object has",              conditioned({ reason: "constructor" }),                      "NotADisruption",    false],
+  ["no gate, as by default",                      { settings: settings() },                                    "NotADisruption",    false],
+  ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
+  ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) }, "NotAVirtualMachine", false],
+  ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],
+  ["the VM has ended",                            { vmi: vmi({ phase: "Succeeded" }) },                        "VmiGone",           false],
+  ["a VM made anew under the name",               { vmi: vmi({ uid: "anew" }) },                               "VmiGone",           false],
+  ["a VM that is on no node yet",                 { vmi: without(vmi(EXTERNAL), "nodeName") },                 "NotScheduled",      false],
+  ["the node is not ready",                       { node: node({ ready: false }) },                            "NodeNotAlive",      false],
+  ["… in the middle of an evacuation",            { vmi: marked(), evacuations: [disrupted("Preemption", 100)], node: node({ ready: false }) }, "NodeNotAlive", false],
+  ["a pod that only claims to be the VM's",       { pod: target("Preemption", 0, elsewhere), node: node({ name: "node02" }) }, "NotListed", false],
+  ["… and on the VM's own node",                  { pod: target("Preemption", 0, { uid: "other" }) },          "NotListed",         false],
+  ["strategy None",                               { vmi: vmi({ evictionStrategy: "None" }) },                  "StrategyNone",      false],
+  ["a VM that cannot migrate",                    { vmi: vmi(PINNED) },                                        "NotMigratable",     true],
+  ["a strategy that KubeVirt does not know",      { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],
+  ["past the deadline",                           { pod: target("Preemption", -120) },                         "DeadlinePassed",    true],
+];
+
+describe("let go", () => {
+  test.each(released)("%s", (_, tweak, reason, told) => {
+    const decision = decideDeletion(deletion(tweak));
+    expect([answer(decision), verbs(decision.events)]).toEqual([reason, told ? ["Event"] : []]);
+    expect(releaseTable()).toMatch(new RegExp(`^\\| ${reason} .*\\| +${told ? "DeletionAllowed " : ""}\\|$`, "m"));
+  });
+
+  test("a VM or a node that is gone", () => {
+    expect(answer(decideDeletion(without(deletion(), "vmi")))).toBe("VmiGone");
+    expect(answer(decideDeletion(without(deletion(), "node")))).toBe("NodeNotAlive");
+  });
+
+  test("every reason is shown above, but for blindness, which has no facts", () => {
+    const shown = new Set<AllowReason>(["Undecided", ...released.map(([, , reason]) => reason)]);
+    expect(shown).toEqual(new Set(ALLOW_REASONS));
+  });
+
+  // prettier-ignore
+  test.each<[Partial<DeletionFacts>, why: string]>([
+    [{ vmi: vmi(PINNED) },                        "it is not live-migratable: DisksNotLiveMigratable"],
+    [{ vmi: vmi({ evictionStrategy: "Odd" }) },   'KubeVirt does not know spec.evictionStrategy "Odd"'],
+    [{ pod: target("Preemption", -121) },         "it has not moved within 120 s"],
+  ])("%#: an Event says why, once a pod", (tweak, why) => {
+    const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
+    const event = { type: "Warning", reason: "DeletionAllowed", occasion: POD_UID, message };
+    expect(only("Event", decideDeletion(deletion(tweak)).events)).toMatchObject([event]);
+  });
+});
+
+describe("a taint that is gone: the taint manager is told no, and not to come again", () => {
+  const tainted = { pod: target("NoExecuteTaint"), requester: NODE_CONTROLLER };
+  const given = { ...tainted, node: node() };
+  const overdue = {
+    pod: target("NoExecuteTaint", -9999),
+    vmi: marked(),
+    evacuations: [disrupted("NoExecuteTaint", -9699)],
+  };
+  const tolerating = target("NoExecuteTaint", 0, { tolerations: [{ operator: "Exists" }] });
+
+  // prettier-ignore
+  test.each<[string, Partial<DeletionFacts>, answer: "refused" | "is to stop" | AllowReason]>([
+    ["it is there",                           tainted,                                                        "refused"],
+    ["it is gone",                            given,                                                          "is to stop"],
+    ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "is to stop"],
+    ["… long past it",                        { ...given, ...overdue },                                       "is to stop"],
+    ["… of an External VM",                   { ...given, vmi: vmi(EXTERNAL) },                               "is to stop"],
+    ["… of a VM that cannot migrate",         { ...given, vmi: vmi(PINNED) },                                 "is to stop"],
+    ["… of an unknown strategy",              { ...given, vmi: vmi({ evictionStrategy: "Odd" }) },            "is to stop"],
+    ["… of a VM that asks for no protection", { ...given, vmi: vmi({ evictionStrategy: "None" }) },           "StrategyNone"],
+    ["… of a VM that is being deleted",       { ...given, vmi: vmi({ deleting: true }) },                     "VmiGone"],
+    ["… and the node is down",                { ...given, node: node({ ready: false }) },                     "NodeNotAlive"],
+    ["only NoSchedule is left",               { ...given, node: node({ taints: [{ ...MAINTENANCE, effect: "NoSchedule" }] }) }, "is to stop"],
+    ["what is left is tolerated",             { ...tainted, pod: tolerating },                                "is to stop"],
+    ["a preemption needs no taint",           { node: node() },                                               "refused"],
+  ])("%s", (_, tweak, expected) => {
+    const decision = decideDeletion(deletion(tweak));
+    const again = decision.verdict === "Refuse" && (decision.retryAfterSeconds === undefined ? "is to stop" : "refused");
+    expect(again || answer(decision)).toBe(expected);
+  });
+
+  test("the answer names pod and node, and nothing is marked", () => {
+    const message = `pod "${pod().name}" stays: node "${NODE}" carries no NoExecute taint any more that it does not tolerate`;
+    expect(refused(given)).toEqual({ verdict: "Refuse", message, actions: [], events: [] });
+  });
+});
+
+describe("the pod that a migration goes to", () => {
+  const there = { uid: "target", nodeName: "node02" };
+  const given = { pod: target("Preemption", 0, there), node: node({ name: "node02" }) };
+  const activePods = { [POD_UID]: NODE, target: "node02" };
+
+  test.each([
+    [false, []],
+    [true, ["Event"]],
+  ])(
+    "is refused without a mark until the deadline; then an Event tells of a guest that is there: %s",
+    (guestOnTarget, told) => {
+      const migrating = { ...given, vmi: vmi({ activePods, guestOnTarget }) };
+      expect(refused(migrating)).toMatchObject({ actions: [], events: [], retryAfterSeconds: 10 });
+      const decision = decideDeletion(deletion({ ...migrating, pod: target("Preemption", -120, there) }));
+      expect([answer(decision), verbs(decision.events)]).toEqual(["DeadlinePassed", told]);
+    },
+  );
+
+  test("the source is refused all the while; once the VM is there its new pod is like any other", () => {
+    expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Refuse");
+    const moved = vmi({ activePods, nodeName: "node02" });
+    expect(verbs(refused({ ...given, vmi: moved }).actions)).toEqual([
+      "CreateEvacuation",
+      "CreateBudget",
+      "Label",
+      "Mark",
+    ]);
+  });
+});
+
+describe("a hotplug pod follows its VM", () => {
+  const volume = hotplug({ disruptionTarget: condition("Preemption") });
+  const other = { ...volume, owners: [owner({ kind: "Pod", uid: "other" })] };
+
+  test("refused, and the VM is marked for its launcher pod", () => {
+    expect(begunBy({ pod: volume, launcher: pod() })?.spec.pod).toEqual({ name: pod().name, uid: POD_UID });
+  });
+
+  test("refused because of the Evacuation of its launcher pod, without another one", () => {
+    const given = { launcher: pod(), vmi: marked(), evacuations: [disrupted("Preemption", 100)] };
+    expect(refused({ ...given, pod: hotplug() }).actions).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<DeletionFacts>, AllowReason]>([
+    ["of a pinned VM",                        { launcher: pod(), vmi: vmi(PINNED) },              "NotMigratable"],
+    ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },  "VmiGone"],
+    ["whose launcher pod is gone",            {},                                                 "VmiGone"],
+    ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                "VmiGone"],
+    ["of a pod that KubeVirt does not list",  { launcher: pod(elsewhere), pod: other },           "NotListed"],
+  ])("%s: %s", (_, tweak, expected) => expect(answerTo({ pod: volume, ...tweak })).toBe(expected));
+});

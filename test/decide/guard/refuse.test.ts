@@ -1,0 +1,94 @@
+/** Refusing: when to ask again, and the Evacuation that the first refusal begins. */
+import { describe, expect, test } from "vitest";
+import { begunBy, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
+import { at, EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
+
+const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
+const LABELLED = ["CreateEvacuation", "Label"] as const;
+
+const moving = { vmi: marked({ isMigrating: true }) };
+
+/** Its Evacuation was created so many seconds ago. */
+function waiting(ago: number) {
+  return { vmi: marked(), evacuations: [disrupted("Preemption", 120 - ago, { createdAt: at(-ago).getTime() })] };
+}
+
+// prettier-ignore
+test.each<[string, Parameters<typeof refused>[0], seconds: number]>([
+  ["the first time",                             {},                                                    10],
+  ["it waits in KubeVirt's queue",               waiting(10),                                           15],
+  ["its migration runs",                         { ...waiting(60), ...moving },                         5],
+  ["… the first time: another cause moves it",   moving,                                                5],
+  ["it waits, and the deadline comes before",    waiting(110),                                          10],
+  ["… in less than a second",                    waiting(119.5),                                        1],
+  ["the deadline is near, the first time",       { pod: target("Preemption", -118) },                   2],
+  ["the deadline is near, its migration runs",   { ...waiting(117), ...moving },                        3],
+])("asked for again: %s: after %d s", (_, tweak, seconds) => expect(refused(tweak).retryAfterSeconds).toBe(seconds));
+
+test("one request and ten retries cover a preemption's deadline, so that one round of the scheduler does", () => {
+  let now = 0;
+  for (let request = 0; request < 11; request++) {
+    if (now >= 120) return;
+    now += refused(now === 0 ? {} : waiting(now)).retryAfterSeconds ?? 0;
+  }
+  expect(now).toBeGreaterThanOrEqual(120);
+});
+
+describe("the Evacuation", () => {
+  // prettier-ignore
+  test.each([
+    // of the same pod             VMI                                        cause             actions
+    ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
+    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", BEGUN],
+    ["none, KubeVirt has marked",  [],                              marked(), "NoExecuteTaint", ["CreateEvacuation"]],
+    ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
+    ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
+    ["a drain's",                  [drained()],                     marked(), "NoExecuteTaint", ["CreateEvacuation"]],
+    ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
+    ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "CreateBudget", "Mark"]],
+    ["the drain taint's",          [drained({ spec: { cause: "DrainTaint" } })], vmi(), "Preemption", BEGUN],
+    ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
+    ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
+    ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
+    ["its own",                    [disrupted("Preemption", 100)],  marked(), "Preemption",     []],
+    ["its own, not looked at",     [disrupted("Preemption", 100, { status: { phase: "Pending", conditions: [] } })], vmi(), "Preemption", []],
+    ["its own, given up",          [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
+    ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", BEGUN],
+    ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
+  ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
+    const requester = REQUESTER[cause];
+    const { actions, events } = refused({ vmi: subject, evacuations, pod: target(cause), requester });
+    expect([verbs(actions), verbs(events)]).toEqual([expected, expected.length > 0 ? ["Event"] : []]);
+  });
+
+  test.each([
+    ["Preemption", [{ verb: "Label", vmi: vmi(), urgency: "urgent" }], 100],
+    ["NoExecuteTaint", [], 280],
+  ] as const)("%s: says who asks, for which pod, until when, and whether it is urgent", (cause, label, seconds) => {
+    const requestedBy = REQUESTER[cause];
+    const refusal = refused({ pod: target(cause, -20), requester: requestedBy });
+    const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
+    const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
+    expect(only("CreateEvacuation", refusal.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
+    expect([...only("Label", refusal.actions), ...only("Mark", refusal.actions)]).toEqual([
+      ...label,
+      { verb: "Mark", vmi: vmi() },
+    ]);
+    expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
+    const told = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the longest`;
+    expect(refusal.message).toBe(told);
+  });
+
+  test("begins anew beside one that was given up: a disruption does not come again like a drain does", () => {
+    const ended = drained({ status: { phase: "Abandoned", attempts: 5, nextAttemptTime: time(90) } });
+    const begun = begunBy({ evacuations: [ended] });
+    expect(begun?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
+    expect(begun?.spec.inherited).toBeUndefined();
+  });
+
+  test("counts on where one of the same pod ended: each has a name of its own", () => {
+    const ended = disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } });
+    const names = [begunBy({}), begunBy({ evacuations: [ended] })].map((begun) => begun?.name);
+    expect(names).toEqual([ended.name, ended.name.replace(/1$/, "2")]);
+  });
+});

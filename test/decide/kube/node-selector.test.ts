@@ -1,0 +1,72 @@
+/** Node selector terms, as Kubernetes matches them. */
+import { expect, test } from "vitest";
+import { isWanted, matchesTerm } from "../../../shared/kube/selector.ts";
+import { ANYWHERE, node, requirement, term } from "../../support/descheduling/fixtures.ts";
+
+const NODE = node("n1", { labels: { zone: "a", cores: "8", negative: "-3", empty: "" } });
+
+// prettier-ignore
+test.each([
+  ["zone",        "In",           ["a", "b"],  true],
+  ["zone",        "In",           ["b"],       false],
+  ["missing",     "In",           ["a"],       false],
+  ["zone",        "NotIn",        ["a"],       false],
+  ["zone",        "NotIn",        ["b"],       true],
+  ["missing",     "NotIn",        ["b"],       true],
+  ["empty",       "Exists",       [],          true],
+  ["missing",     "Exists",       [],          false],
+  ["empty",       "DoesNotExist", [],          false],
+  ["missing",     "DoesNotExist", [],          true],
+  ["cores",       "Gt",           ["7"],       true],
+  ["cores",       "Gt",           ["8"],       false],
+  ["cores",       "Lt",           ["9"],       true],
+  ["cores",       "Lt",           ["10"],      true],
+  ["cores",       "Lt",           ["8"],       false],
+  ["negative",    "Lt",           ["-2"],      true],
+  ["negative",    "Gt",           ["-2"],      false],
+  ["missing",     "Gt",           ["0"],       false],
+  ["missing",     "Lt",           ["0"],       false],
+  ["zone",        "Gt",           ["0"],       false],
+  ["cores",       "Gt",           ["many"],    false],
+  ["cores",       "Gt",           ["1", "2"],  false],
+  ["cores",       "Gt",           [],          false],
+  ["empty",       "Lt",           ["1"],       false],
+  ["zone",        "Like",         ["a"],       false],
+  ["constructor", "Exists",       [],          false],
+] as const)("label %s %s %j: %s", (key, operator, values, expected) => {
+  expect(matchesTerm(term(requirement(key, operator, ...values)), NODE)).toBe(expected);
+});
+
+// prettier-ignore
+test.each([
+  ["metadata.name", "In",     ["n1"],        true],
+  ["metadata.name", "In",     ["n2"],        false],
+  ["metadata.name", "NotIn",  ["n1"],        false],
+  ["metadata.name", "NotIn",  ["n2"],        true],
+  ["metadata.name", "Exists", [],            false],
+  ["metadata.uid",  "NotIn",  ["n2"],        false],
+] as const)("field %s %s %j: %s", (key, operator, values, expected) => {
+  expect(matchesTerm({ matchExpressions: [], matchFields: [requirement(key, operator, ...values)] }, NODE)).toBe(expected);
+});
+
+const met = term(requirement("zone", "In", "a"));
+const unmet = term(requirement("zone", "In", "b"));
+const inZone = (zone: string) => ({ zone });
+
+// prettier-ignore
+test.each([
+  ["nothing asked for",                     ANYWHERE,                                                               true],
+  ["nodeSelector met",                      { ...ANYWHERE, nodeSelector: inZone("a") },                             true],
+  ["nodeSelector not met",                  { ...ANYWHERE, nodeSelector: inZone("b") },                             false],
+  ["nodeSelector half met",                 { ...ANYWHERE, nodeSelector: { zone: "a", rack: "1" } },                false],
+  ["nodeSelector for an empty value",       { ...ANYWHERE, nodeSelector: { missing: "" } },                         false],
+  ["one of two terms",                      { ...ANYWHERE, required: [unmet, met] },                                true],
+  ["no term met",                           { ...ANYWHERE, required: [unmet, unmet] },                              false],
+  ["no terms: matches nothing",             { ...ANYWHERE, required: [] },                                          false],
+  ["an empty term: matches nothing",        { ...ANYWHERE, required: [term()] },                                    false],
+  ["nodeSelector met, terms not",           { ...ANYWHERE, nodeSelector: inZone("a"), required: [unmet] },          false],
+  ["terms met, nodeSelector not",           { ...ANYWHERE, nodeSelector: inZone("b"), required: [met] },            false],
+  ["half a term met",                       { ...ANYWHERE, required: [term(...met.matchExpressions, ...unmet.matchExpressions)] }, false],
+  ["labels met, field not",                 { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n2")] }] }, false],
+  ["labels and field met",                  { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n1")] }] }, true],
+] as const)("%s: %s", (_, placement, expected) => expect(isWanted(placement, NODE)).toBe(expected));

@@ -1,0 +1,187 @@
+/** What a cluster's metrics say, and that METRICS.md says which there are. */
+import { readFileSync } from "node:fs";
+import parse from "parse-prometheus-text-format";
+import { describe, expect, test } from "vitest";
+import { VERSION } from "../../../functions/env.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import { FAMILIES } from "../../../shared/metrics/families.ts";
+import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../../../shared/metrics/metrics.ts";
+import { type Family, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
+import { withTables } from "../../../infra/tools/docs/policy/document.ts";
+import { LABEL_VALUES, METRICS_TABLES } from "../../../infra/tools/docs/metrics.ts";
+import { CAUSES, END_PHASES, type EndPhase } from "../../../shared/kube/evacuation.ts";
+import { endedEvacuation, evacuation, newborn, NOW, time } from "../../support/fixtures.ts";
+
+const KEPT = { expiresAt: undefined, rejected: false };
+
+function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
+  const seen = { evacuations: [], webhooks: [], undecided: false, isDescheduling: false, now: NOW, ...tweak };
+  return renderMetrics({ version: "1.2.3", credential, seen });
+}
+
+/** The samples of that name: their labels and value, zeros left out unless asked for. */
+function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
+  const metrics = parse(rendered(tweak)).find((one) => one.name === name)?.metrics ?? [];
+  const samples = metrics.map(({ labels = {}, value }) => [...Object.values(labels), Number(value)]);
+  return zeros ? samples : samples.filter((sample) => sample.at(-1) !== 0);
+}
+
+function endedAt(phase: EndPhase, seconds: number) {
+  return endedEvacuation(phase, { status: { completionTime: time(seconds) } });
+}
+
+describe("evacuations that have ended", () => {
+  test("in the last hour are told by cause and outcome", () => {
+    const evacuations = [
+      endedAt("Moved", -1),
+      endedAt("Moved", -3599),
+      endedAt("Moved", -3600),
+      endedAt("Withdrawn", 0),
+      evacuation(),
+    ];
+    expect(samplesOf("lifeboat_evacuations_ended_last_hour", { evacuations })).toEqual([
+      ["ApiEviction", "Moved", 2],
+      ["ApiEviction", "Withdrawn", 1],
+    ]);
+  });
+
+  test("all there can be are there from the start, at zero", () => {
+    const all = CAUSES.flatMap((cause) => END_PHASES.map((outcome) => [cause, outcome, 0]));
+    expect(samplesOf("lifeboat_evacuations_ended_last_hour", {}, true)).toEqual(all);
+  });
+});
+
+describe("evacuations in progress", () => {
+  const evacuations = [evacuation(), newborn(), evacuation({ spec: { cause: "Preemption" } })];
+
+  test("are told by cause, all causes", () => {
+    expect(samplesOf("lifeboat_evacuations_in_progress", { evacuations }, true)).toEqual(
+      CAUSES.map((cause) => [cause, { ApiEviction: 2, Preemption: 1 }[cause as string] ?? 0]),
+    );
+  });
+
+  test("of pods are those whose mark has been seen", () => {
+    expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
+  });
+});
+
+function begun(name: string, at: number, status: object) {
+  return newborn({ name, uid: name, createdAt: at * 1000, status });
+}
+
+describe("evacuations that do not go on", () => {
+  const evacuations = [
+    begun("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    begun("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
+    begun("c", 500, { phase: "Blocked", reason: "OfALaterKubeVirt" }),
+    begun("d", 400, { phase: "WaitingForOwner", reason: "External" }),
+    begun("e", 300, { phase: "Migrating", reason: "Queued" }),
+    begun("f", 200, {}),
+    begun("g", 0, { phase: "Pending" }),
+  ];
+
+  test("are counted by what they wait for", () => {
+    expect(samplesOf("lifeboat_evacuations_blocked", { evacuations })).toEqual([
+      ["DisksNotLiveMigratable", 2],
+      ["OfALaterKubeVirt", 1],
+      ["External", 1],
+    ]);
+  });
+
+  test("the oldest of each phase says since when; one without a date says nothing", () => {
+    expect(samplesOf("lifeboat_evacuations_oldest_timestamp_seconds", { evacuations })).toEqual([
+      ["Pending", 200],
+      ["Migrating", 300],
+      ["WaitingForOwner", 400],
+      ["Blocked", 500],
+    ]);
+  });
+});
+
+describe("descheduling", () => {
+  test("where there is none, there are no such families", () => {
+    expect(rendered()).not.toContain("pod_evacuations");
+  });
+});
+
+describe("the credential", () => {
+  test("has an end, in seconds since the epoch", () => {
+    const expiresAt = new Date("2027-01-01T00:00:00.900Z");
+    const text = rendered({}, { expiresAt, rejected: false });
+    expect(text).toContain("\nlifeboat_credential_accepted 1\n");
+    expect(text).toContain("\nlifeboat_credential_expiry_timestamp_seconds 1798761600\n");
+  });
+
+  test("has none: no sample", () => expect(rendered()).not.toMatch(/^lifeboat_credential_expiry/m));
+
+  test("is not accepted: nothing else could be read", () => {
+    const text = renderMetrics({ version: "1.2.3", credential: { ...KEPT, rejected: true } });
+    expect(text).toContain("\nlifeboat_credential_accepted 0\n");
+    expect(text).not.toMatch(/lifeboat_(?:evacuations|webhook)/);
+  });
+});
+
+describe("webhooks", () => {
+  const one = { endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: ["x"] } as const;
+
+  // prettier-ignore
+  test.each([
+    ["in order, remarks aside",  one,                                                             ["evictions", 0]],
+    ["with two problems",        { ...one, problems: ["a", "b"] },                                ["evictions", 2]],
+    ["gone",                     { ...one, found: "Absent", problems: ["a"] },                    ["evictions", 1]],
+    ["unread",                   { ...one, found: "Unread" },                                     undefined],
+    ["a guard that is not there", { ...one, door: "deletions", found: "Absent", problems: [] },   undefined],
+  ] as const)("%s", (_, webhook, sample) => {
+    expect(samplesOf("lifeboat_webhook_problems", { webhooks: [webhook] }, true)).toEqual(sample ? [sample] : []);
+  });
+});
+
+test("the version is told", () => {
+  expect(rendered()).toContain('\nlifeboat_build_info{version="1.2.3"} 1\n');
+});
+
+test("the Worker's version is the package's", () => expect(VERSION).toBe(packageJson.version));
+
+describe("the table of families", () => {
+  const families: readonly Family[] = Object.values(FAMILIES);
+  const all = rendered(
+    {
+      evacuations: [newborn(), begun("a", 700, { phase: "Blocked", reason: "External" })],
+      isDescheduling: true,
+      webhooks: [{ endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] }],
+    },
+    { expiresAt: new Date(0), rejected: false },
+  );
+
+  test.each(families)("$name is in the text, with its labels", ({ name, type, unit, help, labels }) => {
+    const told = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;
+    expect(all).toContain(`# TYPE ${name} ${type}\n${told}# HELP ${name} ${help}\n`);
+    const sample = all.split("\n").find((line) => new RegExp(`^${name}${SUFFIX[type]}[{ ]`).test(line));
+    expect([...(sample ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label)).toEqual(labels);
+  });
+
+  test.each(families)("$name is a name that OpenMetrics allows, and ends in its unit", ({ name, unit }) => {
+    expect(name).toMatch(/^[a-z][a-z_]*[a-z]$/);
+    expect(name).not.toMatch(/_(?:total|info|count|sum|bucket|created)$/);
+    if (unit !== "") expect(name.endsWith(`_${unit}`)).toBe(true);
+  });
+
+  test("no two of them have a sample of the same name", () => {
+    const names = families.map(({ name, type }) => `${name}${SUFFIX[type]}`);
+    expect(new Set([...names, ...families.map(({ name }) => name)]).size).toBe(
+      names.length + families.filter(({ type }) => type !== "gauge").length,
+    );
+  });
+
+  test("every label is explained, and none is a tenant's", () => {
+    const labels = new Set(families.flatMap(({ labels: names }) => [...names]));
+    expect(Object.keys(LABEL_VALUES).toSorted()).toEqual([...labels].toSorted());
+    for (const tenants of ["namespace", "name", "node", "vm", "vmi", "pod"]) expect([...labels]).not.toContain(tenants);
+  });
+});
+
+test("each table of shared/metrics/METRICS.md is rendered from the code", async () => {
+  const text = readFileSync(new URL("../../../shared/metrics/METRICS.md", import.meta.url), "utf8");
+  const how = "the metrics have changed: `npx vitest run test/decide/metrics -u` renders the tables of METRICS.md anew";
+  await expect(withTables(text, METRICS_TABLES), how).toMatchFileSnapshot("../../../shared/metrics/METRICS.md");
+});

@@ -1,0 +1,192 @@
+/** Will this drain succeed? The verdict of the node and what becomes of each pod, in administrators' own situations. */
+import { describe, expect, test } from "vitest";
+import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
+import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../../support/fixtures.ts";
+import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
+
+const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
+  facts({ pods: [plainPod("app", tweak)], vmis: [], ...more });
+const vm = (tweak: Parameters<typeof vmiOf>[1], more: Partial<PreflightFacts> = {}) =>
+  facts({ vmis: [vmiOf("web", tweak)], ...more });
+
+const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible" };
+const FULL = { otherNodes: [node("node02", { allocatable: { memory: GIB } })] };
+const MARKED = { evacuationNodeName: NODE };
+const BLOCKED_BY = { type: "migrationBlockedByBackup", message: "backup b1 runs" };
+const unhealthy = { ready: false };
+const met = { currentHealthy: 2, desiredHealthy: 2 };
+
+// prettier-ignore
+test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: string]>([
+  ["a VM that can migrate",                          vm({}),                                                    "WillSucceed",              "Moves",     "EvacuationTriggered"],
+  ["… marked already",                               vm(MARKED),                                                "WillSucceed",              "Moves",     "EvacuationInProgress"],
+  ["… with no room",                                 vm({}, FULL),                                              "NoRoom",                   "Moves",     "EvacuationTriggered"],
+  ["… and something unread",                         vm({}, { unread: ["migrations"] }),                        "Unknown",                  "Moves",     "EvacuationTriggered"],
+  ["… no room counts for more than what is unread",  vm({}, { ...FULL, unread: ["migrations"] }),               "NoRoom",                   "Moves",     "EvacuationTriggered"],
+  ["… asks for what is not judged",                  vm({}, { pods: [launcher("web", { unchecked: ["hostPort"] })] }), "Unknown",             "Moves",     "EvacuationTriggered"],
+  ["a pinned VM",                                    vm(PINNED),                                                "WillBlock",                "Blocked",   "NotMigratable"],
+  ["… a blocker counts for more than what is unread", vm(PINNED, { unread: ["migrations"] }),                   "WillBlock",                "Blocked",   "NotMigratable"],
+  ["… marked: nothing moves it",                     vm({ ...PINNED, ...MARKED }),                              "WillBlock",                "Blocked",   "NotMigratable"],
+  ["… but its migration is under way",               vm({ ...PINNED, ...MARKED }, { migrations: [migration()] }), "WillSucceed",            "Moves",     "EvacuationInProgress"],
+  ["a pinned VM, if possible",                       vm({ ...PINNED, ...IF_POSSIBLE }),                         "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["strategy None",                                  vm({ evictionStrategy: "None" }),                          "WillSucceedWithShutdowns", "ShutsDown", "StrategyNone"],
+  ["… behind another party's budget",                vm({ evictionStrategy: "None" }, { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "db" } })], budgets: [foreignBudget("b", "db")] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["strategy External",                              vm({ evictionStrategy: "External" }),                      "WillBlock",                "Blocked",   "External"],
+  ["a strategy that KubeVirt does not know",         vm({ evictionStrategy: "Sometimes" }),                     "WillBlock",                "Blocked",   "UnknownStrategy"],
+  ["a backup keeps its migration from beginning",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "WillSucceed", "Waits", "MigrationBlocked"],
+  ["a backup of an unmarked VM is under way",        vm({ backup: "b1" }),                                      "WillSucceed",              "Waits",     "MigrationBlocked"],
+  ["… it has utility volumes",                       vm({ hasUtilityVolumes: true }),                           "WillSucceed",              "Waits",     "MigrationBlocked"],
+  ["… of one that moves already",                    vm({ ...MARKED, backup: "b1" }, { migrations: [migration({ targetPod: "t" })] }), "WillSucceed", "Moves", "EvacuationInProgress"],
+  ["… of a pinned one",                              vm({ ...PINNED, backup: "b1" }),                           "WillBlock",                "Blocked",   "NotMigratable"],
+  ["… of one that is shut down",                     vm({ evictionStrategy: "None", backup: "b1" }),            "WillSucceedWithShutdowns", "ShutsDown", "StrategyNone"],
+  ["a VM is arriving",                               vm({ nodeName: "node02" }),                                "WillSucceed",              "Waits",     "MigrationTarget"],
+  ["… of an owner that moves it itself",             vm({ nodeName: "node02", evictionStrategy: "External" }),  "WillBlock",                "Blocked",   "External"],
+  ["… that cannot move on",                          vm({ nodeName: "node02", ...PINNED }),                     "WillBlock",                "Blocked",   "NotMigratable"],
+  ["… that is shut down then",                       vm({ nodeName: "node02", ...PINNED, ...IF_POSSIBLE }),     "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["its VMI is gone",                                facts({ vmis: [] }),                                       "WillBlock",                "Blocked",   "Orphaned"],
+  ["… it is being deleted",                          facts({ vmis: [], pods: [launcher("web", { deleting: true })] }), "WillSucceed",        "Ended",     "VmiGone"],
+  ["… it has ended",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
+  ["… and was made anew",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
+  ["… to be shut down",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
+  // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
+  ["an ordinary pod",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
+  ["… of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "WillSucceed",              "Stays",     "DaemonSet"],
+  ["… of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "WillSucceed",         "Stays",     "MirrorPod"],
+  ["… of the kubelet, ended",                        plain({ annotations: { "kubernetes.io/config.mirror": "x" }, phase: "Failed" }), "WillSucceed", "Stays", "MirrorPod"],
+  ["… of a DaemonSet, ended",                        plain({ owners: [owner({ kind: "DaemonSet" })], phase: "Failed" }), "WillSucceed",     "Ended",     "PodCompleted"],
+  ["… of no controller",                             plain({ owners: [] }),                                     "WillBlock",                "Blocked",   "Unmanaged"],
+  ["… of no controller, with --force",               plain({ owners: [] }, { flags: { force: true, deleteEmptyDirData: false } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… with an emptyDir",                             plain({ localStorage: true }),                             "WillBlock",                "Blocked",   "LocalStorage"],
+  ["… with an emptyDir, and the flag",               plain({ localStorage: true }, { flags: { force: false, deleteEmptyDirData: true } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… ended, of no controller",                      plain({ owners: [], phase: "Succeeded" }),                 "WillSucceed",              "Ended",     "PodCompleted"],
+  ["… behind a budget with none left",               plain({}, { budgets: [foreignBudget("b", "app")] }),       "WillBlock",                "Blocked",   "BudgetExhausted"],
+  ["… behind one with some left",                    plain({}, { budgets: [foreignBudget("b", "app", { status: { disruptionsAllowed: 1 } })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… behind one that has not been counted yet",     plain({}, { budgets: [foreignBudget("b", "app", { generation: 2, status: { disruptionsAllowed: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["… not ready, others are",                        plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: met })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… not ready, nor are others",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["… not ready, AlwaysAllow",                       plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… of another namespace's budget",                plain({}, { budgets: [foreignBudget("b", "app", { namespace: "other" })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… not ready, no one is needed (desiredHealthy 0)", plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { currentHealthy: 0, desiredHealthy: 0 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["… not ready, AlwaysAllow, not counted yet",      plain(unhealthy, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", generation: 2 })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
+  ["… ready, AlwaysAllow is of no use",              plain({}, { budgets: [foreignBudget("b", "app", { unhealthyPodEvictionPolicy: "AlwaysAllow", status: { ...met, currentHealthy: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["… behind a budget that selects all pods",        plain({}, { budgets: [foreignBudget("b", "app", { selector: { matchLabels: {}, matchExpressions: [] } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
+  ["… being deleted, behind a budget",               plain({ deleting: true }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",   "Evicted",   "NotAVirtualMachine"],
+  ["… failed, behind two budgets",                   plain({ phase: "Failed" }, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app")) }), "WillSucceed", "Ended", "PodCompleted"],
+  ["… not ready, behind two budgets: AlwaysAllow is of no use", plain(unhealthy, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { unhealthyPodEvictionPolicy: "AlwaysAllow" })) }), "WillBlock", "Blocked", "SeveralBudgets"],
+  ["… pending",                                      plain({ phase: "Pending" }, { budgets: [foreignBudget("b", "app")] }), "WillSucceed",  "Evicted",   "NotAVirtualMachine"],
+  ["… behind two budgets",                           plain({}, { budgets: ["a", "b"].map((name) => foreignBudget(name, "app", { status: { disruptionsAllowed: 1 } })) }), "WillBlock", "Blocked", "SeveralBudgets"],
+])("%s", (...[, f, verdict, outcome, reason]) => {
+  const answer = preflight(f);
+  expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
+  // What blocks is told with who can change it, and only that ends a drain.
+  const [pod] = answer.pods;
+  expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
+  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|the owner|the person)/);
+});
+
+test("a VM whose last evacuation was abandoned waits until the back-off is over", () => {
+  const about = { virtualMachineInstanceUID: "vmi-web", podUID: POD_UID, nextAttemptTime: time(60) };
+  const abandoned = endedEvacuation("Abandoned", { status: about });
+  const pods = [launcher("web", { uid: POD_UID })];
+  const vmis = [vmiOf("web", { activePods: { [POD_UID]: NODE } })];
+  const { pods: said } = preflight(facts({ pods, vmis, evacuations: [abandoned] }));
+  expect(said).toMatchObject([{ outcome: "Waits", reason: "BackingOff", room: { fits: true } }]);
+});
+
+describe("a volume that node02 does not reach", () => {
+  const zone = { key: "zone", operator: "In", values: ["1"] };
+  const volumes = [{ namespace: "apps", claim: "disk", reachedFrom: [{ matchExpressions: [zone], matchFields: [] }] }];
+  const web = launcher("web");
+  const holder = plainPod("hp-volume-disk", {
+    labels: { "kubevirt.io": "hotplug-disk" },
+    owners: [owner({ kind: "Pod", name: web.name, uid: web.uid })],
+    claims: ["disk"],
+  });
+  const message = "no other node has room for it: Volumes";
+
+  // prettier-ignore
+  test.each<[string, PreflightFacts["pods"], expected: object]>([
+    ["of the VM",                       [launcher("web", { claims: ["disk"] })],                      { fits: false, message }],
+    ["plugged into the VM",             [web, holder],                                                { fits: false, message }],
+    ["plugged into another VM",         [web, { ...holder, owners: [owner({ kind: "Pod", uid: "x" })] }], { fits: true }],
+    ["of no VM",                        [web],                                                        { fits: true }],
+  ])("%s", (_, pods, expected) => {
+    expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject(expected);
+  });
+});
+
+test("a volume of another namespace's claim is another one", () => {
+  const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
+  const pods = [launcher("web", { claims: ["disk"] })];
+  expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
+});
+
+test("what a VM waits for is named before any migration is there", () => {
+  const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
+    (f) => preflight(f).pods[0],
+  );
+  expect(backedUp?.message).toBe("no migration of it begins before its backup b1 has ended");
+  expect(collecting?.message).toContain("utility volumes");
+});
+
+describe("how long", () => {
+  const names = ["a", "b", "c", "d", "e"];
+  const many = (tweak: Parameters<typeof vmiOf>[1] = {}) =>
+    preflight(facts({ pods: names.map((n) => launcher(n)), vmis: names.map((n) => vmiOf(n, tweak)) })).time;
+
+  test("in as many waves as may leave the node at a time; by default as fast as nets usually are", () => {
+    expect(many()).toMatchObject({ moves: 5, atOnce: 2, waves: 3, seconds: { least: 15, most: 276 } });
+  });
+
+  test("as fast as VMs have come here", () => {
+    expect(many({ movedInSeconds: 20 })).toMatchObject({ seconds: { least: 69, most: 240 } });
+  });
+
+  const limited = (bandwidthPerMigration: number, tweak: Parameters<typeof vmiOf>[1] = {}) =>
+    preflight(
+      facts({
+        settings: settings({ limits: { bandwidthPerMigration } }),
+        pods: names.map((n) => launcher(n)),
+        vmis: names.map((n) => vmiOf(n, tweak)),
+      }),
+    ).time;
+  const MIB = 1024 ** 2;
+  // prettier-ignore
+  test.each([
+    // KubeVirt's limit   least  most  basis
+    [256 * MIB,          33,    276,  "between 64 MiB/s and 256 MiB/s"],
+    [32 * MIB,           201,   372,  "no finished migration to go by: 32 MiB/s for each VM"],
+    [1e12,               15,    276,  "between 64 MiB/s and 10 Gbit/s"],
+  ])("no faster than bandwidthPerMigration: %d bytes per second", (limit, least, most, basis) => {
+    expect(limited(limit)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
+  });
+
+  test("what was seen was seen under that limit", () => {
+    expect(limited(MIB, { movedInSeconds: 20 })).toEqual(many({ movedInSeconds: 20 }));
+  });
+
+  // prettier-ignore
+  test.each([
+    // elsewhere   waves  least  most
+    [0,            3,     15,    276],
+    [3,            3,     15,    276],
+    [4,            3,     15,    276],
+    [5,            4,     15,    368],
+    [9,            4,     15,    368],
+  ])("%d VMs of other nodes move: those above KubeVirt's limit take up places, at worst until they are done", (elsewhere, waves, least, most) => {
+    const migratingElsewhere = Array.from({ length: elsewhere }, (_, i) => vmiOf(`other${i}`, { nodeName: "node02", isMigrating: true }));
+    const f = facts({ pods: names.map((n) => launcher(n)), vmis: names.map((n) => vmiOf(n)), migratingElsewhere });
+    expect(preflight(f).time).toMatchObject({ moves: 5, atOnce: 2, waves, seconds: { least, most } });
+  });
+
+  test("nothing moves: no time", () => {
+    expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
+  });
+});
+
+test.each([1e12, 2 ** 53, 1e300])("a limit of KubeVirt's of %d is as good as none", (limit) => {
+  const limits = { parallelMigrationsPerCluster: limit, parallelOutboundMigrationsPerNode: limit };
+  const { time } = preflight(facts({ settings: settings({ limits }) }));
+  expect(time).toMatchObject({ moves: 1, waves: 1, atOnce: 2 ** 32 - 1 });
+});

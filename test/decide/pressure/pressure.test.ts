@@ -1,0 +1,205 @@
+/** Node pressure: who leaves a node before its kubelet kills, and who takes them. */
+import { describe, expect, test } from "vitest";
+import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
+import type { EndPhase, Phase } from "../../../shared/kube/evacuation.ts";
+import { canTake, planPressure, type PressureWorld } from "../../../shared/pressure/pressure.ts";
+import { at, EXTERNAL, marked, NODE, only, PINNED, pod, time } from "../../support/fixtures.ts";
+import {
+  asking,
+  evacuationOf,
+  GIB,
+  leaving,
+  PRESSED,
+  pressureWorld,
+  relieving,
+  resident,
+  ROOM,
+  taker,
+} from "../../support/pressure/pressed.ts";
+
+const JUST_MOVED = { movedAt: at(-60).getTime() };
+const abc = ["a", "b", "c"].map((name) => resident(name));
+
+function pressing(of: NodeFacts): Partial<PressureWorld> {
+  return { pressured: [{ node: of, residents: abc, evacuations: [] }] };
+}
+
+function allowing(parallelOutboundMigrationsPerNode: number): Partial<PressureWorld> {
+  return { settings: relieving({ limits: { parallelOutboundMigrationsPerNode } }) };
+}
+
+describe("before the kubelet kills", () => {
+  test("as many leave a node at once as may, by the KubeVirt CR's limit", () => {
+    expect(leaving(abc)).toEqual(["a", "b"]);
+    expect(leaving(abc, allowing(1))).toEqual(["a"]);
+    expect(planPressure(pressureWorld(abc)).again).toBe(true);
+  });
+
+  test("with an Evacuation, marked as urgent, for the node's condition, and said", () => {
+    const both = { ...PRESSED, pressures: ["MemoryPressure", "DiskPressure"] };
+    const [chain = []] = planPressure(pressureWorld([], pressing(both))).chains;
+    const by = "node condition MemoryPressure, DiskPressure";
+    const spec = { vmiName: "a", cause: "NodePressure", requestedBy: by, pod: { uid: "pod-a" } };
+    expect(chain).toMatchObject([
+      { verb: "CreateEvacuation", evacuation: { namespace: "apps", spec } },
+      { verb: "CreateBudget" },
+      { verb: "Label", urgency: "urgent" },
+      { verb: "Mark" },
+      { reason: "NodeUnderPressure", message: `${by}: moving the VM off node node01` },
+    ]);
+  });
+
+  test("who is marked counts among those who leave; on a node with the drain taint that is every VM", () => {
+    const [x, y] = ["x", "y"].map((uid) => ({ vmi: marked({ uid }), pod: { ...pod(), ...asking(GIB) } }));
+    expect(leaving([...(x ? [x] : []), ...abc])).toEqual(["a"]);
+    expect(leaving([...(x && y ? [x, y] : []), ...abc])).toEqual([]);
+    const tainted = { ...PRESSED, taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
+    expect(leaving([], pressing(tainted))).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each<[Phase, string, readonly string[]]>([
+    ["Pending",         "takes a place",  ["a"]],
+    ["Migrating",       "takes a place",  ["a"]],
+    ["BackingOff",      "takes none",     ["a", "b"]],
+    ["Blocked",         "takes none",     ["a", "b"]],
+    ["WaitingForOwner", "takes none",     ["a", "b"]],
+    ["Withdrawn",       "takes a place",  ["a"]],
+  ])("a marked VM whose Evacuation is %s %s", (phase, _, expected) => {
+    const going = resident("x", {}, { evacuationNodeName: NODE });
+    const evacuations = [evacuationOf("x", { status: { phase } })];
+    expect(leaving([going, ...abc], { evacuations })).toEqual(expected);
+  });
+
+  test("a VM that its owner, or a user, migrates takes a place", () => {
+    const byOwner = resident("x", {}, { evacuationNodeName: NODE, isMigrating: true, ...EXTERNAL });
+    expect(leaving([byOwner, ...abc])).toEqual(["a"]);
+    expect(leaving([resident("x", {}, { isMigrating: true }), ...abc])).toEqual(["a"]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<VmiFacts>]>([
+    ["with an Evacuation, but no mark",      {}],
+    ["External, marked: its owner moves it", { evacuationNodeName: NODE, ...EXTERNAL }],
+    ["marked, but cannot move",              { evacuationNodeName: NODE, ...PINNED }],
+  ])("%s: takes no place, and is not chosen", (_, staying) => {
+    const residents = [resident("x", {}, staying), resident("y", {}, staying), ...abc];
+    const evacuations = [evacuationOf("x"), evacuationOf("y")];
+    expect(leaving([], { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(["a", "b"]);
+  });
+
+  test("the cheapest first: priority, then memory over request", () => {
+    const many = [
+      resident("dear", { priority: 1000, guest: 9 }),
+      resident("plain", { guest: 1 }),
+      resident("greedy", { guest: 3 }),
+      resident("humble", { request: 4, guest: 4.5 }),
+      resident("cheap", { priority: -1 }),
+    ];
+    const order = ["cheap", "greedy", "humble", "plain", "dear"];
+    expect(leaving(many, { ...allowing(9), takers: [taker("node02", 64 * GIB)] })).toEqual(order);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<VmiFacts>]>([
+    ["pinned",                PINNED],
+    ["External",              EXTERNAL],
+    ["None",                  { evictionStrategy: "None" }],
+    ["odd",                   { evictionStrategy: "Odd" }],
+    ["being deleted",         { deleting: true }],
+    ["ended",                 { phase: "Failed" }],
+    ["not running yet",       { phase: "Scheduled" }],
+    ["elsewhere",             { nodeName: "node02" }],
+  ])("left alone: %s", (_, tweak) => expect(leaving([resident("x", {}, tweak)])).toEqual([]));
+
+  // prettier-ignore
+  test.each<[EndPhase, number, readonly string[]]>([
+    ["Abandoned",  60, []],
+    ["Withdrawn",  60, []],
+    ["Abandoned",  -1, ["x"]],
+  ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
+    const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
+    const residents = [resident("x")];
+    expect(leaving(residents, { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(expected);
+  });
+
+  // prettier-ignore
+  test.each<[string, readonly string[], readonly string[]]>([
+    ["others go first",                                          ["a"],            ["b", "c"]],
+    ["… and are waited for",                                     ["a", "b"],       ["c"]],
+    ["where nothing else leaves, one goes, the cheapest",        ["a", "b", "c"],  ["a"]],
+  ])("just moved: %s", (_, moved, expected) => {
+    const residents = abc.map((one) => (moved.includes(one.vmi.name) ? resident(one.vmi.name, {}, JUST_MOVED) : one));
+    expect(leaving(residents)).toEqual(expected);
+  });
+
+  test("just moved: it waits for one that already leaves, and not for one that no node can take", () => {
+    const going = { vmi: marked({ uid: "x" }), pod: { ...pod(), ...asking(GIB) } };
+    const last = resident("last", {}, JUST_MOVED);
+    expect(leaving([going, last])).toEqual([]);
+    expect(leaving([resident("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
+    const told = only("Event", planPressure(pressureWorld([last])).chains.flat());
+    expect(told.map(({ message }) => message).join()).toContain("although it has just moved");
+  });
+
+  test("a terminating pod is left alone", () => {
+    expect(leaving(abc.map((one) => ({ ...one, pod: { ...one.pod, deleting: true } })))).toEqual([]);
+  });
+});
+
+describe("who takes them", () => {
+  // prettier-ignore
+  test.each([
+    ["a free node",               {},                                                          true],
+    ["one to be avoided",         { taints: [{ key: "x", effect: "PreferNoSchedule" }] },      true],
+    ["not ready",                 { ready: false },                                            false],
+    ["cordoned",                  { unschedulable: true },                                     false],
+    ["tainted NoSchedule",        { taints: [{ key: "x", effect: "NoSchedule" }] },            false],
+    ["tainted NoExecute",         { taints: [{ key: "x", effect: "NoExecute" }] },             false],
+    ["short of memory",           { pressures: ["MemoryPressure"] },                           false],
+    ["short of disk",             { pressures: ["DiskPressure"] },                             false],
+    ["short of processes",        { pressures: ["PIDPressure"] },                              false],
+  ])("%s: %s", (_, tweak, takes) => {
+    const other = taker("node02", 8 * GIB, tweak);
+    expect(abc.map(({ pod: one }) => canTake({ node: other.node }, one))).toEqual(abc.map(() => takes));
+    expect(leaving(abc, { takers: [other] })).toEqual(takes ? ["a", "b"] : []);
+  });
+
+  test("none, or the node itself: nothing moves", () => {
+    expect(leaving(abc, { takers: [] })).toEqual([]);
+    expect(leaving(abc, { takers: [taker(NODE, 99 * GIB)] })).toEqual([]);
+  });
+
+  test("what is promised to one is not there for the next, on whichever node", () => {
+    expect(leaving(abc, { takers: [taker("node02", 1.5 * GIB)] })).toEqual(["a"]);
+    const z = resident("z", {}, { nodeName: "node03" });
+    const there = {
+      node: { ...PRESSED, name: "node03" },
+      residents: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
+    };
+    const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
+    expect(leaving([], { pressured, takers: [taker("node02", 2 * GIB)] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured, takers: [taker("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
+  });
+
+  test("one that is too large does not keep a smaller one", () => {
+    expect(leaving([resident("large", { request: 9, guest: 12 }), resident("small")])).toEqual(["small"]);
+  });
+
+  test("a pod that asks for other nodes, or tolerates their taint, as the scheduler sees it", () => {
+    const placement = { nodeSelector: { disk: "fast" } };
+    const picky = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
+    expect(leaving(picky)).toEqual([]);
+    expect(leaving(picky, { takers: [taker("node02", 8 * GIB, { labels: { disk: "fast" } })] })).toEqual(["a", "b"]);
+    const tolerant = abc.map((one) => ({ ...one, pod: { ...one.pod, tolerations: [{ operator: "Exists" }] } }));
+    const tainted = taker("node02", 8 * GIB, { taints: [{ key: "x", effect: "NoSchedule" }] });
+    expect(leaving(tolerant, { takers: [tainted] })).toEqual(["a", "b"]);
+    expect(leaving(tolerant, { takers: [taker("node02", 8 * GIB, { pressures: ["MemoryPressure"] })] })).toEqual([]);
+  });
+
+  test("the world is not touched", () => {
+    const w = pressureWorld(abc);
+    expect(planPressure(w)).toEqual(planPressure(w));
+    expect(ROOM.room.get("memory")).toBe(8 * GIB);
+  });
+});

@@ -1,0 +1,161 @@
+/** The shield: whom it covers, how long a shutdown is refused, when it lets go. */
+import { describe, expect, test } from "vitest";
+import type { Action } from "../../../shared/kube/action.ts";
+import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import {
+  armFor,
+  holdSeconds,
+  isShieldable,
+  OVER,
+  planShield,
+  type Shielded,
+  type ShieldWorld,
+} from "../../../shared/shield/shield.ts";
+import { isShieldOn, type Settings } from "../../../shared/settings/settings.ts";
+import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../../support/fixtures.ts";
+import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../../support/pressure/pressed.ts";
+
+/** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
+const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
+const HOLD = 150;
+const on = relieving({ shield: SHIELD, pluginServed: true });
+const LONG = { graceSeconds: 300 };
+
+/** In seconds from now. */
+const until = (seconds: number) => String(at(seconds).getTime() / 1000);
+const refused = (first: number, last = first) => ({ first: at(first).getTime(), last: at(last).getTime() });
+
+const inPhase = (phase: Phase) => [evacuation({ status: { phase } })];
+
+function told(actions: readonly Action[]): readonly string[] {
+  return actions.map((action) =>
+    action.verb === "Shield" ? `${action.vmi.name}: ${action.value ?? "off"}` : action.verb,
+  );
+}
+
+function plan(tweak: Partial<ShieldWorld>): readonly string[] {
+  const world = { ...pressureWorld([]), pressured: [], vmis: [], shielded: [], settings: on, ...tweak };
+  return told(planShield(world).chains.flat());
+}
+
+/** A covered VM of the node under pressure. */
+function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, world: Partial<ShieldWorld> = {}) {
+  const { of, ...more } = tweak;
+  const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSED, migrations: [], ...more };
+  return plan({ shielded: [shielded], ...world });
+}
+
+// prettier-ignore
+describe("is in force", () => {
+  test.each<[string, Settings, boolean]>([
+    ["with gate and setting",                    on,                                                               true ],
+    ["without the Plugin",                       relieving({ shield: SHIELD }),                                    false],
+    ["without the gate",                         relieving({ pluginServed: true, shield: SHIELD, featureGates: [] }),                  false],
+    ["by default",                               relieving(),                                                      false],
+  ])("%s", (_, settings, expected) => {
+    expect(isShieldOn(settings)).toBe(expected);
+  });
+});
+
+// prettier-ignore
+describe("covers", () => {
+  test.each<[string, Partial<VmiFacts>, boolean]>([
+    ["a VM that can migrate, with time for it",       LONG,                                  true ],
+    ["one with more time",                            { graceSeconds: 3600 },                true ],
+    ["none with too short a grace period",            { graceSeconds: 299 },                 false],
+    ["none with KubeVirt's own grace period",         {},                                    false],
+    ["none that cannot migrate",                      { ...LONG, ...PINNED },                false],
+    ["none that its owner moves",                     { ...LONG, ...EXTERNAL },              false],
+    ["none that is not to move",                      { ...LONG, evictionStrategy: "None" }, false],
+    ["none that starts",                              { ...LONG, phase: "Scheduled" },       false],
+    ["none that is being deleted",                    { ...LONG, deleting: true },           false],
+  ])("%s", (_, tweak, expected) => {
+    expect(isShieldable(vmi(tweak), on)).toBe(expected);
+  });
+
+  test.each([
+    // the guest's   the kubelets'   shutdown   refused for
+    [300,            600,            90,        150],
+    [900,            600,            90,        435],
+    [300,            200,            90,         35],
+    [300,            600,            10,        230],
+  ])("with %i s of its own, %i s of the kubelet's, %i s to shut down: %i s", (graceSeconds, max, shutdownSeconds, seconds) => {
+    const settings = relieving({ shield: { maxPodGracePeriodSeconds: max, shutdownSeconds } });
+    expect(holdSeconds(vmi({ graceSeconds }), settings)).toBe(seconds);
+    expect(isShieldable(vmi({ graceSeconds }), settings)).toBe(seconds >= 60);
+  });
+
+  test("all of a node under pressure, before anything else happens to them", () => {
+    const residents = ["a", "b", "c"].map((name) => resident(name, {}, LONG));
+    const pressured = [{ node: PRESSED, residents: [...residents, resident("short")], evacuations: [] }];
+    expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
+  });
+
+  test.each([until(10), OVER])("nobody twice: label %s", (shield) => {
+    const pressured = [{ node: PRESSED, residents: [resident("a", {}, { ...LONG, shield })], evacuations: [] }];
+    expect(plan({ pressured })).toEqual([]);
+  });
+});
+
+// prettier-ignore
+describe("before the guard lets a deletion go", () => {
+  const moving = { isMigrating: true };
+
+  test.each<[string, Partial<VmiFacts>, readonly EvacuationFacts[], readonly string[]]>([
+    ["a VM that moves",                 moving,                          [],                     [`web: ${until(HOLD)}`]],
+    ["one whose migration is queued",   {},                              inPhase("Migrating"),   [`web: ${until(HOLD)}`]],
+    ["none whose migration has failed", {},                              inPhase("BackingOff"),  []],
+    ["none that does not move",         {},                              [],                     []],
+    ["none that it does not cover",     { ...moving, graceSeconds: 299 }, [],                    []],
+    ["none that it covers already",     { ...moving, shield: until(3) }, [],                     []],
+    ["none twice",                      { ...moving, shield: OVER },     [],                     []],
+  ])("%s", (_, tweak, evacuations, expected) => {
+    const own = vmi({ ...LONG, ...tweak });
+    expect(told(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);
+    expect(armFor(own, { settings: relieving(), now: NOW, evacuations })).toEqual([]);
+  });
+});
+
+describe("while the danger lasts", () => {
+  // prettier-ignore
+  test.each<[string, Parameters<typeof judged>[0], readonly string[]]>([
+    ["not before it is time",                         { of: { shield: until(1) } },                          []],
+    ["never refused: goes on",                        {},                                                    [`web: ${until(HOLD)}`]],
+    ["refused long before it was covered: goes on",   { refusal: refused(-HOLD - 1) },                       [`web: ${until(HOLD)}`]],
+    ["refused a while ago: for the rest of the time", { refusal: refused(-30) },                             [`web: ${until(HOLD - 30)}`]],
+    ["refused all the time: over",                    { refusal: refused(-HOLD) },                           [`web: ${OVER}`]],
+    ["since before: over",                            { refusal: refused(-HOLD - 60, -2) },                  [`web: ${OVER}`]],
+    ["unknown: over",                                 { refusal: "Unknown" },                                [`web: ${OVER}`]],
+    ["over, and migrating: the migration too",        { refusal: "Unknown", migrations: [migration()] },     [`web: ${OVER}`, "DeleteMigration"]],
+    ["not one that has ended",                        { refusal: "Unknown", migrations: [migration({ phase: "Failed" })] }, [`web: ${OVER}`]],
+    ["once over, for good",                           { of: { shield: OVER } },                              []],
+    ["a value of another party's",                    { of: { shield: "mine" } },                            [`web: ${until(HOLD)}`]],
+    ["a time too far away",                           { of: { shield: until(HOLD + 60) } },                  [`web: ${until(HOLD)}`]],
+  ])("%s", (_, tweak, expected) => {
+    expect(judged(tweak)).toEqual(expected);
+  });
+});
+
+describe("lets go", () => {
+  const calm = node();
+  const later = { shield: until(100) };
+  const leaving = evacuationOf("web", { status: { sourceNode: NODE } });
+  const preempted = { ...leaving, spec: { ...leaving.spec, cause: "Preemption" } } as const;
+  const ended = { ...preempted, status: { ...preempted.status, phase: "Abandoned" } } as const;
+  // prettier-ignore
+  test.each<[string, Parameters<typeof judged>[0], Partial<ShieldWorld>, readonly string[]]>([
+    ["when the pressure is gone",              { of: later, node: calm },                            {},                             ["web: off"]],
+    ["not while the VM still leaves",          { of: later, node: calm },                            { evacuations: [leaving] },     []],
+    ["nor for another cause",                  { of: later, node: calm },                            { evacuations: [preempted] },   []],
+    ["but when that has ended",                { of: later, node: calm },                            { evacuations: [ended] },       ["web: off"]],
+    ["when it has moved",                      { of: { ...later, nodeName: "node02" }, node: calm }, { evacuations: [leaving] },     ["web: off"]],
+    ["when the node is gone",                  { of: later, node: undefined },                       {},                             ["web: off"]],
+    ["when its owner stops it",                { of: { ...later, deleting: true } },                 {},                             ["web: off"]],
+    ["when it cannot migrate any more",        { of: { ...later, ...PINNED } },                      {},                             ["web: off"]],
+    ["one that was over, too",                 { of: { shield: OVER }, node: calm },                 {},                             ["web: off"]],
+    ["in a full scan, where it is switched off", {}, { settings: relieving(), vmis: [vmi({ shield: until(9) }), vmi()] },            ["web: off"]],
+  ])("%s", (_, tweak, world, expected) => {
+    expect(judged(tweak, world)).toEqual(expected);
+  });
+});

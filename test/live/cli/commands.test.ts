@@ -1,0 +1,181 @@
+/** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
+import { load } from "js-yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { virtualMachineInstances } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { type Stage, startStage } from "../stage.ts";
+import { createVm, launcherOf, type Vm } from "../vm.ts";
+import { NodePreflight } from "../../support/cli/node-preflight.ts";
+import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
+
+let stage: Stage;
+let [web, pinned]: Vm[] = [];
+const jane = (): Person => ({ kubeconfig: stage.sandbox.kubeconfig });
+/** Whenever the command waits a minute passes. */
+const inMinutes = (): Person => ({ ...jane(), meanwhile: () => stage.tick() });
+const call = (line: string, person: Person = jane()) => lifeboat(`${line} -n vms`, person);
+
+beforeAll(async () => {
+  stage = await startStage({ ticking: false });
+  web = await createVm(stage, "web", { node: "node01" });
+  pinned = await createVm(stage, "pinned", { node: "node02", migratable: false });
+});
+afterAll(() => stage.stop());
+
+describe("explain node", () => {
+  test("what moves, and where there is room", async () => {
+    const { code, out, err } = await call("explain node node01");
+    expect({ code, err, verdict: out[0] }).toEqual({
+      code: 0,
+      err: [],
+      verdict: "√ WillSucceed: draining node01 will succeed; VMs that move: 1, that are shut down: none",
+    });
+    expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
+    expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);
+  });
+
+  test("what blocks, and who can change it: exit code 3", async () => {
+    const { code, out } = await call("explain node node02");
+    expect(code).toBe(3);
+    expect(out[0]).toMatch(/^× WillBlock: draining node02 will block/);
+    expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
+  });
+
+  test.each([
+    ["json", (text: string): unknown => JSON.parse(text)],
+    ["yaml", load],
+  ])("-o %s has all of it", async (form, parse) => {
+    const { out } = await call(`explain node node02 -o ${form}`);
+    const { verdict, pods } = NodePreflight.parse(parse(out.join("\n")));
+    expect(verdict).toBe("WillBlock");
+    expect(pods).toContainEqual(
+      expect.objectContaining({ vmi: "pinned", outcome: "Blocked", reason: "NotMigratable" }),
+    );
+  });
+
+  test("colours on a terminal only, and not with NO_COLOR", async () => {
+    const coloured = await call("explain node node01", { ...jane(), terminal: true });
+    expect(coloured.out[0]).toContain("\u001b[32m√\u001b[0m");
+    const plain = await call("explain node node01", { ...jane(), terminal: true, env: { NO_COLOR: "1" } });
+    expect(plain.out).toEqual((await call("explain node node01")).out);
+  });
+
+  test("no such node: exit code 1", async () => {
+    const { code, out, err } = await call("explain node nowhere");
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: [],
+      err: [expect.stringContaining('node "nowhere" not found')],
+    });
+  });
+});
+
+describe("explain pod", () => {
+  test("the decision in one line, then its words", async () => {
+    const pod = (await launcherOf(stage.client, "pinned")).metadata.name;
+    const { code, out } = await call(`explain pod ${pod}`);
+    expect({ code, verdict: out[0] }).toEqual({
+      code: 0,
+      verdict: `pod vms/${pod}: an eviction would be refused (429): NotMigratable`,
+    });
+    expect(out).toContain("  VM vms/pinned, eviction strategy LiveMigrate");
+  });
+
+  test("refused, and yet the VM moves: said", async () => {
+    const pod = (await launcherOf(stage.client, "web")).metadata.name;
+    const { out } = await call(`explain pod ${pod}`);
+    expect(out[0]).toMatch(/refused \(429\): EvacuationTriggered$/);
+    expect(out).toContain("  the eviction starts an evacuation of the VM; the caller asks again until the VM has left");
+  });
+
+  test("-o json has the facts as well", async () => {
+    const pod = (await launcherOf(stage.client, "web")).metadata.name;
+    const { out } = await call(`explain pod ${pod} -o json`);
+    expect(JSON.parse(out.join("\n"))).toMatchObject({
+      pod: `vms/${pod}`,
+      decision: { allowed: false, reason: "EvacuationTriggered", code: 429 },
+      facts: { vmi: { name: "web", strategy: "LiveMigrate" }, evacuations: [] },
+    });
+  });
+});
+
+describe("evacuate, cancel, retry", () => {
+  test("nothing is evacuated yet", async () => {
+    expect(await call("cancel web")).toMatchObject({ code: 1, err: [expect.stringContaining("nothing evacuates")] });
+  });
+
+  test("evacuate --wait: moved, on behalf of the person who asks", async () => {
+    const { code, out, err } = await call("evacuate vm/web --wait", inMinutes());
+    expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/web-.*-1$/)] });
+    expect(err.at(-1)).toMatch(/^Moved – moved from node node01 to node node0[23]$/);
+    const [evacuation] = (await web?.evacuations()) ?? [];
+    expect(evacuation?.spec).toMatchObject({ cause: "Operator", requestedBy: "kubernetes-admin" });
+  });
+
+  test("one that is under way is joined; cancel ends it", async () => {
+    const evacuated = await call("evacuate pinned -o name");
+    expect((await call("evacuate pinned -o name")).out).toEqual(evacuated.out);
+    expect((await call("cancel vm/pinned", inMinutes())).code).toBe(0);
+    expect(await pinned?.phases()).toEqual(["Withdrawn"]);
+    expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
+  });
+
+  test("cancel of what only KubeVirt's mark tells of: nobody is said to have asked for it", async () => {
+    const virtApi = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver", ["system:masters"]);
+    const body = [{ op: "add", path: "/status/evacuationNodeName", value: "node02" }];
+    await virtApi.patch(virtualMachineInstances, { namespace: "vms", name: "pinned" }, { type: "json", body });
+    expect((await call("cancel pinned", inMinutes())).code).toBe(0);
+    expect((await pinned?.evacuations())?.at(-1)).toMatchObject({
+      spec: { cause: "Operator", requestedBy: "", intent: "Withdrawn" },
+      status: { phase: "Withdrawn" },
+    });
+    expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
+  });
+
+  test("retry: nothing has failed", async () => {
+    const { code, err } = await call("retry web");
+    const said = 'error: no evacuation of VM "web" in namespace "vms" backs off or was abandoned';
+    expect({ code, err }).toEqual({ code: 1, err: [said] });
+  });
+
+  test("a VM that is not there", async () => {
+    const { code, err } = await call("evacuate nobody");
+    expect({ code, err }).toEqual({ code: 1, err: ['error: VM "nobody" does not run in namespace "vms"'] });
+  });
+
+  test("under the drain taint cancel says what to remove first", async () => {
+    const [name] = (await call("evacuate pinned -o name")).out;
+    const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+    const nodes = { apiVersion: "v1", kind: "Node", plural: "nodes", namespaced: false } as const;
+    await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
+    const { code, err } = await call("cancel pinned");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: [expect.stringContaining("kubectl taint node node02 kubevirt.io/drain- first")],
+    });
+    await stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints: null } } });
+    expect((await call("cancel pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
+  });
+
+  test("Lifeboat does not run: said after a minute and a half, and the Evacuation stays", async () => {
+    await stage.stopWorker();
+    const { code, err } = await call("evacuate pinned");
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: [expect.stringContaining("nothing has taken this up for 90 s: is Lifeboat running?")],
+    });
+    expect((await pinned?.phases())?.at(-1)).toBeUndefined();
+    await stage.restartWorker();
+    expect((await call("cancel pinned", inMinutes())).code).toBe(0);
+  });
+
+  test("a VM that cannot migrate is given up at once: 1, and the reason", async () => {
+    const { code, err } = await call("evacuate pinned", inMinutes());
+    expect({ code, end: err.at(-1) }).toEqual({
+      code: 1,
+      end: expect.stringMatching(/^Abandoned \(.+\) – the VM is not live-migratable: /),
+    });
+    const again = await call("retry pinned", inMinutes());
+    expect(again).toMatchObject({ code: 1, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/pinned-/)] });
+    expect((await pinned?.phases())?.slice(-2)).toEqual(["Abandoned", "Abandoned"]);
+  });
+});

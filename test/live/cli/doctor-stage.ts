@@ -1,0 +1,110 @@
+/** A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test. */
+import { onTestFinished } from "vitest";
+import * as z from "zod/mini";
+import type { Resource } from "../../../infra/sandbox/actors/resources.ts";
+import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
+import { kubeVirts } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
+import { type Stage, startStage, WEBHOOK_CONFIGURATIONS } from "../stage.ts";
+import { createVm } from "../vm.ts";
+
+const KUBEVIRT = { namespace: "kubevirt", name: "kubevirt" };
+export const CONFIGURATION = { evacuation: { backoffSeconds: 20 } };
+
+export const CLUSTER_ROLES = clusterScoped("rbac.authorization.k8s.io/v1", "ClusterRole");
+export const DEFINITIONS = clusterScoped("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+
+function clusterScoped(apiVersion: string, kind: string): Resource {
+  return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: false };
+}
+
+/** With one VM, `web`. */
+export async function startHealthyStage(): Promise<Stage> {
+  const stage = await startStage({ ticking: false, configuration: CONFIGURATION });
+  await configureKubeVirt(stage, { evictionStrategy: "LiveMigrate" });
+  await sayVersion(stage, "v1.9.0");
+  // The API server asks Lifeboat, and Lifeboat writes so.
+  await (await createVm(stage, "web")).evict({ deleteOptions: { dryRun: ["All"] } });
+  await report(stage);
+  return stage;
+}
+
+/** A full scan, and what it has to say of itself, which it may write after its answer. */
+export async function report(stage: Stage): Promise<void> {
+  await stage.reconcile();
+  await waitFor(stage.client, {
+    resource: lifeboatConfigurations,
+    key: { name: "lifeboat" },
+    what: "reported on, with nothing wrong",
+    until: ({ metadata, status }) => {
+      const told = status?.conditions ?? [];
+      const isAbout = (one: Readonly<Record<string, unknown>>) => one["observedGeneration"] === metadata.generation;
+      return told.length === 5 && told.every((one) => one["status"] === "True" && isAbout(one));
+    },
+  });
+}
+
+/** A full scan, and what it has to say of the webhooks. */
+export async function reportOnWebhook(stage: Stage, message: string): Promise<void> {
+  await stage.reconcile();
+  await waitFor(stage.client, {
+    resource: lifeboatConfigurations,
+    key: { name: "lifeboat" },
+    what: `reported on: ${message}`,
+    until: ({ status }) => (status?.conditions ?? []).some((one) => String(one["message"]).includes(message)),
+  });
+}
+
+export async function configureKubeVirt({ client }: Stage, configuration: Readonly<Record<string, unknown>>) {
+  await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body: { spec: { configuration } } });
+}
+
+export async function sayVersion({ client }: Stage, observedKubeVirtVersion: string): Promise<void> {
+  const body = { status: { observedKubeVirtVersion } };
+  await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body }, { subresource: "status" });
+}
+
+export async function patchWebhook({ client }: Stage, field: string, value: unknown): Promise<void> {
+  const body = [{ op: "replace", path: `/webhooks/0/${field}`, value }];
+  await client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body });
+}
+
+const Webhooks = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
+
+export async function webhookUrl({ client }: Stage): Promise<string> {
+  const found = Webhooks.parse(await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }));
+  return found.webhooks[0]?.clientConfig.url ?? "";
+}
+
+/** After the test the object is what it is now. */
+export async function keep({ client }: Stage, resource: Resource, name: string): Promise<void> {
+  const before = await client.get(resource, { name });
+  if (before === undefined) throw new Error(`no ${resource.kind} ${name}`);
+  onTestFinished(async () => {
+    const now = await client.get(resource, { name });
+    const { resourceVersion: _, uid: __, ...metadata } = before.metadata;
+    if (now === undefined) await client.create(resource, { ...before, metadata });
+    else await client.update(resource, { ...before, metadata: now.metadata });
+  });
+}
+
+/** Without what differs from run to run. */
+export function steady(lines: readonly string[]): readonly string[] {
+  return lines.map((line) =>
+    line
+      .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
+      .replaceAll(/virt-launcher-web-\w+/g, "POD")
+      .replaceAll(/lifeboat-token-\w+/g, "SECRET")
+      .replaceAll(/\b\d+[smh]( old)?$/g, "AGE$1"),
+  );
+}
+
+/** What is no `√`, with its reasons and its fix. */
+export function trouble(lines: readonly string[]): readonly string[] {
+  let isTold = false;
+  return steady(lines).filter((line) => {
+    if (/^ {2}[√‼×]/.test(line)) isTold = !line.includes("√");
+    else if (!line.startsWith("      ")) isTold = false;
+    return isTold;
+  });
+}

@@ -1,0 +1,81 @@
+/** A cluster that has KubeVirt and nothing of Lifeboat's, beside a Worker that does not know it yet, for `lifeboat install`. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import * as z from "zod";
+import { Manifest } from "../../../infra/cli/install/manifests.ts";
+import { secrets } from "../../../infra/sandbox/actors/resources.ts";
+import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
+import { build } from "../../support/manifests/kustomize.ts";
+import { lifeboat, type Person, type Said } from "../../support/cli/lifeboat.ts";
+
+const Entry = z.object({ server: z.string(), token: z.string(), webhookToken: z.string(), operatorToken: z.string() });
+export type Entry = z.output<typeof Entry>;
+
+export interface InstallStage {
+  readonly sandbox: Sandbox;
+  worker: RunningWorker;
+  readonly entryFile: string;
+  readEntry(): Promise<Entry>;
+  writeEntry(entry: Entry): Promise<void>;
+  /** Of the Worker's form; gives the Worker the entry as soon as the command waits for that. */
+  install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
+  call(line: string, tweak?: Partial<Person>): Promise<Said>;
+  /** What the API server answers to whoever presents a token. */
+  codeOf(token: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startInstallStage(): Promise<InstallStage> {
+  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05 });
+  const { client, authority, kubeconfig } = sandbox;
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+  const entryFile = join(folder, "entry.json");
+  await writeFile(join(folder, "ca.pem"), authority.caPem);
+  for (const name of ["node01", "node02"]) await createNode(client, name);
+  await createVirtualMachineInstance(client, { namespace: "vms", name: "web", evictionStrategy: "LiveMigrate" });
+  const call: InstallStage["call"] = (line, tweak) => lifeboat(line, { kubeconfig, ...tweak });
+  const readEntry = async () => Entry.parse(JSON.parse(await readFile(entryFile, "utf8")));
+  const stage: InstallStage = {
+    sandbox,
+    worker: await startWorker({ authority, clusters: {}, registry: true }),
+    entryFile,
+    readEntry,
+    writeEntry: (entry) => writeFile(entryFile, JSON.stringify(entry)),
+    install(flags = "", tweak = {}) {
+      const worker = `--worker ${stage.worker.url} --cluster prod --entry ${entryFile}`;
+      const meanwhile = async () => {
+        const entry = await readEntry().catch(() => undefined);
+        if (entry === undefined) await untilFilled(sandbox);
+        else await stage.worker.registry.set("prod", entry);
+      };
+      return call(`install ${worker} --ca-bundle ${join(folder, "ca.pem")} ${flags}`, { meanwhile, ...tweak });
+    },
+    call,
+    async codeOf(token) {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await client.raw({ method: "GET", path: "/api/v1/nodes", headers })).code;
+    },
+    async stop() {
+      await stage.worker.stop();
+      await sandbox.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+  return stage;
+}
+
+/** What `kubectl apply -k infra/kubernetes` applies. */
+export function kustomized(): readonly Manifest[] {
+  return z.array(Manifest).parse(build(fileURLToPath(new URL("../../../infra/kubernetes", import.meta.url))));
+}
+
+/** The command's time passes at once, the token controller's does not. */
+export async function untilFilled({ client }: Sandbox): Promise<void> {
+  const isFilled = async () => (await client.list(secrets)).items.every(({ data }) => data?.["token"] !== undefined);
+  await expect.poll(isFilled, { timeout: 10_000 }).toBe(true);
+}

@@ -1,0 +1,67 @@
+/** `npm start`: each story, to its end. What `.ci/run` tells, the drain beside a Worker, is left out. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const main = fileURLToPath(new URL("../../../infra/lab/demo/main.ts", import.meta.url));
+
+/** As `npm start` does, without a terminal, on a machine without kubectl. */
+async function start(...args: readonly string[]) {
+  const env = { ...process.env, PATH: "/nonexistent" };
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { code: child.exitCode, lines: stdout.split("\n"), stderr };
+}
+
+/** Ends a story that hangs. */
+const LONG = { timeout: 300_000 };
+
+test("the drain, with Lifeboat as two pods of its cluster", LONG, async () => {
+  const { code, lines, stderr } = await start("--in-cluster");
+  expect(stderr).toBe("");
+  expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);
+  expect(lines.at(-2)).toMatch(/^With Lifeboat: VMs moved 5, VMs shut down 4, VMs lost: 0$/);
+  expect(code).toBe(0);
+});
+
+// prettier-ignore
+const stories: readonly [string, number, RegExp, readonly string[]][] = [
+  // story       lost  with Lifeboat                               and so it was told, in this order
+  ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost: 0$/, ["with       system:kube-scheduler deletes pod virt-launcher-", "with     ✓ shop/analytics  on node-1"]],
+  ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]],
+  ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
+];
+
+// They wait far more than they work.
+test.concurrent.each(stories)(
+  "%s: %i VMs are lost without Lifeboat, none with it",
+  LONG,
+  async (story, lost, outcome, told) => {
+    const { code, lines, stderr } = await start(story);
+    expect(stderr).toBe("");
+    const end = lines.findIndex((line) => line.startsWith("With Lifeboat: "));
+    expect(lines[end - 1]).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
+    expect(lines[end]).toMatch(outcome);
+    expect(lines).toContain("$ kubectl get evacuations --all-namespaces");
+    const said = told.map((text) => lines.findIndex((line) => line.includes(text)));
+    expect(said).not.toContain(-1);
+    expect(said).toEqual(said.toSorted((one, other) => one - other));
+    // What tolerates a taint stays.
+    expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
+    // Their launchers get SIGTERM before it is their turn to move.
+    if (story === "pressure") {
+      expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
+      expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
+    }
+    expect(code).toBe(0);
+  },
+);
+
+test("an argument that it does not know is a usage error", async () => {
+  const { code, lines, stderr } = await start("--fast");
+  expect(code).toBe(2);
+  expect(lines).toEqual([""]);
+  expect(stderr).toMatch(/^Unknown option '--fast'[^]*\n\nUsage: npm start/);
+});

@@ -1,0 +1,153 @@
+/**
+ * Descheduling in background, as KEP-1397 wants it seen end to end, in its second form: VMs are asked for by Evacuations, migrations go
+ * on after the answer, limits hold meanwhile, requests expire or are not wanted any more. Cycles are asked for by POST; each starts from
+ * nothing. The first form, with annotations and the text of a 429: test/answer/endpoints/descheduling-by-eviction.test.ts.
+ */
+import { afterEach, describe, expect, test } from "vitest";
+import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import {
+  createVms,
+  cycle,
+  cyclesUntil,
+  everyVm,
+  policyOf,
+  setPolicy,
+  startDeschedulingStage,
+  taint,
+} from "./descheduling-stage.ts";
+import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
+import { evacuationsOf, getVmi, hasSettledAwayFrom, untilVmi } from "./vm.ts";
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+async function haveLeft(names: readonly string[]): Promise<boolean> {
+  const vmis = await Promise.all(names.map((name) => getVmi(stage.client, name)));
+  return vmis.every(({ status }) => status?.nodeName !== "node01");
+}
+
+describe("EvacuationInBackground", () => {
+  test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
+    // KubeVirt's own migrations are adopted, however slow its controller is.
+    const configuration = { evacuation: { adoptSeconds: 600 } };
+    stage = await startDeschedulingStage({ configuration });
+    await createVms(stage, ["vm-1", "vm-2"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
+    await taint(stage, "node01");
+    await closeQueue(stage.client);
+    const first = await cycle(stage);
+    expect([first.results, first.evacuationsInProgress]).toEqual([{ Background: 2 }, 2]);
+    const requestedBy = "lifeboat-descheduling: vms/RemovePodsViolatingNodeTaints";
+    expect(await evacuationsOf(stage.client, "vm-1")).toMatchObject([{ spec: { cause: "Descheduler", requestedBy } }]);
+    const { metadata } = await getVmi(stage.client, "vm-1");
+    const second = await cycle(stage);
+    expect([second.results, second.evacuationsInProgress]).toEqual([{ InProgress: 2 }, 2]);
+    await openQueue(stage.client);
+    await untilVmi(stage.client, "vm-1", "settled elsewhere", hasSettledAwayFrom("node01"));
+    await untilVmi(stage.client, "vm-2", "settled elsewhere", hasSettledAwayFrom("node01"));
+    expect((await getVmi(stage.client, "vm-1")).metadata.uid).toBe(metadata.uid);
+    // The migrations of drains go first.
+    const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
+    expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
+    // The pods that they have left are there, and are none of its business.
+    const last = await cyclesUntil(stage, "the last one", ({ evacuationsInProgress }) => evacuationsInProgress === 0);
+    expect(new Set(["InProgress", ...last.flatMap(({ results }) => Object.keys(results))])).toEqual(
+      new Set(["InProgress"]),
+    );
+    expect(await cycle(stage)).toMatchObject({ nominated: 0 });
+    const left = await stage.client.list(pods, NAMESPACE, { fieldSelector: "spec.nodeName=node01" });
+    expect(left.items.map(({ status }) => status?.phase)).toEqual(["Succeeded", "Succeeded"]);
+  });
+});
+
+describe("EvacuationLimitReached", () => {
+  test("3 VMs, one at a time by the namespace's limit: never two at a time, and the others are said to be skipped", async () => {
+    stage = await startDeschedulingStage({ migrationSeconds: 0.3 });
+    await createVms(stage, ["vm-1", "vm-2", "vm-3"]);
+    await setPolicy(stage, everyVm({ maxNoOfPodsToEvictPerNamespace: 1 }));
+    await taint(stage, "node01");
+    const answers = await cyclesUntil(stage, "the last one needed", () => haveLeft(["vm-1", "vm-2", "vm-3"]));
+    expect(Math.max(...answers.map((answer) => answer.evacuationsInProgress))).toBe(1);
+    expect(answers.every((answer) => answer.requested.length <= 1)).toBe(true);
+    expect(answers.some((answer) => (answer.results["evictionsPerNamespace"] ?? 0) > 0)).toBe(true);
+  });
+
+  test("1 of 2 VMs is requested, the other skipped, and still while the first is in progress", async () => {
+    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    await createVms(stage, ["vm-1", "vm-2"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 1 }));
+    await taint(stage, "node01");
+    const why = "evacuationsPerNode";
+    const first = await cycle(stage);
+    expect(first).toMatchObject({ results: { Background: 1, [why]: 1 }, skipped: [{ why }] });
+    expect((await cycle(stage)).results).toEqual({ InProgress: 1, [why]: 1 });
+  });
+
+  test("two cycles at once: the limit holds, and no pod is requested twice", async () => {
+    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    const names = Array.from({ length: 6 }, (_, i) => `vm-${i}`);
+    await createVms(stage, names);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 3 }));
+    await taint(stage, "node01");
+    const answers = await Promise.all(Array.from({ length: 4 }, () => cycle(stage)));
+    const requested = answers.flatMap((answer) => answer.requested.map(({ pod }) => pod));
+    expect(requested.length).toBe(new Set(requested).size);
+    await cycle(stage);
+    const marked = async () => {
+      const { items } = await stage.client.list(kubevirt.virtualMachineInstances, NAMESPACE);
+      return items.filter(({ status }) => status?.evacuationNodeName !== undefined).length;
+    };
+    await expect.poll(marked).toBe(3);
+  });
+});
+
+const oneAtATime = (maxEvacuationRequestTTL: string) =>
+  policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsToEvictTotal: 1, maxEvacuationRequestTTL });
+
+describe("EvacuationTTL", () => {
+  test("a VM that KubeVirt does not begin to migrate within the TTL: its Evacuation is withdrawn, another VM is asked for", async () => {
+    stage = await startDeschedulingStage();
+    await createVms(stage, ["vm-1", "vm-2"]);
+    await setPolicy(stage, oneAtATime("1h"));
+    await taint(stage, "node01");
+    await closeQueue(stage.client);
+    const [first, second] = [await cycle(stage), await cycle(stage)];
+    expect(first.results).toEqual({ Background: 1, evictionsTotal: 1 });
+    expect(second.results).toEqual({ InProgress: 1, evictionsTotal: 1 });
+    await setPolicy(stage, oneAtATime("1s"));
+    const answers = await cyclesUntil(stage, "one that requests", ({ results }) => results["Background"] === 1);
+    expect(answers.flatMap(({ withdrawn }) => withdrawn.map(({ why }) => why))).toEqual(["Expired"]);
+    expect(Math.max(...answers.map(({ evacuationsInProgress }) => evacuationsInProgress))).toBe(1);
+    expect((await evacuationsOf(stage.client, "vm-1"))[0]).toMatchObject({ status: { phase: "Withdrawn" } });
+  });
+
+  test("one that is not wanted any more is withdrawn by the next cycle: the VM stays, and is not marked", async () => {
+    stage = await startDeschedulingStage();
+    await createVms(stage, ["vm-1"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
+    await taint(stage, "node01");
+    await closeQueue(stage.client);
+    expect((await cycle(stage)).results).toEqual({ Background: 1 });
+    await untilVmi(stage.client, "vm-1", "marked", ({ status }) => status?.evacuationNodeName === "node01");
+    await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints: null } } });
+    expect((await cycle(stage)).withdrawn).toMatchObject([{ why: "NotWanted" }]);
+    await untilVmi(stage.client, "vm-1", "left alone", ({ status }) => status?.evacuationNodeName === undefined);
+    expect((await getVmi(stage.client, "vm-1")).status?.nodeName).toBe("node01");
+  });
+
+  test("one that migrates is neither, however long that takes", async () => {
+    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    await createVms(stage, ["vm-1"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxEvacuationRequestTTL: "1s" }));
+    await taint(stage, "node01");
+    expect((await cycle(stage)).results).toEqual({ Background: 1 });
+    const told = async () => (await evacuationsOf(stage.client, "vm-1"))[0]?.status?.message;
+    await expect.poll(told, { timeout: 20_000 }).toContain("moves the VM");
+    const begun = Date.parse((await evacuationsOf(stage.client, "vm-1"))[0]?.metadata.creationTimestamp ?? "");
+    const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - begun > 2_000);
+    expect(answers.map(({ results, withdrawn }) => [results, withdrawn])).toEqual(
+      answers.map(() => [{ InProgress: 1 }, []]),
+    );
+  });
+});

@@ -1,0 +1,98 @@
+/** The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it. */
+import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
+import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
+import { type ClusterEntry, startWorker } from "../../infra/lab/stage/worker.ts";
+
+/** All of test/live runs against either, but for what is in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx vitest run test/live`. */
+export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
+
+export interface FormOptions {
+  readonly cluster: string;
+  readonly webhookToken: string;
+  /** Further files of infra/kubernetes. */
+  readonly optional: readonly string[];
+  /** Further keys of the cluster's entry in CLUSTERS. */
+  readonly entry: Partial<ClusterEntry> | undefined;
+  readonly onLog: ((line: string) => void) | undefined;
+  readonly relay: boolean | undefined;
+  /** Once the kinds are there, and before Lifeboat may read it. */
+  readonly configure: () => Promise<void>;
+}
+
+export interface RunningForm {
+  readonly url: string;
+  fetch(path: string, init?: Asked): Promise<Answered>;
+  /** A minute passes. */
+  scheduled(time?: Date): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+  json(): Promise<unknown>;
+}
+
+export interface Form {
+  current(): RunningForm;
+  /** At the same address. */
+  restart(): Promise<void>;
+  another(): Promise<RunningForm>;
+  /** Applies the manifests once more. */
+  reinstall(optional: readonly string[]): Promise<void>;
+  /** `clientConfig`s of the webhook for evictions with which the API server would not reach it. */
+  misleading(): readonly object[];
+  stop(): Promise<void>;
+}
+
+const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the stage").toString("base64")}`;
+
+export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
+  const { client, authority, url: server } = sandbox;
+  const { cluster, webhookToken, optional, entry, onLog, configure } = options;
+  const relaySecret = options.relay ? { relaySecret: RELAY_SECRET } : {};
+  const install = (url: string, files = optional) =>
+    applyLifeboat(client, { url: `${url}/clusters/${cluster}`, webhookToken, caPem: authority.caPem, optional: files });
+  const { token } = await install("https://127.0.0.1:1");
+  const clusters = { [cluster]: { server, token, webhookToken, ...relaySecret, ...entry } };
+  const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  let worker = await start(0);
+  await install(worker.url);
+  await configure();
+  const relay = options.relay
+    ? startRelayBeside({
+        kubeConfig: await installRelay(sandbox),
+        endpoint: new URL(`${worker.url}/clusters/${cluster}/events`),
+        secret: RELAY_SECRET,
+        fetch: throughWorker(() => worker),
+      })
+    : undefined;
+  return {
+    current: () => worker,
+    async restart() {
+      worker = await start(worker.port);
+    },
+    another: () => start(0),
+    async reinstall(files) {
+      await install(worker.url, files);
+    },
+    misleading: () =>
+      [
+        `clusters/${cluster}/admission/evictions/a-token-that-opens-nothing`,
+        `clusters/other/admission/evictions/${webhookToken}`,
+        "somewhere/else",
+      ].map((path) => ({ url: `${worker.url}/${path}` })),
+    async stop() {
+      await relay?.stop();
+      await worker.stop();
+    },
+  };
+}

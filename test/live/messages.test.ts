@@ -1,0 +1,153 @@
+/** What a person reads while KubeVirt delays a migration, does not answer, or moves a VM whose evacuation was cancelled. */
+import { afterEach, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../infra/sandbox/actors/clock.ts";
+import { VIRT_CONTROLLER } from "../../infra/sandbox/kubevirt/webhooks/review.ts";
+import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
+import { createFastClock } from "./fast-clock.ts";
+import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { createVm, type Vm } from "./vm.ts";
+
+let stage: Stage;
+afterEach(() => stage.stop());
+
+const call = (line: string) => {
+  const person: Person = { kubeconfig: stage.sandbox.kubeconfig, meanwhile: () => stage.tick() };
+  return lifeboat(`${line} -n ${NAMESPACE}`, person);
+};
+
+/** The cluster's, as far from the clocks of Lifeboat and of this machine. */
+function clockAt(seconds: number): Clock {
+  return { ...systemClock, now: () => new Date(Date.now() + seconds * 1000) };
+}
+
+const status = async (vm: Vm) => (await vm.evacuations())[0]?.status;
+const phasesOfMigrations = async (vm: Vm) => (await vm.migrations()).map((one) => one.status?.phase ?? "").toSorted();
+
+test(
+  "KubeVirt delays the next attempt: the Evacuation says until when, and `lifeboat retry` has it begin now",
+  { tags: ["backoff"] },
+  async () => {
+    // By this clock KubeVirt's back-off ends in an hour, however slow this machine is.
+    const simulated = await startSimulatedStage({ clock: clockAt(3_600) });
+    stage = simulated;
+    simulated.sandbox.migrations.configure({
+      // Creation times are in whole seconds, and say which migration is the newest.
+      seconds: 1.1,
+      outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
+      backoffSeconds: 3_600,
+    });
+    const vm = await createVm(stage, "delayed");
+    await vm.evict();
+    const message = expect.stringMatching(
+      /^migration kubevirt-evacuation-\S+ has failed: Live migration failed; KubeVirt's own back-off delays migration kubevirt-evacuation-\S+ until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+    );
+    await expect
+      .poll(() => status(vm))
+      .toMatchObject({ phase: "BackingOff", reason: "KubeVirtBackoff", attempts: 1, message });
+    expect(await phasesOfMigrations(vm)).toEqual(["Failed", "Pending"]);
+
+    expect((await call("retry delayed")).code).toBe(0);
+    await vm.untilMoved();
+    // No third one: the one that KubeVirt had created moved the VM.
+    await expect.poll(() => phasesOfMigrations(vm)).toEqual(["Failed", "Succeeded"]);
+    await expect.poll(vm.phases).toEqual(["Moved"]);
+  },
+);
+
+test(
+  "beside KubeVirt's webhook, whose refusal is the one that is read: each answer says that Lifeboat gave up, and why",
+  { tags: ["clock"] },
+  async () => {
+    const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
+    stage = await startSimulatedStage({ clock: createFastClock(50), configuration: { evacuation } });
+    stage.sandbox.migrations.configure({ outcome: () => "Failed" });
+    const vm = await createVm(stage, "given-up");
+    expect(await vm.evict()).toMatchObject({ code: 429, warnings: "" });
+    await expect.poll(vm.phases).toEqual(["Abandoned"]);
+    for (let retry = 0; retry < 3; retry++) {
+      const { code, warnings } = await vm.evict();
+      const said = String.raw`299 - "the last evacuation of VMI \"vms/given-up\" was abandoned: 1 attempts have failed; the last one: Live migration failed"`;
+      expect({ code, warnings }).toEqual({ code: 429, warnings: expect.stringContaining(said) });
+    }
+  },
+);
+
+test("`lifeboat retry` ends Lifeboat's own back-off; there is none to end in another phase", async () => {
+  const evacuation = { backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  stage = await startStage({ ...ALONE, configuration: { evacuation } });
+  stage.sandbox.migrations.configure({ outcome: () => "Failed" });
+  const vm = await createVm(stage, "backs-off");
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["BackingOff"]);
+  stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
+  const retried = await call("retry backs-off");
+  expect(retried.code, retried.err.join("; ")).toBe(0);
+  await vm.untilMoved();
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+  const [moved] = await vm.evacuations();
+  expect(moved?.status).toMatchObject({ attempts: 1, observedRetryAt: moved?.spec.retryAt });
+  const again = await call("retry backs-off");
+  expect(again).toMatchObject({ code: 1, err: [expect.stringContaining("backs off or was abandoned")] });
+});
+
+test("an abandoned one is tried again, though the next one of the same drain was cancelled since", async () => {
+  const evacuation = { maxAttempts: 1, backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
+  stage = await startStage({ ...ALONE, configuration: { evacuation } });
+  // Creation times are in whole seconds: a migration of the second in which an Evacuation begins is one of its attempts.
+  stage.sandbox.migrations.configure({ seconds: 1.1, outcome: () => "Failed" });
+  const vm = await createVm(stage, "twice");
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Abandoned"]);
+  stage.sandbox.migrations.configure({ seconds: 0.05, outcome: () => "Succeeded" });
+  await closeQueue(stage.client);
+  const nextRequest = async () => {
+    await vm.evict();
+    return await vm.phases();
+  };
+  await expect.poll(nextRequest).toHaveLength(2);
+  const cancelled = await call("cancel twice");
+  expect(cancelled.code, cancelled.err.join("; ")).toBe(0);
+  expect(await vm.phases()).toEqual(["Abandoned", "Withdrawn"]);
+  await openQueue(stage.client);
+  const retried = await call("retry twice");
+  expect(retried.code, retried.err.join("; ")).toBe(0);
+  await vm.untilMoved();
+  await expect.poll(vm.phases).toEqual(["Abandoned", "Withdrawn", "Moved"]);
+});
+
+test("virt-controller is away: the Evacuation says so, and Moved when it is back", { tags: ["faults"] }, async () => {
+  const configuration = { evacuation: { adoptSeconds: 0 } };
+  const simulated = await startSimulatedStage({ ...ALONE, configuration, clock: clockAt(-60) });
+  stage = simulated;
+  const vm = await createVm(stage, "alone");
+  const { faults } = simulated.sandbox.apiServer;
+  faults.inject({ match: { users: [VIRT_CONTROLLER] }, effect: { type: "Error", code: 503 } });
+  await vm.evict();
+  const message = expect.stringMatching(
+    /^KubeVirt has not looked at migration lifeboat-\S+ .*: virt-controller does not run/,
+  );
+  await expect.poll(() => status(vm)).toMatchObject({ phase: "Migrating", reason: "KubeVirtNotAnswering", message });
+  faults.clear();
+  await vm.untilMoved();
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+});
+
+test("a cancel while the migration runs says that the VM still moves, as does the Evacuation", async () => {
+  stage = await startStage();
+  stage.sandbox.migrations.configure({ seconds: 3_600 });
+  const vm = await createVm(stage, "moving");
+  await vm.evict();
+  await expect.poll(() => phasesOfMigrations(vm)).toEqual(["Running"]);
+  await expect.poll(() => status(vm)).toMatchObject({ reason: "Running" });
+  const [migration] = await vm.migrations();
+  const { code, out, err } = await call("cancel moving");
+  const message = `spec.intent is Withdrawn; migration ${migration?.metadata.name} already moves the VM, and Lifeboat lets it finish`;
+  expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/ withdrawn$/)] });
+  expect(err.at(-1)).toBe(`Withdrawn (IntentWithdrawn) – ${message}`);
+  expect(await status(vm)).toMatchObject({
+    phase: "Withdrawn",
+    message,
+    migration: { name: migration?.metadata.name },
+  });
+  expect(await phasesOfMigrations(vm)).toEqual(["Running"]);
+});

@@ -1,0 +1,250 @@
+/** The pages in a real browser: signing in, acting, a drain followed to its end, what a page must never do, and for whom it must work. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
+import { nodes } from "../../../infra/sandbox/actors/resources.ts";
+import { createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { openBrowser } from "../../../infra/tools/browser.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { pageInvitation, pageToken } from "../../../infra/lab/stage/page-invitation.ts";
+import { arrive, complaintsOf, violationsOf, type VisitorOptions } from "./support/browser-visitor.ts";
+import { HOSTILE } from "../../answer/page/support/fake-visit.ts";
+import { CLUSTER, NODES, OTHER, type PageStage, startPageStage, TOKENS } from "./support/page-stage.ts";
+
+const [NODE, ACTED] = NODES;
+const AT_CLUSTER = `/fleet/${CLUSTER}`;
+const AT_NODE = `${AT_CLUSTER}/nodes/${NODE}`;
+const pathOf = (vm: string) => `${AT_CLUSTER}/vms/shop/${vm}`;
+const AT_LEDGER = pathOf("ledger");
+/** Names those whose requests it has reviewed; everybody else may name only themselves. */
+const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
+const signedOut = { signedIn: false };
+
+let browser: Browser;
+let stage: PageStage;
+const pages: Page[] = [];
+
+beforeAll(async () => {
+  [browser, stage] = await Promise.all([openBrowser(), startPageStage([CLUSTER, OTHER])]);
+  await Promise.all([createVm("web-1"), createVm("web-2"), createLedger()]);
+  for (const name of ["with-script", "without", "firewall"])
+    await createVm(name, { node: ACTED, evictionStrategy: name === "firewall" ? "External" : "LiveMigrate" });
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await stage.stop();
+});
+afterEach(async () => {
+  await Promise.all(pages.splice(0).map((page) => page.context().close()));
+});
+
+function createVm(name: string, more: object = {}) {
+  const vm = { namespace: "shop", name, evictionStrategy: "LiveMigrate", node: NODE, ...more };
+  return createVirtualMachineInstance(stage.sandbox.client, vm);
+}
+
+/** No eviction can move it. */
+const createLedger = () => createVm("ledger", { migratable: false });
+
+async function blank(options: VisitorOptions = {}): Promise<Page> {
+  const page = await arrive(browser, stage, options);
+  pages.push(page);
+  return page;
+}
+
+async function visit(path: string, options: VisitorOptions = {}): Promise<Page> {
+  const page = await blank(options);
+  await page.goto(path);
+  return page;
+}
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token", { exact: true }).fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+const textOf = (page: Page) => page.locator("main").innerText();
+const heading = (page: Page) => page.locator("h1").innerText();
+
+test("the address and the token that a terminal prints open the page; signing out closes it", async () => {
+  const text = (await pageInvitation(stage.sandbox.client, `${stage.worker.url}/clusters/${CLUSTER}`)).join("\n");
+  const [address = "", token = ""] = [/https:\S+/.exec(text)?.[0], /eyJ\S+/.exec(text)?.[0]];
+  const page = await blank(signedOut);
+  const complaints = complaintsOf(page);
+  await page.goto(address);
+  expect(await heading(page)).toBe("Sign in");
+  await signIn(page, TOKENS.operatorToken);
+  expect(await page.getByRole("alert").innerText()).toContain("That token is not for this page");
+  await signIn(page, token);
+  expect(page.url()).toBe(address);
+  const cookies = await page.context().cookies();
+  expect(cookies).toMatchObject([{ name: "__Host-lifeboat", httpOnly: true, secure: true, sameSite: "Strict" }]);
+  expect(await page.evaluate("document.cookie")).toBe("");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  expect(await heading(page)).toBe("Sign in");
+  expect(await page.context().cookies()).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+test.each([true, false])(
+  "evacuate, and back at the VM: what has come of it (script: %s)",
+  async (javaScriptEnabled) => {
+    const path = pathOf(javaScriptEnabled ? "with-script" : "without");
+    const page = await visit(path, { ...signedOut, javaScriptEnabled });
+    await signIn(page, await pageToken(stage.sandbox.client));
+    expect(new URL(page.url()).pathname).toBe(path);
+    await page.getByRole("link", { name: /^Evacuate/ }).click();
+    expect(await textOf(page)).toContain("KubeVirt migrates it to another node");
+    if (javaScriptEnabled) expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("button", { name: "Evacuate", exact: true }).click();
+    expect(page.url()).toContain(`${path}?result=`);
+    expect(await page.getByRole("status").first().innerText()).toContain("The evacuation has started.");
+    expect(await textOf(page)).toContain("asked by system:serviceaccount:lifeboat-system:visitor");
+  },
+);
+
+test("cancel: what it would do, and the Evacuation is withdrawn", async () => {
+  const page = await visit(pathOf("firewall"));
+  await page.getByRole("link", { name: /^Evacuate/ }).click();
+  await page.getByRole("button", { name: "Evacuate", exact: true }).click();
+  await page.getByRole("link", { name: /^Cancel/ }).click();
+  expect(await textOf(page)).toContain(`it stays on node ${ACTED}.`);
+  await page.getByRole("button", { name: "Cancel the evacuation" }).click();
+  expect(await page.getByRole("status").first().innerText()).toContain("The evacuation is cancelled.");
+  const { items } = await stage.sandbox.client.list(evacuations, "shop");
+  const ofFirewall = items.filter(({ spec }) => spec.virtualMachineInstance.name === "firewall");
+  expect(ofFirewall).toMatchObject([{ status: { phase: "Withdrawn" } }]);
+});
+
+test("a form on another site does nothing with the visitor's session, and frames no page", async () => {
+  const page = await blank();
+  const target = `${stage.worker.url}${AT_LEDGER}/evacuate`;
+  await page.route("https://evil.example/", (route) =>
+    route.fulfill({
+      contentType: "text/html",
+      body: `<form method="post" action="${target}"><button>Win</button></form><iframe src="${target}"></iframe>`,
+    }),
+  );
+  await page.goto("https://evil.example/");
+  expect(page.frames()[1]?.url()).not.toContain("/fleet/");
+  const [answer] = await Promise.all([page.waitForResponse(target), page.getByRole("button").click()]);
+  expect(answer.status()).toBe(403);
+});
+
+test("without a script the page is the same, with a link to refresh it", async () => {
+  const page = await visit(AT_NODE, { javaScriptEnabled: false });
+  expect(await textOf(page)).toContain("shop/ledger");
+  const refresh = page.getByRole("link", { name: "Refresh" });
+  expect(await refresh.isVisible()).toBe(true);
+  await refresh.click();
+  expect(await textOf(page)).toContain("shop/ledger");
+});
+
+test("a drain is followed to its end without a click", { timeout: 90_000 }, async () => {
+  const page = await visit(AT_NODE);
+  const complaints = complaintsOf(page);
+  const { client } = stage.sandbox;
+  const { signal } = new AbortController();
+  const draining = drainNode({ client, node: NODE, onLine: () => undefined, signal, retryMs: 500, pollMs: 50 });
+  await expect.poll(() => textOf(page), { timeout: 30_000 }).toMatch(/[2-9] of \d VMs have left/);
+  expect(await textOf(page)).toContain("shop/ledger");
+  await client.delete(kubevirt.virtualMachineInstances, { namespace: "shop", name: "ledger" });
+  await draining;
+  await expect.poll(() => textOf(page), { timeout: 30_000 }).toContain("Every VM has left.");
+  expect(await heading(page)).toContain("Empty of VMs");
+  expect(complaints).toEqual([]);
+  const body = { spec: { unschedulable: null } };
+  await client.patch(nodes, { name: NODE }, { type: "strategic", body });
+  await createLedger();
+});
+
+const PAGES = ["/", AT_CLUSTER, AT_NODE, AT_LEDGER, `${AT_CLUSTER}/none`, "/signin"];
+
+test.each(PAGES)(
+  "axe finds nothing on %s, in either theme; on a phone and a wall nothing is too wide",
+  async (path) => {
+    const isWider = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+    const page = await visit(path);
+    for (const [colorScheme, width, height] of [
+      ["light", 360, 740],
+      ["dark", 3840, 2160],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height });
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await page.evaluate(isWider)).toBe(false);
+    }
+  },
+);
+
+test("focus, and what is unfolded, stay while the page changes", async () => {
+  const page = await visit(AT_NODE);
+  await page.getByText("From a terminal").click();
+  await page.keyboard.press("Tab");
+  const focused = () => page.evaluate("document.activeElement?.outerHTML");
+  const before = await focused();
+  await createVm("late");
+  await expect.poll(() => textOf(page)).toContain("shop/late");
+  expect(await focused()).toBe(before);
+  expect(await page.locator("details").first().getAttribute("open")).toBe("");
+});
+
+test(
+  "a cluster that goes away is said, with what was seen last; and that it is back",
+  { timeout: 60_000 },
+  async () => {
+    const page = await visit(AT_CLUSTER);
+    const alert = page.getByRole("alert");
+    stage.proxy.cut = true;
+    await expect.poll(() => alert.count()).toBe(1);
+    expect(await alert.innerText()).toContain("cannot read from this cluster");
+    stage.proxy.cut = false;
+    await expect.poll(() => alert.count()).toBe(0);
+  },
+);
+
+test("a Worker that goes away is said, too: no page pretends to be new", { timeout: 60_000 }, async () => {
+  const page = await blank();
+  await page.clock.install();
+  await page.goto(AT_CLUSTER);
+  const words = page.locator("#asof .words");
+  await expect.poll(() => words.innerText()).toMatch(/^as of/);
+  await stage.stopWorker();
+  await page.clock.fastForward(15_000);
+  await expect.poll(() => words.innerText(), { timeout: 30_000 }).toMatch(/^no word for/);
+  await stage.restartWorker();
+  await expect.poll(() => words.innerText(), { timeout: 30_000 }).toMatch(/^as of/);
+});
+
+test("a command is copied with its button", async () => {
+  const page = await visit(AT_NODE);
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: stage.worker.url });
+  await page.getByText("From a terminal").click();
+  const button = page.locator(".command button").first();
+  const command = await page.locator(".command code").first().innerText();
+  await button.click();
+  await expect.poll(() => button.innerText()).toBe("Copied");
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
+});
+
+test("hostile words are text: nothing of them runs, loads or turns what is around it", async () => {
+  const spec = { virtualMachineInstance: { name: "ledger" }, requestedBy: HOSTILE };
+  const asLifeboat = stage.sandbox.client.as(LIFEBOAT, ["system:masters", "system:authenticated"]);
+  await asLifeboat.create(evacuations, { metadata: { namespace: "shop", name: "hostile" }, spec });
+  const page = await blank();
+  const complaints = complaintsOf(page);
+  const [elsewhere, dialogs]: [string[], string[]] = [[], []];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(stage.worker.url)) elsewhere.push(request.url());
+  });
+  page.on("dialog", (dialog) => void dialogs.push(dialog.message()));
+  await page.goto(`${AT_CLUSTER}/nodes/${encodeURIComponent('"><img src=x onerror=alert(1)>')}`);
+  for (const path of [AT_CLUSTER, AT_LEDGER]) {
+    await expect.poll(() => page.goto(path).then(() => textOf(page))).toContain("<script>alert(1)</script>");
+    const text = await textOf(page);
+    expect(await page.locator("main script, main img").count()).toBe(0);
+    expect(text).not.toContain("\u202e");
+  }
+  expect([elsewhere, dialogs, complaints]).toEqual([[], [], []]);
+});

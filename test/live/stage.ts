@@ -1,0 +1,184 @@
+/** The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS. */
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod/mini";
+import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
+import type { Resource } from "../../infra/sandbox/actors/resources.ts";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
+import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import {
+  type Sandbox,
+  type SandboxOptions,
+  type SimulatedOptions,
+  type SimulatedSandbox,
+  startSandbox,
+} from "../../infra/sandbox/sandbox.ts";
+import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
+import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import type { ClusterEntry } from "../../infra/lab/stage/worker.ts";
+import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
+import { startInClusterForm } from "./in-cluster-form.ts";
+import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
+import { startMinutes } from "./minutes.ts";
+
+export const NAMESPACE = "vms";
+export const WEBHOOK_TOKEN = "webhook-token-of-the-test";
+const CLUSTER = "sandbox";
+const BEARER = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
+
+export interface StageOptions extends SandboxOptions, LifeboatOptions {}
+
+/** For tests with a tag of test/support/setup/simulated-only.ts. */
+export interface SimulatedStageOptions extends Omit<SimulatedOptions, "controlPlane">, LifeboatOptions {}
+
+interface LifeboatOptions {
+  readonly nodes?: readonly string[];
+  /** Keys of the LifeboatConfiguration. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
+  readonly onLog?: (line: string) => void;
+  /** Further files of infra/kubernetes. */
+  readonly optional?: readonly string[];
+  /** Further keys of the cluster's entry in CLUSTERS. */
+  readonly entry?: Partial<ClusterEntry>;
+  /** Beside the Worker, the relay; in the cluster it is always there. */
+  readonly relay?: boolean;
+  /** Whether minutes pass by themselves; they do unless switched off. */
+  readonly ticking?: boolean;
+}
+
+export interface Stage<S extends Sandbox = Sandbox> {
+  readonly sandbox: S;
+  readonly client: KubeClient;
+  worker(): RunningForm;
+  /** Lifeboat down, and back at the same address. */
+  stopWorker(): Promise<void>;
+  restartWorker(): Promise<void>;
+  /** One more, that knows nothing of the first; the test that asks for it stops it. */
+  anotherWorker(): Promise<RunningForm>;
+  /** A minute passes; every tenth one brings a full scan. */
+  tick(): Promise<void>;
+  /** Applies Lifeboat's manifests once more, with further files of infra/kubernetes. */
+  reinstall(optional?: readonly string[]): Promise<void>;
+  /** `clientConfig`s of the webhook for evictions with which the API server would not reach Lifeboat. */
+  misleading(): readonly object[];
+  configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
+  createVm(
+    vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
+  ): Promise<kubevirt.VirtualMachineInstance>;
+  /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
+  reconcile(): Promise<Readonly<Record<string, number>>>;
+  ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
+  stop(): Promise<void>;
+}
+
+export type SimulatedStage = Stage<SimulatedSandbox>;
+
+export const WEBHOOK_CONFIGURATIONS: Resource = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+
+/** A cluster of short times: nothing in a test needs to wait for a default. */
+const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
+
+const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
+
+/** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
+export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
+
+/** On the control plane that the environment chooses. */
+export async function startStage(options: StageOptions = {}): Promise<Stage> {
+  return await setStage(options, startSandboxAsChosen);
+}
+
+/** For what only the simulated control plane has. */
+export async function startSimulatedStage(options: SimulatedStageOptions = {}): Promise<Stage<SimulatedSandbox>> {
+  return await setStage(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
+}
+
+async function setStage<O extends LifeboatOptions, S extends Sandbox>(
+  options: O,
+  start: (options: Omit<O, keyof LifeboatOptions> & Pick<SandboxOptions, keyof typeof SHORT | "images">) => Promise<S>,
+): Promise<Stage<S>> {
+  const {
+    nodes = ["node01", "node02", "node03"],
+    configuration = QUICK,
+    onLog,
+    optional = [],
+    entry,
+    ticking = true,
+    relay,
+    ...rest
+  } = options;
+  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, ...(onLog && { onOutput: onLog }) }) : new Map();
+  const sandbox = await start({ ...SHORT, images, ...rest });
+  const { client } = sandbox;
+  const configure = (changed: Readonly<Record<string, unknown>>) => configureLifeboat(client, changed);
+  const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {
+    cluster: CLUSTER,
+    webhookToken: WEBHOOK_TOKEN,
+    optional,
+    entry,
+    onLog,
+    relay,
+    configure: () => configure(configuration),
+  });
+  await untilServed(client);
+  for (const name of nodes) await createNode(client, name);
+
+  const minutes = startMinutes((time) => form.current().scheduled(time), ticking);
+
+  const ask: Stage["ask"] = async (method, path) => {
+    const answer = await form.current().fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
+    return { code: answer.status, body: z.record(z.string(), z.unknown()).parse(await answer.json()) };
+  };
+  return {
+    sandbox,
+    client,
+    worker: () => form.current(),
+    stopWorker: () => form.current().stop(),
+    restartWorker: () => form.restart(),
+    anotherWorker: () => form.another(),
+    tick: () => minutes.tick(),
+    reinstall: (files = []) => form.reinstall(files),
+    misleading: () => form.misleading(),
+    configure,
+    createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
+    async reconcile() {
+      const { code, body } = await ask("POST", "/reconcile");
+      if (code !== 200) throw new Error(`reconcile answered ${code}: ${JSON.stringify(body)}`);
+      return z.record(z.string(), z.number()).parse(body["done"]);
+    },
+    ask,
+    async stop() {
+      await keepLogsOfFailure(sandbox);
+      await minutes.stop();
+      await form.stop();
+      await sandbox.stop();
+    },
+  };
+}
+
+/** About a kind that it has just begun to serve, a real API server answers 429 for a moment. */
+async function untilServed(client: KubeClient): Promise<void> {
+  const { apiVersion, plural } = evacuations;
+  const path = `/apis/${apiVersion}/${plural}`;
+  while ((await client.raw({ method: "GET", path, query: { resourceVersion: "0" } })).code !== 200) await delay(50);
+}
+
+/** KubeVirt lets no migration begin. */
+export async function closeQueue(client: KubeClient): Promise<void> {
+  await setQueue(client, 0);
+}
+
+export async function openQueue(client: KubeClient): Promise<void> {
+  await setQueue(client, 5);
+}
+
+async function setQueue(client: KubeClient, parallelMigrationsPerCluster: number): Promise<void> {
+  const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster } } } };
+  await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+}

@@ -1,0 +1,166 @@
+/** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
+import { expect, type TestContext } from "vitest";
+import * as z from "zod/mini";
+import type { Clock } from "../../infra/sandbox/actors/clock.ts";
+import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import { createNode } from "../../infra/sandbox/fleet.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import { parsedJson } from "../support/generators/json.ts";
+import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { hasSettledAwayFrom, messageOf } from "./vm.ts";
+
+const Review = z.object({
+  endpoint: z.literal("admission/deletions"),
+  pod: z.string(),
+  verdict: z.string(),
+  reason: z.optional(z.string()),
+  retryAfterSeconds: z.optional(z.number()),
+});
+export type Review = z.output<typeof Review> & { readonly at: number };
+
+export const NODE = "full";
+const CLASS = "urgent";
+/** One request at most every five seconds, the two of a round's end, and the last one once more. */
+export const MOST_A_MINUTE = 14;
+/** The log comes a little later than its request, not always by the same time. */
+const MOMENT_MS = 20 + 30;
+const MOST_AT_ONCE = 3;
+export const TIMEOUT_MS = IS_REAL ? 300_000 : 120_000;
+/** The requesters', and of the controllers of kube-system. */
+const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_level="workload-high"[^}]*\} (\d+)$/gm;
+
+/** A full node, and what the guard has said about its pods. */
+export interface Scene {
+  readonly stage: Stage;
+  readonly reviews: readonly Review[];
+  /** The test's own: others may run at the same time. */
+  readonly expect: TestContext["expect"];
+}
+
+interface SceneOptions {
+  /** Of the LifeboatConfiguration. */
+  readonly guard?: object;
+  /** Of a simulated cluster; Lifeboat has its own. */
+  readonly clock?: Clock;
+}
+
+export async function start(
+  { onTestFinished, expect: ofTest }: TestContext,
+  { guard = {}, clock }: SceneOptions = {},
+): Promise<Scene> {
+  const reviews: Review[] = [];
+  const onLog = (text: string) => {
+    for (const line of text.split("\n")) {
+      const said = Review.safeParse(parsedJson(line));
+      if (said.success) reviews.push({ ...said.data, at: performance.now() });
+    }
+  };
+  const featureGates = { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true };
+  const configuration = { featureGates, guard };
+  const options = { nodes: [], optional: ["optional/guard/guard.yaml"], configuration, onLog };
+  const stage = await (clock ? startSimulatedStage({ ...options, clock }) : startStage(options));
+  onTestFinished(() => stage.stop());
+  await createNode(stage.client, NODE, { memory: "64Gi" });
+  await createPriorityClass(stage.client, CLASS, 100_000);
+  return { stage, reviews, expect: ofTest };
+}
+
+/** Migrations take so long where the control plane is real, and otherwise as long as there is time for in a test. */
+export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
+  stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
+
+/** The last ones are External, and have no controller that moves them. */
+export async function createVms(
+  { stage }: Scene,
+  count: number,
+  { memory = "1Gi", external = 0 } = {},
+): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, n) => `vm-${n}`);
+  const vm = { node: NODE, memory, terminationGracePeriodSeconds: 1 };
+  const strategyOf = (n: number) => (n < count - external ? "LiveMigrate" : "External");
+  await Promise.all(names.map((name, n) => stage.createVm({ name, evictionStrategy: strategyOf(n), ...vm })));
+  for (const name of ["empty-1", "empty-2"]) await createNode(stage.client, name, { memory: "64Gi" });
+  return names.toSorted();
+}
+
+/** By a pod that needs so much of the node. */
+export async function preempt({ stage }: Scene, name: string, memory: string): Promise<void> {
+  const more = { priorityClassName: CLASS, requests: { memory }, nodeSelector: { "kubernetes.io/hostname": NODE } };
+  await createPod(stage.client, { namespace: NAMESPACE, name, ...more });
+}
+
+/**
+ * Where its last victim's pod is gone before its turn, the scheduler looks at a pod again only when some other one ends; in a
+ * cluster that is used one always does.
+ */
+export async function untilPreempted(scene: Scene, name: string): Promise<void> {
+  const { client } = scene.stage;
+  const passing = { namespace: NAMESPACE, name: "passing" };
+  const phase = async () => {
+    const { status } = (await client.get(pods, { namespace: NAMESPACE, name })) ?? {};
+    if (status?.phase === "Running") return status.phase;
+    await createPod(client, { ...passing, node: NODE, priorityClassName: CLASS });
+    await client.delete(pods, passing, { gracePeriodSeconds: 0 });
+    return status?.phase;
+  };
+  await eventually(scene, phase).toBe("Running");
+}
+
+export const taint = ({ stage }: Scene, taints: readonly object[]) =>
+  stage.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
+export const MAINTENANCE = [{ key: "maintenance", effect: "NoExecute" }];
+
+/** Pods of the node about which the taint manager has not been told yet that they stay; it asks until then. */
+export async function stillAsked({ stage, reviews }: Scene, since: number): Promise<readonly string[]> {
+  const isTold = (pod: string) =>
+    reviews.some((one) => one.pod === pod && one.at > since && one.retryAfterSeconds === undefined);
+  const { items } = await stage.client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${NODE}` });
+  const staying = items.filter(({ status }) => status?.phase === "Running");
+  return staying.map(({ metadata }) => `${NAMESPACE}/${metadata.name}`).filter((pod) => !isTold(pod));
+}
+
+type Vmi = kubevirt.VirtualMachineInstance;
+
+export async function namesOf({ stage }: Scene, isWanted: (vmi: Vmi) => boolean): Promise<readonly string[]> {
+  const { items } = await stage.client.list(kubevirt.virtualMachineInstances, NAMESPACE);
+  return items
+    .filter(isWanted)
+    .map(({ metadata }) => metadata.name)
+    .toSorted();
+}
+
+export const isRunning = ({ status }: Vmi) => status?.phase === "Running";
+export const isMarked = ({ status }: Vmi) => status?.evacuationNodeName !== undefined;
+export const moved = (scene: Scene) => namesOf(scene, hasSettledAwayFrom(NODE));
+
+/** Evacuations in none of these phases. */
+export async function evacuationsBut({ stage }: Scene, phases: readonly string[]) {
+  const { items } = await stage.client.list(evacuations, NAMESPACE);
+  return items.filter(({ status }) => !phases.includes(status?.phase ?? ""));
+}
+
+/** Polls what may take as long as the test. */
+export const eventually = <T>({ expect: ofTest }: Scene, of: () => Promise<T>) =>
+  ofTest.poll(of, { timeout: TIMEOUT_MS, interval: 200 });
+
+/** Of one pod, within so long. */
+function most(all: readonly Review[], ms: number): number {
+  return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
+}
+
+/** Each of the requesters asks for itself. */
+export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
+  for (const [pod, all] of Map.groupBy(reviews, (one) => one.pod)) {
+    expect([pod, Math.max(MOST_A_MINUTE * requesters, most(all, 60_000))]).toEqual([pod, MOST_A_MINUTE * requesters]);
+    expect([pod, Math.max(MOST_AT_ONCE * requesters, most(all, MOMENT_MS))]).toEqual([pod, MOST_AT_ONCE * requesters]);
+  }
+}
+
+/** How many seats requests of the requesters' level have at the API server; a simulated one has none. */
+export async function seats({ stage }: Scene): Promise<number> {
+  const { body } = await stage.client.raw({ method: "GET", path: "/metrics" });
+  return [...messageOf(body).matchAll(SEATS)].reduce((sum, [, count]) => sum + Number(count), 0);
+}

@@ -1,0 +1,10 @@
+/** A node where no node controller runs, which would take the taint of a new node away. */
+import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
+import { type Node, nodes } from "../../infra/sandbox/actors/resources.ts";
+
+export async function createBareNode(client: KubeClient, name: string): Promise<Node> {
+  await client.create(nodes, { metadata: { name }, spec: {} });
+  const status = { allocatable: { cpu: "16", memory: "64Gi", pods: "110" } };
+  await client.patch(nodes, { name }, { type: "merge", body: { status } }, { subresource: "status" });
+  return await client.patch(nodes, { name }, { type: "merge", body: { spec: { taints: null } } });
+}

@@ -1,0 +1,36 @@
+/** Calls of the command, as a person makes them, on a cluster of the sandbox's. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { run } from "../../../infra/cli/run.ts";
+import { type Credentials, kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
+import { type Machine, machineOf } from "./machine.ts";
+
+export interface Said {
+  readonly code: number;
+  /** Lines of stdout, and of stderr. */
+  readonly out: readonly string[];
+  readonly err: readonly string[];
+}
+
+export interface Person extends Machine {
+  /** Of the kubeconfig; or its text. */
+  readonly kubeconfig: Credentials | string;
+}
+
+export async function lifeboat(line: string, person: Person): Promise<Said> {
+  const { kubeconfig } = person;
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "config");
+  await writeFile(file, typeof kubeconfig === "string" ? kubeconfig : kubeconfigText(kubeconfig));
+  const { host, out, err } = machineOf(person);
+  const words = line.split(" ").filter((word) => word !== "");
+  const code = await run([...words, "--kubeconfig", file], host);
+  return { code, out: linesOf(out), err: linesOf(err) };
+}
+
+function linesOf(parts: readonly string[]): readonly string[] {
+  return parts.join("").split("\n").slice(0, -1);
+}

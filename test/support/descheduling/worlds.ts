@@ -1,0 +1,78 @@
+/** Minimal pods and policies for descheduling cycles, plus one tweak each. */
+import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
+import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
+import type { Verdict } from "../../../shared/descheduling/plugins/plugin.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { vmi } from "../fixtures.ts";
+import { pod } from "./fixtures.ts";
+
+export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
+export const REQUESTED = "lifeboat.dev/evacuation-requested";
+
+/** The launcher pod of VMI `name` on node01, which is to be asked only. */
+export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
+  const { annotations, ...rest } = tweak;
+  return pod(`virt-launcher-${name}-x7k2p`, {
+    namespace: "apps",
+    uid: `pod-${name}`,
+    nodeName: "node01",
+    labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": `vmi-${name}` },
+    annotations: { "kubevirt.io/domain": name, [REQUEST_ONLY]: "", ...annotations },
+    ...rest,
+  });
+}
+
+/** A pod that another product evacuates: it is to be asked only. */
+export function askedPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
+  const { annotations, ...rest } = tweak;
+  return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...annotations }, ...rest });
+}
+
+/** An ordinary pod. */
+export function plainPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
+  return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
+}
+
+/** The VMI of a launcher pod, on the pod's node. */
+export function vmiOf(
+  { namespace, nodeName, uid, annotations }: ScheduledPod,
+  tweak: Partial<VmiFacts> = {},
+): VmiFacts {
+  const name = annotations["kubevirt.io/domain"] ?? "";
+  return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
+}
+
+/** What a scripted plugin was told about each pod it nominated. */
+export type Heard = [pod: string, verdict: Verdict][];
+
+/** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */
+export function scripted(names: readonly string[], pods: readonly ScheduledPod[], heard: Heard = []): EnabledPlugin {
+  return {
+    name: "Scripted",
+    extensionPoint: "deschedule",
+    *nominate({ evictor }) {
+      heard.length = 0;
+      const full = new Set<string>();
+      for (const name of names) {
+        const pod = pods.find((p) => p.name === name || p.annotations["kubevirt.io/domain"] === name);
+        if (pod === undefined || full.has(pod.nodeName) || !evictor.filter(pod)) continue;
+        const verdict = yield { pod, reason: "told to" };
+        heard.push([name, verdict]);
+        if (verdict === "TotalLimit") return;
+        if (verdict === "NodeLimit") full.add(pod.nodeName);
+      }
+    },
+  };
+}
+
+export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<DeschedulerPolicy> = {}): DeschedulerPolicy {
+  return {
+    limits: {},
+    requestTtlSeconds: 600,
+    messagePrefixes: ["Eviction triggered"],
+    notifyFailures: false,
+    profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
+    ...tweak,
+  };
+}

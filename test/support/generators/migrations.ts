@@ -1,0 +1,35 @@
+/** Migrations: any one, and that of a VM on its way to another namespace or cluster. */
+import * as fc from "fast-check";
+import * as names from "../../../shared/kube/names.ts";
+import { time } from "../fixtures.ts";
+import { moment } from "./objects.ts";
+import { often } from "./often.ts";
+
+export const anyMigration = fc.record({
+  phase: fc.constantFrom("Pending", "Pending", "Scheduling", "Running", "Running", "Succeeded", "Failed", "Failed"),
+  by: fc.constantFrom("KubeVirt", "Lifeboat", "Person"),
+  deleting: often(false, true),
+  created: moment,
+  hasAnnotations: often(true, false),
+  targetPod: often<string | undefined>("target", undefined),
+  failureReason: fc.constantFrom(undefined, "no room"),
+  blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
+});
+
+/** Of a VM that can move in no other way: its VMI, and the migration. */
+export const SENT = {
+  strategy: "LiveMigrateIfPossible",
+  migratable: "False",
+  mark: undefined,
+  state: { targetState: { syncAddress: "10.0.0.1:9185" } },
+  migration: {
+    phase: "Running",
+    by: "Person",
+    deleting: false,
+    created: time(-9),
+    hasAnnotations: true,
+    targetPod: undefined,
+    failureReason: undefined,
+    blocked: undefined,
+  },
+} as const;

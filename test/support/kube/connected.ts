@@ -1,0 +1,46 @@
+/** A cluster as the product sees it, over HTTP. */
+import { onTestFinished } from "vitest";
+import { type Client, type ClientOptions, createClient } from "../../../shared/kube/client.ts";
+import { type DeschedulingClient, deschedulingClient } from "../../../shared/descheduling/client.ts";
+import { type CannedAnswers, startCannedCluster } from "../canned-cluster.ts";
+
+type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions["endpoint"]>;
+
+export function connectTo(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): Client {
+  return createClient(optionsFor(server, onOddItem));
+}
+
+/** Descheduling's own client. */
+export function deschedulingAt(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): DeschedulingClient {
+  return deschedulingClient(connectTo(server, onOddItem));
+}
+
+function optionsFor(server: Server, onOddItem: ClientOptions["onOddItem"]): ClientOptions {
+  const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
+  return { endpoint, signal: timeout(60_000), timeout, onOddItem };
+}
+
+function timeout(ms: number): AbortSignal {
+  return AbortSignal.timeout(ms);
+}
+
+/** A cluster that answers as told until the test ends, and what it is asked. */
+export async function canned(answers: CannedAnswers, onOddItem?: ClientOptions["onOddItem"]) {
+  const server = await startCannedCluster(answers);
+  onTestFinished(() => server.stop());
+  return { cluster: connectTo({ server: server.url }, onOddItem), requests: server.requests };
+}
+
+/** Whatever `fetch` is by then: a test may have made it trust another server. */
+function fetchAsNow(url: string, init: RequestInit): Promise<Response> {
+  return fetch(url, init);
+}
+
+function throwing(resource: string, issue: string): never {
+  throw new Error(`${resource}: ${issue}`);
+}
+
+export function present<T>(found: T | undefined): T {
+  if (found === undefined) throw new Error("it is not there");
+  return found;
+}

@@ -1,0 +1,193 @@
+/** What Lifeboat does, one deed at a time, so that it can be tried with one permission less. */
+import * as z from "zod/mini";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
+import { type Answer, NOW } from "../doors.ts";
+import { evictionOf, review } from "../reviews.ts";
+import { deschedule } from "./descheduling-deed.ts";
+import * as situations from "./situations.ts";
+import { ask, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
+
+/** Nothing but the evacuation itself. */
+const ALONE = { disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
+const OFF = { disruptionBudgets: "Never" };
+const BUDGETS = { disruptionBudgets: "Always" };
+
+const SHIELDING = {
+  ...OFF,
+  featureGates: { NodePressureEvictionLiveMigration: true },
+  shield: { maxPodGracePeriodSeconds: 600 },
+};
+
+const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
+const cancel = (trial: Trial) => visit(trial, "POST", `/vms/${VMI.namespace}/${VMI.name}/cancel`);
+
+/** A drain, and what it sets going. */
+async function evict({ doors }: Trial): Promise<Answer> {
+  const answer = await review(doors, evictionOf(POD));
+  await doors.settle();
+  return answer;
+}
+
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+/** Lifeboat's own account may look. */
+async function signIn(trial: Trial): Promise<Answer> {
+  const account = { namespace: "lifeboat-system", name: "lifeboat" };
+  const spec = { audiences: ["lifeboat"] };
+  const { status } = TokenRequest.parse(
+    await trial.cluster.client.post(core.serviceAccounts, account, "token", { spec }),
+  );
+  return await trial.doors.request("/signin", {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" },
+    body: new URLSearchParams({ token: status.token }).toString(),
+  });
+}
+
+/** One that looks at what is under way only. */
+async function tick({ doors }: Trial): Promise<undefined> {
+  await doors.tick(tickTime("prod", "small", NOW));
+}
+
+const drained = (trial: Trial) => situations.evacuating(trial, "ApiEviction");
+
+const steps = <D extends string>(deeds: Readonly<Record<D, Steps>>) => deeds;
+
+export const DEEDS = steps({
+  evict: { configuration: ALONE, given: situations.createdVm, done: evict },
+  "look before a drain": {
+    configuration: OFF,
+    given: situations.storing,
+    done: (trial) => visit(trial, "GET", `/nodes/${NODE.name}`),
+  },
+  "join an evacuation": {
+    configuration: OFF,
+    given: situations.createdVm,
+    done: evict,
+    meanwhile: situations.begunMeanwhile,
+  },
+  cancel: { configuration: ALONE, given: drained, done: cancel },
+  "cancel a pending migration": {
+    given: async (trial) => {
+      await drained(trial);
+      await situations.createdMigration(trial);
+    },
+    done: cancel,
+  },
+  "take over a mark": {
+    configuration: ALONE,
+    given: situations.created("LiveMigrate", { evacuationNodeName: "node01" }),
+    done: reconcile,
+  },
+  "adopt a migration": {
+    configuration: { disruptionBudgets: "Never" },
+    given: async (trial) => {
+      await drained(trial);
+      await situations.createdMigration(trial);
+    },
+    done: tick,
+  },
+  "empty a tainted node": {
+    configuration: ALONE,
+    given: async (trial) => {
+      await situations.createdVm(trial);
+      await situations.tainted(trial, "kubevirt.io/drain", "NoSchedule");
+    },
+    done: reconcile,
+  },
+  "notice that a taint has gone": {
+    configuration: ALONE,
+    given: (trial) => situations.evacuating(trial, "DrainTaint"),
+    done: tick,
+  },
+  "relieve a node": {
+    configuration: { ...OFF, featureGates: { NodePressureEvictionLiveMigration: true } },
+    given: situations.pressed,
+    done: reconcile,
+  },
+  shield: { configuration: SHIELDING, given: situations.shieldable, done: reconcile },
+  "renew the shield": {
+    configuration: SHIELDING,
+    given: async (trial) => {
+      await situations.shieldable(trial);
+      // It is long time to look.
+      await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { [SHIELD_LABEL]: "1" } } });
+    },
+    done: tick,
+  },
+  "finish a deletion": {
+    configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },
+    takes: "kubernetes/optional/guard/guard.yaml",
+    given: situations.overdue,
+    done: tick,
+  },
+  // With a configuration its conditions are written, for which budgets are listed too.
+  "create a budget": { given: situations.createdVm, done: reconcile },
+  "do without budgets": {
+    configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
+    takes: "kubernetes/optional/guard/guard.yaml",
+    given: situations.covered,
+    done: reconcile,
+  },
+  refuse: {
+    configuration: BUDGETS,
+    given: async ({ cluster }) => {
+      await cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", migratable: false });
+    },
+    done: evict,
+  },
+  "delete a budget": {
+    configuration: BUDGETS,
+    given: async (trial) => {
+      await situations.created("LiveMigrateIfPossible")(trial);
+      await reconcile(trial);
+      const conditions = [{ type: "LiveMigratable", status: "False" }];
+      await trial.cluster.patchVmi(VMI.name, { status: { conditions } });
+    },
+    done: reconcile,
+  },
+  "end an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
+  "forget an evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
+  "annotate a pod": {
+    configuration: {
+      ...ALONE,
+      featureGates: { DeschedulerSupport: true },
+    },
+    given: situations.createdVm,
+    done: reconcile,
+  },
+  "sign in": { done: signIn },
+  "report on the configuration": { configuration: OFF, done: reconcile },
+  "evict by policy": {
+    ...deschedule,
+    takes: "kubernetes/optional/descheduling/descheduling.yaml",
+    given: async (trial) => {
+      await situations.created("None")(trial);
+      await deschedule.given(trial);
+    },
+  },
+  deschedule: {
+    ...deschedule,
+    given: async (trial) => {
+      // A VM that may be shut down is evicted; one that migrates gets an Evacuation.
+      await situations.created("None")(trial);
+      await deschedule.given(trial);
+    },
+  },
+  "deschedule again": {
+    ...deschedule,
+    given: async (trial) => {
+      await situations.created("None")(trial);
+      await deschedule.given(trial);
+    },
+    done: async (trial) => {
+      await deschedule.done(trial);
+      await trial.cluster.createVm({ name: SECOND.name, strategy: "None" });
+      return await deschedule.done(trial);
+    },
+  },
+});
+
+export type Deed = keyof typeof DEEDS;

@@ -1,0 +1,86 @@
+/** The shipped manifests, parsed. */
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { load, loadAll } from "js-yaml";
+import * as z from "zod/mini";
+
+const folder = fileURLToPath(new URL("../../../infra/kubernetes/", import.meta.url));
+
+const Rule = z.object({
+  apiGroups: z.array(z.string()),
+  resources: z.array(z.string()),
+  resourceNames: z.exactOptional(z.array(z.string())),
+  verbs: z.array(z.string()),
+});
+
+const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.exactOptional(z.string()) }),
+  rules: z.exactOptional(z.array(Rule)),
+});
+
+export type Rule = z.infer<typeof Rule>;
+export type Manifest = z.infer<typeof Manifest>;
+
+/** Of the Secret that is only ever created: the API server names it. */
+export const TOKEN = "worker/token.yaml";
+
+/** Paths of the YAML files of what is applied, relative to infra/kubernetes. */
+export function yamlFiles(): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".yaml") && path !== TOKEN)
+    .toSorted();
+}
+
+export function readYaml(path: string): unknown {
+  return load(readFileSync(`${folder}${path}`, "utf8"));
+}
+
+export function readManifests(path: string): readonly Manifest[] {
+  return z.array(Manifest).parse(loadAll(readFileSync(`${folder}${path}`, "utf8")));
+}
+
+/** What `kubectl apply -k infra/kubernetes` applies, in its order. */
+export function applied(): readonly string[] {
+  return z.object({ resources: z.array(z.string()) }).parse(readYaml("kustomization.yaml")).resources;
+}
+
+export function shipped(): readonly Manifest[] {
+  return applied().flatMap(readManifests);
+}
+
+/** The roles among them that one of them binds: Lifeboat's own. The others are for people. */
+export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
+  const isBound = ({ kind, metadata }: Manifest): boolean =>
+    manifests.some((other) => other.kind === `${kind}Binding` && other.metadata.name === metadata.name);
+  return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
+}
+
+/** Every single permission as a rule of its own. */
+export function atoms({ rules = [] }: Manifest): readonly Rule[] {
+  return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        (resourceNames?.map((name) => ({ resourceNames: [name] })) ?? [{}]).flatMap((named) =>
+          verbs.map((verb) => ({ apiGroups: [group], resources: [resource], ...named, verbs: [verb] })),
+        ),
+      ),
+    ),
+  );
+}
+
+export function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule): string {
+  return `${verbs.join()} ${[...apiGroups, ...resources, ...resourceNames].filter(Boolean).join("/")}`;
+}
+
+/** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
+export function permissions(manifest: Manifest): readonly string[] {
+  return atoms(manifest).map(nameOf);
+}
+
+/** The same manifest without that permission; unchanged if it grants none such. */
+export function without(manifest: Manifest, permission: string): Manifest {
+  if (manifest.rules === undefined) return manifest;
+  return { ...manifest, rules: atoms(manifest).filter((rule) => nameOf(rule) !== permission) };
+}

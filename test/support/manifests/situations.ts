@@ -1,0 +1,173 @@
+/** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
+import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { createBareNode } from "../bare-node.ts";
+import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { CONFIGURATION } from "../../../shared/kube/names.ts";
+import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
+import { tidyDescheduling } from "./descheduling-deed.ts";
+import { evacuations, NODE, PENDING, POD, SECOND, SECOND_POD, type Trial, VMI } from "./trial.ts";
+
+export const created =
+  (strategy: string, status = {}) =>
+  ({ cluster }: Trial) =>
+    cluster.createVm({ name: VMI.name, strategy, status });
+export const createdVm = created("LiveMigrate");
+
+export async function createdTwo(trial: Trial): Promise<void> {
+  await createdVm(trial);
+  await trial.cluster.createVm({ name: SECOND.name, strategy: "LiveMigrate" });
+}
+
+/** Marked, and beside it the pod of a VM with a volume, whose VMI is gone. */
+export async function storing(trial: Trial): Promise<void> {
+  await created("LiveMigrate", { evacuationNodeName: NODE.name })(trial);
+  await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
+  await trial.cluster.client.create(core.pods, {
+    metadata: {
+      ...SECOND_POD,
+      labels: { "kubevirt.io": "virt-launcher" },
+      annotations: { "kubevirt.io/domain": SECOND.name },
+    },
+    spec: {
+      nodeName: NODE.name,
+      containers: [{ name: "compute", image: "virt-launcher" }],
+      volumes: [{ name: "root", persistentVolumeClaim: { claimName: SECOND.name } }],
+    },
+  });
+}
+
+/** Named like the VM; no function has looked at it since. */
+async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
+  const key = { namespace: NAMESPACE, name };
+  const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
+  await cluster.client.as(LIFEBOAT, ["system:masters"]).create(evacuations, { metadata: key, spec: named });
+  const body = { status: { attempts: 0, conditions: [], ...status } };
+  await cluster.client.patch(evacuations, key, { type: "merge", body }, { subresource: "status" });
+}
+
+/** Evacuated from another node; no function has looked since. */
+export async function moved(trial: Trial, name = VMI.name): Promise<void> {
+  await trial.cluster.createVm({ name, strategy: "LiveMigrate" });
+  const status = { phase: "Pending", sourceNode: "node09", podUID: "left", startTime: LONG_AGO };
+  await createdEvacuation(trial, name, { pod: { uid: "left" } }, status);
+}
+
+/** Of a pod that is no more. */
+export async function history(trial: Trial): Promise<void> {
+  const status = { phase: "Moved", sourceNode: "node09", podUID: "left", completionTime: LONG_AGO };
+  await createdEvacuation(trial, VMI.name, { pod: { uid: "left" } }, status);
+}
+
+/** As KubeVirt's evacuation controller makes one. */
+export async function createdMigration({ cluster }: Trial): Promise<void> {
+  const annotations = { "kubevirt.io/evacuationMigration": NODE.name };
+  const metadata = { ...PENDING, annotations, labels: { "kubevirt.io/vmi-name": VMI.name } };
+  await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
+}
+
+const LONG_AGO = "2025-01-01T00:00:00Z";
+
+/** Begun long ago, as if Lifeboat had been away since. The drain taint marks nothing. */
+export async function evacuating(trial: Trial, cause: string, more: object = {}): Promise<void> {
+  await createdVm(trial);
+  const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
+  await createdEvacuation(trial, VMI.name, { cause, pod: { name: POD.name, uid }, ...more });
+  if (cause !== "DrainTaint") await trial.cluster.patchVmi(VMI.name, { status: { evacuationNodeName: NODE.name } });
+}
+
+export async function tainted({ cluster }: Trial, key: string, effect: string): Promise<void> {
+  await cluster.client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: [{ key, effect }] } } });
+}
+
+/** So late that no controller resets it; for Lifeboat a time that is yet to come is now. */
+const LATE = "2099-01-01T00:00:00Z";
+
+async function disrupted({ cluster }: Trial, status: "True" | "False", reason: string): Promise<void> {
+  const conditions = [{ type: "DisruptionTarget", status, reason, lastTransitionTime: LATE }];
+  const body = { status: { conditions } } as const;
+  await cluster.client.patch(core.pods, POD, { type: "strategic", body }, { subresource: "status" });
+}
+
+/** Held for a taint until long ago, and still there. */
+export async function overdue(trial: Trial): Promise<void> {
+  await evacuating(trial, "NoExecuteTaint", { deadline: LONG_AGO });
+  await disrupted(trial, "False", "DeletionByTaintManager");
+  await tainted(trial, "maintenance", "NoExecute");
+}
+
+async function withConditions({ cluster }: Trial, name: string, types: readonly string[]): Promise<void> {
+  const body = { status: { conditions: types.map((type) => ({ type, status: "True" })) } };
+  await cluster.client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
+}
+
+/** A node short of memory, beside one that has room. */
+export async function pressed(trial: Trial): Promise<void> {
+  const { cluster } = trial;
+  await createdVm(trial);
+  await cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
+  await createBareNode(cluster.client, "node02");
+  await withConditions(trial, NODE.name, ["Ready", "MemoryPressure"]);
+  await withConditions(trial, "node02", ["Ready"]);
+}
+
+/** Besides: a guest that may take long to shut down, and a KubeVirt that asks plugins. */
+export async function shieldable(trial: Trial): Promise<void> {
+  const { cluster } = trial;
+  await pressed(trial);
+  await cluster.patchVmi(VMI.name, { spec: { terminationGracePeriodSeconds: 600 } });
+  const body = { spec: { configuration: { developerConfiguration: { featureGates: ["Plugins"] } } } };
+  await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+}
+
+/** With these two no eviction of a VM's pod passes unreviewed. Nobody is asked: no eviction is made. */
+export async function covered(trial: Trial): Promise<void> {
+  await createdVm(trial);
+  const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }];
+  const webhook = {
+    name: "virt-launcher-eviction-interceptor.kubevirt.io",
+    clientConfig: { url: "https://127.0.0.1:1/" },
+    rules,
+    admissionReviewVersions: ["v1"],
+    sideEffects: "NoneOnDryRun",
+    failurePolicy: "Fail",
+  };
+  await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
+}
+
+/** Another function has begun the same evacuation a moment ago. */
+export async function begunMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
+  if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
+  const path = request.slice("POST ".length);
+  await cluster.client.as(LIFEBOAT, ["system:masters"]).raw({ method: "POST", path, body });
+}
+
+const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks?: readonly unknown[] }> = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
+
+/** `system:masters`; that Lifeboat's account may delete what has not ended, the shipped policy says. */
+const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
+
+/** As if nothing had been done. */
+export async function tidy(cluster: TestCluster): Promise<void> {
+  const { client } = cluster;
+  for (const pod of [POD, SECOND_POD]) await client.delete(core.pods, pod, { gracePeriodSeconds: 0 });
+  const { migrations, virtualMachineInstances } = kubevirt;
+  const made: readonly core.Resource[] = [migrations, core.podDisruptionBudgets, virtualMachineInstances];
+  for (const resource of made)
+    for (const { metadata } of (await client.list(resource, NAMESPACE)).items) await client.delete(resource, metadata);
+  const lifeboat = client.as(LIFEBOAT, ["system:masters"]);
+  for (const { metadata } of (await client.list(evacuations, NAMESPACE)).items)
+    await lifeboat.delete(evacuations, metadata);
+  await client.delete(webhookConfigurations, KUBEVIRT_WEBHOOKS);
+  await client.delete(lifeboatConfigurations, { name: CONFIGURATION });
+  await tidyDescheduling(cluster);
+  await client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: null } } });
+  const body = { status: { conditions: null } };
+  await client.patch(core.nodes, NODE, { type: "merge", body }, { subresource: "status" });
+}

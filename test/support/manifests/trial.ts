@@ -1,0 +1,64 @@
+/** Something that Lifeboat does, to be tried with one permission less. */
+import { COOKIE, signGrant } from "../../../functions/page/session.ts";
+import type { KubeObject, Resource } from "../../../infra/sandbox/actors/resources.ts";
+import { type Answer, asOperator, asWebhook, type Doors } from "../doors.ts";
+import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
+
+export interface Evacuation extends KubeObject {
+  readonly spec?: { readonly virtualMachineInstance: { readonly name: string } } & Readonly<Record<string, unknown>>;
+  readonly status?: { readonly phase?: string; readonly completionTime?: string };
+}
+
+export const evacuations: Resource<Evacuation> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "Evacuation",
+  plural: "evacuations",
+  namespaced: true,
+};
+
+export const VMI = { namespace: NAMESPACE, name: "web" };
+export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
+/** For what fails only the second time. */
+export const SECOND = { namespace: NAMESPACE, name: "db" };
+export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde" };
+/** A migration that is none of Lifeboat's. */
+export const PENDING = { namespace: NAMESPACE, name: "pending" };
+export const NODE = { name: "node01" };
+
+export interface Trial {
+  readonly cluster: TestCluster;
+  readonly doors: Doors;
+}
+
+export interface Steps {
+  readonly configuration?: Readonly<Record<string, unknown>>;
+  /** An optional file, below `infra/`, that the deed takes besides. */
+  readonly takes?: string;
+  /** With every permission. */
+  readonly given?: (trial: Trial) => Promise<unknown>;
+  /** With one less. Resolves to what was answered, if there was a question. */
+  readonly done: (trial: Trial) => Promise<Answer | undefined>;
+  /** What others do in the cluster before a request of Lifeboat's goes out. */
+  readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
+}
+
+/** The page, as one who may act has signed in to it: reads it, or sends a form of its own. */
+export async function visit({ cluster, doors }: Trial, method: "GET" | "POST", path: string): Promise<Answer> {
+  const until = Math.floor(doors.now().getTime() / 1000) + 60;
+  const grant = { cluster: "prod", name: "jane", mayAct: true, until };
+  const cookie = `${COOKIE}=${await signGrant(grant, { ...cluster.entry, headers: {} })}`;
+  const form = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
+  const answer = await doors.request(`/fleet/prod${path}`, {
+    method,
+    headers: { cookie, ...(method === "POST" && form) },
+  });
+  await doors.settle();
+  return answer;
+}
+
+export async function ask({ doors }: Trial, method: string, path: string): Promise<Answer> {
+  const headers = method === "POST" ? asWebhook : asOperator;
+  const answer = await doors.request(`/clusters/prod${path}`, { method, headers });
+  await doors.settle();
+  return answer;
+}

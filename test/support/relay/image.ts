@@ -1,0 +1,100 @@
+/** Server and relay as their image holds them: the files that the Dockerfile copies, nothing else, run by plain Node. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { cp, glob, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as z from "zod/mini";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export interface Image {
+  readonly folder: string;
+  /** Node's arguments of the server, as CMD has them. */
+  readonly command: readonly string[];
+  remove(): Promise<void>;
+}
+
+export async function layOutImage(): Promise<Image> {
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-image-"));
+  const dockerfile = await readFile(`${root}infra/Dockerfile`, "utf8");
+  const [, final = ""] = dockerfile.split(/^FROM .*$/m).slice(1);
+  for (const [, paths = ""] of final.matchAll(/^COPY (?!--from)(.*)$/gm)) {
+    const words = paths.split(/ +/);
+    const target = join(folder, words.at(-1) ?? "");
+    await mkdir(target, { recursive: true });
+    for (const pattern of words.slice(0, -1)) await copyAll(pattern, target);
+  }
+  await symlink(`${root}node_modules`, `${folder}/node_modules`);
+  const [entry, command] = ["ENTRYPOINT", "CMD"].map((word) => {
+    const [, words = "[]"] = new RegExp(`^${word} (.*)$`, "m").exec(final) ?? [];
+    return z.array(z.string()).parse(JSON.parse(words));
+  });
+  if (entry?.join(" ") !== "node") throw new Error(`the image runs ${entry?.join(" ")}`);
+  return { folder, command: command ?? [], remove: () => rm(folder, { recursive: true }) };
+}
+
+async function copyAll(pattern: string, target: string): Promise<void> {
+  let copied = 0;
+  for await (const file of glob(pattern, { cwd: root })) {
+    const isFolder = (await stat(join(root, file))).isDirectory();
+    await cp(join(root, file), isFolder ? target : join(target, basename(file)), { recursive: true });
+    copied += 1;
+  }
+  if (copied === 0) throw new Error(`the Dockerfile copies ${pattern}, which does not exist`);
+}
+
+const Line = z.record(z.string(), z.unknown());
+
+export interface RelayProcess {
+  readonly child: ChildProcess;
+  /** What it has said, line by line. */
+  readonly lines: readonly Readonly<Record<string, unknown>>[];
+  readonly output: () => string;
+  /** Of its probes; resolves once it listens. */
+  port(): Promise<number>;
+  signal(name: "SIGTERM"): void;
+  readonly exited: Promise<number>;
+}
+
+/** As the relay's Deployment has them. */
+export function relayArguments(): readonly string[] {
+  const text = readFileSync(`${root}infra/relay/kubernetes/deployment.yaml`, "utf8");
+  const [, words = ""] = /^ +args: \[(.*)\]$/m.exec(text) ?? [];
+  return words.split(", ");
+}
+
+export function runRelay(image: Image, env: Readonly<Record<string, string>>): RelayProcess {
+  return run({ ...image, command: relayArguments() }, env);
+}
+
+export function run({ folder, command }: Image, env: Readonly<Record<string, string>>): RelayProcess {
+  const child = spawn(process.execPath, [...command], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const parse = () =>
+    output
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => Line.parse(JSON.parse(line)));
+  const exited = once(child, "close").then(([code]) => Number(code));
+  return {
+    child,
+    get lines() {
+      return parse();
+    },
+    output: () => output,
+    async port() {
+      while (child.exitCode === null) {
+        const started = parse().find(({ message }) => message === "started");
+        if (started !== undefined) return Number(started["port"]);
+        await Promise.race([once(child.stdout, "data"), exited]);
+      }
+      throw new Error(`the process ended: ${output}`);
+    },
+    signal: (name) => void child.kill(name),
+    exited,
+  };
+}

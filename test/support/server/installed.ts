@@ -1,0 +1,30 @@
+/** An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it. */
+import * as z from "zod/mini";
+import { serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
+import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
+import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyInCluster } from "../../../infra/lab/stage/in-cluster.ts";
+import { type Client, createClient } from "../../../shared/kube/client.ts";
+import { trust } from "../test-cluster.ts";
+
+const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
+
+export interface Installed {
+  readonly sandbox: Sandbox;
+  readonly connect: () => Client;
+}
+
+/** `optional`: further files of infra/kubernetes. */
+export async function startInstalled(optional: readonly string[] = []): Promise<Installed> {
+  const sandbox = await startSandbox({ empty: true });
+  const { client, url } = sandbox;
+  trust(sandbox);
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
+  await applyInCluster(client, optional);
+  const account = { namespace: "lifeboat-system", name: "lifeboat" };
+  const { status } = TokenRequest.parse(await client.post(serviceAccounts, account, "token", { spec: {} }));
+  const endpoint = { server: url, token: status.token, headers: {}, fetch };
+  const [timeout, onOddItem] = [(ms: number) => AbortSignal.timeout(ms), () => undefined];
+  return { sandbox, connect: () => createClient({ endpoint, signal: timeout(10_000), timeout, onOddItem }) };
+}

@@ -1,0 +1,40 @@
+/** Tags of tests that a real control plane cannot pass, each with the reason. There such a test is left out. */
+import type { Reporter, TestModule } from "vitest/node";
+import { IS_REAL } from "../../../infra/lab/stage/control-plane.ts";
+
+const REASONS = {
+  faults: "faults are injected into the API server",
+  clock: "the cluster has a clock of the test's",
+  backoff: "KubeVirt's own back-off is another one",
+  handler: "virt-controller asks virt-handler, which has no server of its own in a sandbox",
+  unannotated: "KubeVirt does not annotate launcher pods for the descheduler",
+} as const;
+
+export const SIMULATED_ONLY = Object.entries(REASONS).map(([name, description]) => ({
+  name,
+  description,
+  skip: IS_REAL,
+}));
+
+/** Long runs of much: of the simulated control plane only at night, with LIFEBOAT_NIGHTLY. */
+export const NIGHTLY = {
+  name: "nightly",
+  description: "minutes of many VMs",
+  skip: !IS_REAL && !process.env["LIFEBOAT_NIGHTLY"],
+};
+
+/** On a real control plane a start takes seconds, not milliseconds. */
+export const PATIENCE = IS_REAL ? 4 : 1;
+
+export class LeftOut implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const all = modules.flatMap((module) => [...module.children.allTests()]);
+    const counts = Object.entries(REASONS).flatMap(([tag, reason]) => {
+      const count = all.filter(({ tags }) => tags.includes(tag)).length;
+      return count === 0 ? [] : [`${count}: ${reason}`];
+    });
+    const tagged = all.filter(({ tags }) => tags.some((tag) => tag in REASONS)).length;
+    console.log(`\nLeft out on this control plane: ${tagged} of ${all.length} tests`);
+    for (const line of counts) console.log(`  ${line}`);
+  }
+}

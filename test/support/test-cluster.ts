@@ -1,0 +1,141 @@
+/**
+ * The sandbox's API server with Lifeboat installed from the shipped manifests, and VMs that nothing moves: of KubeVirt there is only
+ * virt-api, which marks them when it reviews an eviction, and takes marks back.
+ */
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { createBareNode } from "./bare-node.ts";
+import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
+import { systemClock } from "../../infra/sandbox/actors/clock.ts";
+import * as core from "../../infra/sandbox/actors/resources.ts";
+import { applyLifeboat, configureLifeboat } from "../../infra/lab/stage/apply.ts";
+import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.ts";
+import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { applyManifests } from "../../infra/sandbox/manifests.ts";
+import { SUBRESOURCES } from "../../infra/sandbox/kubevirt/subresources.ts";
+import { startVirtApi, type VirtApi } from "../../infra/sandbox/kubevirt/virt-api.ts";
+import { PATHS } from "../../infra/sandbox/kubevirt/webhooks/configurations.ts";
+import { type Sandbox, type SimulatedSandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
+import { entry, TOKENS } from "./doors.ts";
+
+export const NAMESPACE = "apps";
+/** Nothing but the doors: no budget, no migration. */
+export const QUIET = { disruptionBudgets: "Never" };
+
+export type Vmi = kubevirt.VirtualMachineInstance;
+
+export interface TestVm {
+  readonly name: string;
+  readonly strategy?: string;
+  readonly migratable?: boolean;
+  readonly status?: Partial<NonNullable<Vmi["status"]>>;
+  readonly metadata?: Partial<core.Metadata>;
+}
+
+export interface TestCluster {
+  readonly client: KubeClient;
+  /** Of an administrator. */
+  readonly kubeconfig: string;
+  /** For `CLUSTERS`, with the shipped service account's token. */
+  readonly entry: ReturnType<typeof entry>;
+  /** A VMI on node01 and its launcher pod; resolves to the pod's key. */
+  createVm(vm: TestVm): Promise<{ namespace: string; name: string }>;
+  getVmi(name: string): Promise<Vmi | undefined>;
+  patchVmi(name: string, body: unknown): Promise<unknown>;
+  /** Reasons of the Events told about an object, in order. */
+  storyOf(name: string): Promise<readonly (string | undefined)[]>;
+  /** Its LifeboatConfiguration's spec. */
+  configure(spec: Readonly<Record<string, unknown>>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** From now on, fetch trusts it too. */
+export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
+  setDefaultCACertificates([...getCACertificates("default"), caPem]);
+}
+
+/** `optional`: further files of infra/kubernetes. `clock`: the API server's. */
+export async function startTestCluster(optional: readonly string[] = [], clock = systemClock): Promise<TestCluster> {
+  const sandbox = await startSandbox({ empty: true, clock });
+  trust(sandbox);
+  const { client } = sandbox;
+  await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
+  const site = { url: "https://127.0.0.1:1/clusters/prod", webhookToken: TOKENS.webhookToken };
+  const { token } = await applyLifeboat(client, { ...site, caPem: sandbox.caPem, optional });
+  const virtApi = await startMarking(sandbox);
+  await client.create(core.namespaces, { metadata: { name: NAMESPACE } });
+  await createBareNode(client, "node01");
+  const vmis = kubevirt.virtualMachineInstances;
+  return {
+    client,
+    kubeconfig: sandbox.kubeconfig,
+    entry: entry(sandbox.url, { token }),
+    async createVm(vm) {
+      const { metadata } = await client.create(vmis, vmiOf(vm));
+      return await createLauncher(client, metadata);
+    },
+    getVmi: (name) => client.get(vmis, { namespace: NAMESPACE, name }),
+    patchVmi: (name, body) => client.patch(vmis, { namespace: NAMESPACE, name }, { type: "merge", body }),
+    async storyOf(name) {
+      const { items } = await client.list(core.events);
+      return items.filter((event) => event.involvedObject.name === name).map(({ reason }) => reason);
+    },
+    configure: (spec) => configureLifeboat(client, spec),
+    async stop() {
+      await virtApi.stop();
+      await sandbox.stop();
+    },
+  };
+}
+
+/** Under a name of its own: Lifeboat goes by that of KubeVirt's own webhooks. */
+async function startMarking({ client, authority, caPem, apiServer }: SimulatedSandbox): Promise<VirtApi> {
+  const virtApi = await startVirtApi(client, authority);
+  apiServer.aggregate(SUBRESOURCES, { url: virtApi.url, caPem });
+  const webhook = {
+    name: "evictions.kubevirt.test",
+    clientConfig: { url: `${virtApi.url}${PATHS.admitEviction}`, caBundle: Buffer.from(caPem).toString("base64") },
+    rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }],
+    admissionReviewVersions: ["v1"],
+    sideEffects: "NoneOnDryRun",
+    failurePolicy: "Fail",
+  };
+  const kind = { apiVersion: "admissionregistration.k8s.io/v1", kind: "ValidatingWebhookConfiguration" };
+  const manifest = { ...kind, metadata: { name: "evictions-only" }, webhooks: [webhook] };
+  await applyManifests(client, [manifest]);
+  return virtApi;
+}
+
+function vmiOf({ name, strategy, migratable = true, status, metadata }: TestVm) {
+  const reason = migratable ? {} : { reason: "DisksNotLiveMigratable" };
+  return {
+    metadata: { namespace: NAMESPACE, name, labels: { app: name }, annotations: { note: "kept" }, ...metadata },
+    spec: { domain: { devices: {} }, ...(strategy === undefined ? {} : { evictionStrategy: strategy }) },
+    status: {
+      phase: "Running",
+      nodeName: "node01",
+      conditions: [{ type: "LiveMigratable", status: migratable ? "True" : "False", ...reason }],
+      ...status,
+    },
+  };
+}
+
+async function createLauncher(client: KubeClient, { name, uid }: core.Metadata) {
+  const key = { namespace: NAMESPACE, name: `virt-launcher-${name}-abcde` };
+  const owner = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", name, uid, controller: true };
+  const pod = await client.create(core.pods, {
+    metadata: {
+      ...key,
+      labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": uid },
+      annotations: { "kubevirt.io/domain": name },
+      ownerReferences: [owner],
+    },
+    spec: { nodeName: "node01", containers: [{ name: "compute", image: "virt-launcher" }] },
+  });
+  const ready = { type: "Ready", status: "True" };
+  const body = { status: { phase: "Running", conditions: [ready] } };
+  await client.patch(core.pods, key, { type: "merge", body }, { subresource: "status" });
+  const activePods = { [pod.metadata.uid]: "node01" };
+  const status = { type: "merge", body: { status: { activePods } } } as const;
+  await client.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, status);
+  return key;
+}
