@@ -61,7 +61,7 @@ export class Names {
           : value;
       return items.map((item: unknown) => this.shown(item, field));
     }
-    if (typeof value !== "object" || value === null) return value;
+    if (typeof value !== "object" || value === null) return value ?? null;
     const entries = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
     return Object.fromEntries(entries.map(([key, item]) => [this.#shownText(key, ""), this.shown(item, key)]));
   }
