@@ -1,6 +1,8 @@
-/** The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace. */
+/** The few answers of a Kubernetes API server that reviewing one eviction needs, each of which a test may replace; and the app before it. */
 import * as z from "zod/mini";
-import { type Behaviour, json, type StubRequest, type StubServer, startStubServer, status } from "./stub-server.ts";
+import type { Platform } from "../../functions/env.ts";
+import { type Doors, entry, openDoors } from "./doors.ts";
+import { type Behaviour, json, startStub, status, type Stub, type StubRequest } from "./answers.ts";
 
 export const POD = { namespace: "apps", name: "virt-launcher-web-abcde" };
 
@@ -70,10 +72,10 @@ export const CANNED_EVACUATION = {
 };
 
 /** An Evacuation, as it was sent. */
-export const CANNED_BEGIN: Behaviour = (response, request) => {
-  const sent = z.looseObject({ metadata: z.looseObject({}) }).parse(request.body);
+export const CANNED_BEGIN: Behaviour = ({ body }) => {
+  const sent = z.looseObject({ metadata: z.looseObject({}) }).parse(body);
   const added = { uid: "uid-of-evacuation", resourceVersion: "7", creationTimestamp: "2026-11-20T12:00:00Z" };
-  return json({ ...sent, metadata: { ...sent.metadata, ...added } }, 201)(response, request);
+  return Response.json({ ...sent, metadata: { ...sent.metadata, ...added } }, { status: 201 });
 };
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -112,13 +114,13 @@ const GOOD: Record<Question, Behaviour> = {
   // Nothing is known of them.
   webhooks: status(403, "Forbidden"),
   access: json({ status: { allowed: true } }, 201),
-  user: (response, request) => json({ status: userOf(request) }, 201)(response, request),
+  user: (request) => Response.json({ status: userOf(request) }, { status: 201 }),
   other: notFound,
 };
 
-export async function startCannedCluster(answers: CannedAnswers | Behaviour = {}): Promise<StubServer> {
+export function startCannedCluster(answers: CannedAnswers | Behaviour = {}): Stub {
   const instead = typeof answers === "function" ? undefined : answers;
-  return await startStubServer((request) => {
+  return startStub((request) => {
     if (typeof answers === "function") return answers;
     const question = questionOf(request);
     return instead?.[question] ?? GOOD[question];
@@ -145,4 +147,9 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
 
 export function questionOf({ method, path }: Pick<StubRequest, "method" | "path">): Question {
   return QUESTIONS.find(([pattern]) => pattern.test(`${method} ${path}`))?.[1] ?? "other";
+}
+
+export function openCanned(answers?: CannedAnswers | Behaviour, instead?: Partial<Platform>): [Stub, Doors] {
+  const server = startCannedCluster(answers);
+  return [server, openDoors({ CLUSTERS: { prod: entry(server.url) } }, undefined, instead)];
 }

@@ -1,9 +1,10 @@
-/** The doors as a platform opens them: the real fetch, a clock of our own, and everything after an answer awaited. */
+/** The app as a platform runs it: a clock of our own, requests to stubs and fakes, and everything after an answer awaited. */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
 import { receiveTicks, runTick } from "../../functions/schedule.ts";
 import { newIsolateState } from "../../functions/target.ts";
+import { reach } from "./answers.ts";
 import { REGISTRY_KEY } from "./sealed.ts";
 
 export const NOW = new Date("2026-11-20T12:00:00.000Z");
@@ -59,7 +60,7 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
       const parsedUrl = new URL(url);
       const request = `${init.method} ${parsedUrl.pathname}`;
       await before(request, init, parsedUrl);
-      const answer = await fetch(url, init);
+      const answer = await reach(url, init);
       if (answer.status === 403 || answer.status === 401) forbidden.push(request);
       return answer;
     },
@@ -69,7 +70,8 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
       now += ms;
       await setImmediate();
     },
-    timeout: (ms) => AbortSignal.timeout(ms),
+    // No deadline passes, unless a test's own clock lets time pass.
+    timeout: () => new AbortController().signal,
     // Clusters in the order of their names.
     random: () => 0,
     log: (line) => void log.push(line),
@@ -87,7 +89,7 @@ export function newPlatform(before: Before = () => undefined, start = NOW, inste
     async settle() {
       while (after.length > 0) await after.shift();
     },
-    now: () => new Date(now),
+    now: platform.now,
     pass: (seconds: number) => void (now += seconds * 1000),
   };
   return { platform, context, world };

@@ -1,7 +1,8 @@
 /** What a cluster or a kubeconfig says reaches the terminal as text, and no token is repeated. */
 import { expect, onTestFinished, test } from "vitest";
 import { printTable, withoutControls } from "../../../infra/cli/print.ts";
-import { json, startStubServer, status } from "../../support/stub-server.ts";
+import { json, status } from "../../support/answers.ts";
+import { startStubServer } from "../../support/stub-server.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
 // prettier-ignore

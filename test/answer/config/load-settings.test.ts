@@ -1,14 +1,13 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { SettingsCache } from "../../../shared/settings/load-settings.ts";
-import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { canned } from "../../support/kube/connected.ts";
-import { connectTo, failing } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { connectTo, failing } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
-import { html, json, status } from "../../support/stub-server.ts";
+import { html, json, status } from "../../support/answers.ts";
 
 const GATES = { featureGates: { DeschedulerSupport: true } };
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
@@ -86,16 +85,16 @@ describe("the LifeboatConfiguration is wrong", () => {
   test("and gone: the defaults", async () => {
     fake.configure(GATES);
     await load();
-    fake.configuration = undefined;
+    fake.configure(undefined);
     expect((await load(30)).settings).toMatchObject(DEFAULT_SETTINGS);
   });
 });
 
 // prettier-ignore
 test.each([
-  ["KubeVirt CR",                     /^getKubeVirt$/,      { clusterStrategy: "LiveMigrate" }],
-  ["LifeboatConfiguration",           /^getConfiguration$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
-  ["ValidatingWebhookConfigurations", /^getOwnWebhooks$/,   { evictionsCovered: true }],
+  ["KubeVirt CR",                     /^list kubevirts/,      { clusterStrategy: "LiveMigrate" }],
+  ["LifeboatConfiguration",           /^get lifeboatconfigurations$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
+  ["ValidatingWebhookConfigurations", /^get validatingwebhookconfigurations$/,      { evictionsCovered: true }],
 ])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (field, requests, seen) => {
   fake.kubeVirt = KUBEVIRT;
   fake.configure(GUARDED);
@@ -117,11 +116,9 @@ test("there is no KubeVirt CR: defaults", async () => {
 /** KubeVirt's webhook fails closed, and the guard's is there. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
-  const closed = WebhookConfiguration.parse({
-    metadata: { name: "any", uid: "uid", resourceVersion: "1" },
-    webhooks: [{ name: "any", rules }],
-  });
-  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS]) fake.ownWebhooks.set(name, closed);
+  const webhooks = [{ name: "any", rules }];
+  for (const name of [KUBEVIRT_WEBHOOKS, GUARD_WEBHOOKS])
+    fake.api.put("validatingwebhookconfigurations", { metadata: { name, uid: name, resourceVersion: "1" }, webhooks });
 }
 
 // prettier-ignore

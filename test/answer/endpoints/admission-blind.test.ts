@@ -4,16 +4,16 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { CANNED_POD, CANNED_VMI, type CannedAnswers, questionOf } from "../../support/canned-cluster.ts";
-import { openCanned, startForTest } from "./support/canned-doors.ts";
-import { hurried } from "./support/hurried.ts";
-import { type Doors, entry, openDoors, TOKENS } from "../../support/doors.ts";
+import { openCanned, startCannedCluster } from "../../support/canned-cluster.ts";
+import { VirtualClock } from "../../support/clock.ts";
+import { type Doors, entry, NOW, openDoors, TOKENS } from "../../support/doors.ts";
 import { allowance, refusal, review } from "../../support/reviews.ts";
-import * as stub from "../../support/stub-server.ts";
+import * as stub from "../../support/answers.ts";
 
 const BLIND = 'cannot decide on the eviction of pod "apps/virt-launcher-web-abcde", try again: ';
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-let server: stub.StubServer | undefined;
+let server: stub.Stub | undefined;
 let doors: Doors | undefined;
 afterEach(async () => {
   await doors?.settle();
@@ -22,14 +22,12 @@ afterEach(async () => {
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });
 
-/** What is asked for in vain is so until the deadline, which comes at once. */
-const NEVER: readonly unknown[] = [stub.neverAnswering, stub.stalling];
-
 async function ask(answers: CannedAnswers | stub.Behaviour) {
-  const isStuck = (request: Parameters<typeof questionOf>[0]) =>
-    NEVER.includes(typeof answers === "function" ? answers : answers[questionOf(request)]);
-  [server, doors] = await openCanned(answers, hurried(isStuck));
-  return await review(doors);
+  const clock = new VirtualClock(NOW);
+  [server, doors] = openCanned(answers, clock.platform);
+  const answer = await clock.outcome(review(doors));
+  await clock.outcome(doors.settle());
+  return answer;
 }
 
 function asked(): readonly string[] {
@@ -56,7 +54,7 @@ const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
   ["a proxy's 404 page",            stub.html(404),                            "the "],
   ["a proxy's 404 in JSON",         stub.json({ message: "no route" }, 404),   "the "],
   ["JSON, but nothing we asked for", stub.json({ ok: true }),                  "the answer to "],
-  ["an empty body",                 (response) => void response.end(),         "the answer to "],
+  ["an empty body",                 () => new Response(""),                    "the answer to "],
 ];
 
 describe("the API server does so whatever it is asked", () => {
@@ -70,7 +68,7 @@ describe("the API server does so whatever it is asked", () => {
   });
 
   test("is not there at all", async () => {
-    doors = openDoors({ CLUSTERS: { prod: entry(await stub.unreachableUrl()) } });
+    doors = openDoors({ CLUSTERS: { prod: entry(stub.UNREACHABLE_URL) } });
     expect(await review(doors)).toMatchObject(FAILS);
   });
 });
@@ -105,7 +103,7 @@ describe.each(QUESTIONS)("only when asked for the %s", (question) => {
   });
 });
 
-const notServed: stub.Behaviour = (response) => void response.writeHead(404).end("404 page not found\n");
+const notServed: stub.Behaviour = () => new Response("404 page not found\n", { status: 404 });
 
 describe("what a retry does not change: the webhook's failurePolicy decides, and a drain does not wait for ever", () => {
   const forbidden = stub.status(403, "Forbidden");
@@ -160,7 +158,7 @@ describe("which request was answered how is said, not what was answered", () => 
 });
 
 test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
-  const elsewhere = await startForTest();
+  const elsewhere = startCannedCluster();
   await ask(stub.redirecting(elsewhere.url, code));
   expect(elsewhere.requests).toEqual([]);
 });

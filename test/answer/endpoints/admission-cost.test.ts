@@ -13,33 +13,29 @@ import {
   type Question,
   questionOf,
 } from "../../support/canned-cluster.ts";
-import { openCanned, startForTest } from "./support/canned-doors.ts";
+import { openCanned, startCannedCluster } from "../../support/canned-cluster.ts";
 import { entry, openDoors } from "../../support/doors.ts";
 import { allowance, evictionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { type Behaviour, json, neverAnswering, type StubServer } from "../../support/stub-server.ts";
+import { type Behaviour, json } from "../../support/answers.ts";
 
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const IN_PROGRESS = `Evacuation in progress: ${TRIGGERED}`;
 const PINNED = { ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions: [] } };
 const UNDER_WAY: CannedAnswers = { vmi: json(CANNED_MARKED), evacuations: list(CANNED_EVACUATION) };
+const BUDGET = { metadata: CANNED_VMI.metadata, spec: {} };
 const UNBUDGETED: CannedAnswers = { configuration: configured({ disruptionBudgets: "Never" }) };
 
-/** What follows an answer of ours is left waiting at its first question. */
-const FOLLOWING = { event: neverAnswering, list: neverAnswering };
-
-const open = (answers: CannedAnswers = {}) => openCanned({ ...FOLLOWING, ...answers });
-
-const asked = ({ requests }: StubServer) => requests.map(questionOf).filter((question) => !(question in FOLLOWING));
+const open = openCanned;
 
 /** Answers none of so many requests before all of them have been asked. */
 function together(count: number): (behaviour: Behaviour) => Behaviour {
   const waiting: (() => void)[] = [];
-  return (behaviour) => async (response, request) => {
+  return (behaviour) => async (request, signal) => {
     await new Promise<void>((go) => {
       waiting.push(go);
       if (waiting.length % count === 0) for (const one of waiting.splice(0)) one();
     });
-    await behaviour(response, request);
+    return await behaviour(request, signal);
   };
 }
 
@@ -48,8 +44,8 @@ describe("API requests before the answer, with a warm cache", () => {
   const cut = { namespace: "apps", name: `virt-launcher-${long.slice(0, 40)}-abcde` };
   const longPod = { ...CANNED_POD, metadata: { ...CANNED_POD.metadata, annotations: { "kubevirt.io/domain": long } } };
   const longVmi = { ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, name: long } };
-  const byName: Behaviour = (response, request) =>
-    (request.path.endsWith(`/${long}`) ? json(longVmi) : notFound)(response, request);
+  const byName: Behaviour = (request, signal) =>
+    (request.path.endsWith(`/${long}`) ? json(longVmi) : notFound)(request, signal);
   const foreign = json({ ...CANNED_POD, metadata: { ...CANNED_POD.metadata, labels: {} } });
   const READS: readonly Question[] = ["pod", "vmi", "evacuations"];
 
@@ -64,14 +60,18 @@ describe("API requests before the answer, with a warm cache", () => {
     ["a pod that is no launcher",         { pod: foreign }, { ...POD, name: "hp-volume-x" }, ["pod"]],
     ["with budgets: a first one",         {},                                         POD, [...READS, "begin", "budget"]],
     ["with budgets: a repeated one",      UNDER_WAY,                                  POD, READS],
-    ["with budgets: a refused one",       { vmi: json(PINNED) },                      POD, [...READS, "budget"]],
+    ["with budgets: a refused one",       { vmi: json(PINNED), budget: json(BUDGET) },                    POD, [...READS, "budget"]],
     ["with budgets: one that has none",   { vmi: json(PINNED), budget: notFound },    POD, [...READS, "budget", "create"]],
   ])("%s", async (_, answers, pod, questions) => {
-    const [server, doors] = await open(answers);
+    const [server, doors] = open(answers);
     await review(doors, evictionReview({ request: { ...pod, dryRun: true } }));
-    const before = asked(server).length;
+    await doors.settle();
+    const before = server.requests.length;
     await review(doors, evictionOf(pod));
-    expect(asked(server).slice(before).toSorted()).toEqual([...questions].toSorted());
+    // What follows the answer begins when these have been asked.
+    const asked = server.requests.slice(before, before + questions.length).map(questionOf);
+    expect(asked.toSorted()).toEqual([...questions].toSorted());
+    await doors.settle();
   });
 
   test("two round trips: three reads at once, then two writes at once", async () => {
@@ -88,8 +88,7 @@ describe("API requests before the answer, with a warm cache", () => {
 });
 
 const byCluster = (evictionStrategy: string) =>
-  startForTest({
-    ...FOLLOWING,
+  startCannedCluster({
     vmi: json({ ...CANNED_MARKED, spec: {} }),
     evacuations: list(CANNED_EVACUATION),
     kubevirt: list({ metadata: CANNED_VMI.metadata, spec: { configuration: { evictionStrategy } } }),
@@ -100,11 +99,11 @@ describe("the settings' cache", () => {
     let strategy = "LiveMigrate";
     const [, doors] = await open({
       vmi: json({ ...CANNED_VMI, spec: {} }),
-      kubevirt: (response, request) =>
+      kubevirt: (request, signal) =>
         list({
           metadata: CANNED_VMI.metadata,
           spec: { configuration: { evictionStrategy: strategy } },
-        })(response, request),
+        })(request, signal),
     });
     expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });
     strategy = "None";

@@ -1,22 +1,15 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CANNED_VMI, notFound, startCannedCluster } from "../../support/canned-cluster.ts";
-import { openCanned } from "./support/canned-doors.ts";
-import { asWebhook, type Doors, entry, openDoors } from "../../support/doors.ts";
+import { describe, expect, test } from "vitest";
+import { CANNED_VMI, notFound, openCanned } from "../../support/canned-cluster.ts";
+import { asWebhook } from "../../support/doors.ts";
 import { allowance, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { json, type StubServer } from "../../support/stub-server.ts";
+import { json } from "../../support/answers.ts";
 
 const MB = 1024 * 1024;
 const PATH = "/clusters/prod/admission/evictions";
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-let server: StubServer;
-let doors: Doors;
-beforeAll(async () => {
-  server = await startCannedCluster();
-  doors = openDoors({ CLUSTERS: { prod: entry(server.url) } });
-});
-afterAll(() => server.stop());
+const [, doors] = openCanned();
 
 const send = (body: string, headers: Record<string, string> = {}) =>
   doors.request(PATH, { method: "POST", headers: { ...asWebhook, ...headers }, body });
@@ -83,14 +76,14 @@ describe("what API servers send is understood", () => {
 
   test.each([1073741824, "1Gi", 1.5e9, null])("a VMI whose memory.guest is %j", async (guest) => {
     const vmi = { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, domain: { memory: { guest } } } };
-    const [, there] = await openCanned({ vmi: json(vmi) });
+    const [, there] = openCanned({ vmi: json(vmi) });
     expect(await review(there)).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
     await there.settle();
   });
 
   test("an eviction of a pod that does not exist is nothing to stop", async () => {
     const name = "hp-volume-x";
-    const [, there] = await openCanned({ pod: notFound });
+    const [, there] = openCanned({ pod: notFound });
     expect(await review(there, evictionReview({ request: { name } }))).toMatchObject({ code: 200, body: allowance() });
   });
 });

@@ -1,9 +1,8 @@
 /** Who may open which door, with which token. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { type Doors, entry, openDoors, TOKENS } from "../../support/doors.ts";
+import { entry, openDoors, TOKENS } from "../../support/doors.ts";
 import { evictionReview } from "../../support/reviews.ts";
-import type { StubServer } from "../../support/stub-server.ts";
 
 const EXPECTED = {
   webhook: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
@@ -11,24 +10,19 @@ const EXPECTED = {
     "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
 } as const;
 
-let server: StubServer;
-let doors: Doors;
-beforeAll(async () => {
-  server = await startCannedCluster();
-  const { operatorToken: _, ...others } = entry(server.url);
-  doors = openDoors({
-    CLUSTERS: {
-      prod: entry(server.url),
-      simple: others,
-      rotated: entry(server.url, {
-        webhookToken: ["the-next-webhook-token", TOKENS.webhookToken],
-        operatorToken: ["the-next-operator-token", TOKENS.operatorToken],
-      }),
-      odd: entry(server.url, { webhookToken: "a/b+c=%41-and-more" }),
-    },
-  });
+const server = startCannedCluster();
+const { operatorToken: _, ...others } = entry(server.url);
+const doors = openDoors({
+  CLUSTERS: {
+    prod: entry(server.url),
+    simple: others,
+    rotated: entry(server.url, {
+      webhookToken: ["the-next-webhook-token", TOKENS.webhookToken],
+      operatorToken: ["the-next-operator-token", TOKENS.operatorToken],
+    }),
+    odd: entry(server.url, { webhookToken: "a/b+c=%41-and-more" }),
+  },
 });
-afterAll(() => server.stop());
 
 /** Method, path and who may: the API server and schedulers, or people. */
 const DOORS = [

@@ -4,11 +4,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { Budget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/budget.ts";
 import { pod } from "../../support/fixtures.ts";
 import { CANNED_VMI, configured } from "../../support/canned-cluster.ts";
-import { startForTest } from "./support/canned-doors.ts";
+import { startCannedCluster } from "../../support/canned-cluster.ts";
 import { type Answer, asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { objectOf } from "../../support/fake-doors.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { json } from "../../support/stub-server.ts";
+import { json } from "../../support/answers.ts";
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
@@ -22,7 +22,7 @@ let gate: PromiseWithResolvers<void>;
 let waiting: Promise<Answer>[];
 beforeEach(async () => {
   const padding = { annotations: { padding: "x".repeat(4 * MB) } };
-  const server = await startForTest({
+  const server = startCannedCluster({
     configuration: configured(GUARDED),
     vmi: json({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...padding } }),
   });

@@ -1,7 +1,7 @@
 /** Cancelling, by the command or on the page. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { failing, FORBIDDEN } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { failing, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { evictionOf } from "../../support/reviews.ts";
@@ -71,7 +71,7 @@ describe("a cancel", () => {
 
   test("that was done halfway is done to its end by the next look", async () => {
     fake.migrations.put(FOR_THE_MARK);
-    expect(await cancel(failing(/^DeleteMigration$/))).toMatchObject({ result: "Withdrawn" });
+    expect(await cancel(failing(/^delete virtualmachineinstancemigrations$/))).toMatchObject({ result: "Withdrawn" });
     const isReleased = () => found()[0]?.status.conditions.find(({ type }) => type === "Released")?.status;
     expect(found()).toMatchObject([WITHDRAWN]);
     expect(isReleased()).toBe("False");
@@ -99,7 +99,7 @@ describe("a cancel", () => {
   });
 
   test("whose Event cannot be told is a cancel", async () => {
-    expect(await cancel(failing(/^Event$/, FORBIDDEN))).toMatchObject({ result: "Withdrawn" });
+    expect(await cancel(failing(/^create events$/, FORBIDDEN))).toMatchObject({ result: "Withdrawn" });
     expect(found()).toMatchObject([WITHDRAWN]);
   });
 });

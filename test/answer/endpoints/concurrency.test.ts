@@ -6,8 +6,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { isToBeReleased, isUnfinished } from "../../../shared/kube/evacuation.ts";
-import { once } from "../../support/fake-cluster/connect.ts";
-import type { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { once } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/fake-cluster.ts";
 import { endedEvacuation, evacuation, migration, newborn, NODE, node, NOW, time } from "../../support/fixtures.ts";
 import {
   all,
@@ -172,7 +172,7 @@ describe("an end has two steps, and what is old takes nothing away", () => {
   test("a tick that has listed an evacuation which ended since leaves mark and migration to the one that follows it", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
-    const follows = once(/^getVmi$/, () => {
+    const follows = once(/^get virtualmachineinstances$/, () => {
       fake.evacuations.put({ ...endedEvacuation("Withdrawn"), resourceVersion: "2" });
       fake.evacuations.put(evacuation({ name: "next", uid: "next", createdAt: NOW.getTime() }));
       fake.migrations.put(pending);
@@ -187,7 +187,7 @@ describe("an end has two steps, and what is old takes nothing away", () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     const follows = async (request: string) => {
-      if (request !== "Unmark" || all(fake).length > 1) return;
+      if (request !== "update virtualmachineinstances/evacuate/cancel" || all(fake).length > 1) return;
       await run({ task: byHand("by-hand"), requests: Infinity }, fake, untroubled);
       await run({ task: look, requests: Infinity }, fake, untroubled);
     };
@@ -205,7 +205,7 @@ describe("an end has two steps, and what is old takes nothing away", () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     fake.migrations.put(pending);
-    const begins = once(/^DeleteMigration$/, () =>
+    const begins = once(/^delete virtualmachineinstancemigrations$/, () =>
       fake.migrations.put({ ...pending, phase: "Running", resourceVersion: "2" }),
     );
     await run({ task: tick, requests: Infinity }, fake, begins);

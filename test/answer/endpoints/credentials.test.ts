@@ -6,7 +6,7 @@ import { secrets, serviceAccounts } from "../../../infra/sandbox/actors/resource
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { seal } from "../../../shared/settings/sealed-entry.ts";
-import { startForTest } from "./support/canned-doors.ts";
+import { startCannedCluster } from "../../support/canned-cluster.ts";
 import { asOperator, asWebhook, type Doors, openDoors, TOKENS } from "../../support/doors.ts";
 import { evictionOf, review } from "../../support/reviews.ts";
 import { sealed } from "../../support/sealed.ts";
@@ -193,7 +193,7 @@ describe("REGISTRY_KEY, step by step: the cluster is always known", () => {
 });
 
 test("an Access service token, in `headers`: the next one goes out once the entry has it", async () => {
-  const server = await startForTest();
+  const server = startCannedCluster();
   replace({ server: server.url, headers: { "CF-Access-Client-Secret": "the-last" } });
   await ask("readyz");
   replace({ headers: { "CF-Access-Client-Secret": "the-next" } });

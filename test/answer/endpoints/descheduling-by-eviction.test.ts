@@ -1,6 +1,6 @@
 /**
  * KEP-1397's three scenarios in its first form: pods that another product relocates are asked for by the eviction API, with annotations
- * and the text of a 429. The same in its second form, for VMs: test/live/descheduling.test.ts.
+ * and the text of a 429. The same in its second form, for VMs: test/blackbox/descheduling.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as core from "../../../infra/sandbox/actors/resources.ts";

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
 import { CANNED_POD, CANNED_VMI, type CannedAnswers, configured, POD } from "../../support/canned-cluster.ts";
-import { startForTest } from "./support/canned-doors.ts";
+import { startCannedCluster } from "../../support/canned-cluster.ts";
 import { entry, NOW, openDoors } from "../../support/doors.ts";
-import { type Behaviour, html, json, status, type StubServer } from "../../support/stub-server.ts";
+import { type Behaviour, html, json, status, type Stub } from "../../support/answers.ts";
 
 const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
 const sign = createSigner(SECRET);
@@ -25,7 +25,7 @@ const NODE = event("node.changed", { name: "node01" });
 const WITHOUT_BUDGETS = configured({ disruptionBudgets: "Never" });
 
 async function deliver(answers: CannedAnswers, ...events: readonly object[]) {
-  const server = await startForTest({ configuration: WITHOUT_BUDGETS, ...answers });
+  const server = startCannedCluster({ configuration: WITHOUT_BUDGETS, ...answers });
   const doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret: SECRET }) } });
   const body = JSON.stringify(events);
   const headers = { "content-type": BATCH_CONTENT_TYPE, ...sign(body, NOW) };
@@ -35,7 +35,7 @@ async function deliver(answers: CannedAnswers, ...events: readonly object[]) {
 }
 
 /** VMIs whose requests came through to the reconcile: it asks for their Evacuations. */
-const asked = ({ requests }: StubServer) =>
+const asked = ({ requests }: Stub) =>
   requests.flatMap(
     ({ query }) => /spec\.virtualMachineInstance\.name=(\w+)/.exec(query.get("fieldSelector") ?? "")?.[1] ?? [],
   );
@@ -48,8 +48,8 @@ const ODD_NODE = json({
   spec: { taints: 7 },
 });
 /** Of VMIs, one is odd and the others are not there. */
-const oneOdd: Behaviour = (response, request) =>
-  (request.path.endsWith("/web") ? ODD_VMI : status(404, "NotFound"))(response, request);
+const oneOdd: Behaviour = (request, signal) =>
+  (request.path.endsWith("/web") ? ODD_VMI : status(404, "NotFound"))(request, signal);
 
 const NUMERIC = { ...CANNED_VMI.spec, domain: { memory: { guest: 1073741824 } } };
 

@@ -1,8 +1,8 @@
 /** Budgets at the eviction door: of a VM that no pass has looked at before, of a refused one, and of one that may go. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, marked, MOBILITY, pod, vmi, without } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
@@ -31,10 +31,10 @@ test("it has its budget before the answer", async () => {
 
 // prettier-ignore
 test.each<[what: string, web: VmiFacts, requests: RegExp, forbidden: boolean, first: object, then: object]>([
-  ["that may not be made: moved all the same",     vmi(),  /^CreateBudget$/, true,  TRIGGERED, TRIGGERED],
-  ["that could not be made just now",              vmi(),  /^CreateBudget$/, false, AGAIN,     TRIGGERED],
-  ["of a refused VM that may not be made",         PINNED, /^CreateBudget$/, true,  { body: refusal(expect.stringContaining("not live-migratable")) }, {}],
-  ["of a refused VM that could not be made just now", PINNED, /^CreateBudget$/, false, AGAIN, { body: refusal(expect.stringContaining("not live-migratable")) }],
+  ["that may not be made: moved all the same",     vmi(),  /^create poddisruptionbudgets$/, true,  TRIGGERED, TRIGGERED],
+  ["that could not be made just now",              vmi(),  /^create poddisruptionbudgets$/, false, AGAIN,     TRIGGERED],
+  ["of a refused VM that may not be made",         PINNED, /^create poddisruptionbudgets$/, true,  { body: refusal(expect.stringContaining("not live-migratable")) }, {}],
+  ["of a refused VM that could not be made just now", PINNED, /^create poddisruptionbudgets$/, false, AGAIN, { body: refusal(expect.stringContaining("not live-migratable")) }],
 ])("a budget %s; the next try does all that can be done", async (...[, web, requests, forbidden, first, then]) => {
   const fake = clusterOf(web);
   expect(await evict(fake, failing(requests, forbidden ? FORBIDDEN : undefined))).toMatchObject(first);

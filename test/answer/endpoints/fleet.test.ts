@@ -1,25 +1,16 @@
 /** Which clusters there are, and how each is reached: CLUSTERS, the registry, bindings. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
-import { startForTest } from "./support/canned-doors.ts";
 import { asWebhook, type Doors, entry, NOW, openDoors, TOKENS, type TestEnv } from "../../support/doors.ts";
 import { evictionReview, refusal, review, UID } from "../../support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
-import { SECRET_OF_UPSTREAM, type StubServer } from "../../support/stub-server.ts";
+import { SECRET_OF_UPSTREAM, reach } from "../../support/answers.ts";
 
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-let secret: StubServer;
-let far: StubServer;
-beforeAll(async () => {
-  secret = await startCannedCluster();
-  far = await startCannedCluster();
-});
-afterAll(async () => {
-  await secret.stop();
-  await far.stop();
-});
+const secret = startCannedCluster();
+const far = startCannedCluster();
 
 let seen: { secret: number; far: number };
 beforeEach(() => (seen = { secret: secret.requests.length, far: far.requests.length }));
@@ -164,7 +155,7 @@ describe("a Workers VPC binding", () => {
     const binding = {
       fetch: (url: string, init: RequestInit) => {
         urls.push(url);
-        return fetch(url.replace("https://kubernetes.default.svc", secret.url), init);
+        return reach(url.replace("https://kubernetes.default.svc", secret.url), init);
       },
     };
     const doors: Doors = openDoors({ CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: binding });
@@ -175,7 +166,7 @@ describe("a Workers VPC binding", () => {
 });
 
 test("headers of the entry go out with every request, and nowhere else", async () => {
-  const server = await startForTest();
+  const server = startCannedCluster();
   const headers = { "CF-Access-Client-Secret": SECRET_OF_UPSTREAM };
   const doors = openDoors({ CLUSTERS: { prod: entry(`${server.url}/`, { headers }) } });
   const answer = await review(doors);

@@ -2,8 +2,8 @@
 import parse from "parse-prometheus-text-format";
 import { beforeEach, expect, test } from "vitest";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
-import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 
@@ -63,7 +63,12 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });
 
-const READS = ["getConfiguration", "getOwnWebhooks", "getOwnWebhooks", "listEvacuations"];
+const READS = [
+  "get lifeboatconfigurations",
+  "get validatingwebhookconfigurations",
+  "get validatingwebhookconfigurations",
+  "list evacuations",
+];
 
 test("a scrape reads four things, the settings first where they are not known", async () => {
   const asked: string[] = [];
@@ -73,7 +78,7 @@ test("a scrape reads four things, the settings first where they are not known", 
     await doors.metrics();
     return asked.toSorted();
   };
-  expect(await scraped()).toEqual([...READS, "getConfiguration", "getKubeVirt"].toSorted());
+  expect(await scraped()).toEqual([...READS, "get lifeboatconfigurations", "list kubevirts"].toSorted());
   expect(await scraped()).toEqual(READS);
 });
 
@@ -87,7 +92,7 @@ test.each([false, true])("what is in progress for descheduling is told with its 
 test.each<[string, Before, number]>([
   ["an API server that is gone",        failing(/./),                               503],
   ["one that does not let us in",       failing(/./, UNAUTHORIZED),  502],
-  ["one that may not list Evacuations", failing(/^listEvacuations$/, FORBIDDEN),    502],
+  ["one that may not list Evacuations", failing(/^list evacuations/, FORBIDDEN),    502],
 ])("%s: an error as everywhere, and no half of an answer", async (_, before, code) => {
   descheduling();
   expect(await scrape(before)).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });

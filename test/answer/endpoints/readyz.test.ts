@@ -1,8 +1,8 @@
 /** Whether Lifeboat is ready: in general, for any caller; in one cluster, for those who hold its operator token. */
 import { describe, expect, test } from "vitest";
-import { openCanned } from "./support/canned-doors.ts";
+import { openCanned } from "../../support/canned-cluster.ts";
 import { asOperator, entry, openDoors } from "../../support/doors.ts";
-import { type Behaviour, hangingUp, json, status } from "../../support/stub-server.ts";
+import { type Behaviour, hangingUp, json, status } from "../../support/answers.ts";
 
 describe("in general", () => {
   const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
@@ -33,7 +33,7 @@ describe("in general", () => {
   });
 
   test("says nothing about clusters, and asks none", async () => {
-    const [server, doors] = await openCanned();
+    const [server, doors] = openCanned();
     const answer = await doors.request("/readyz");
     expect(answer.body).toEqual({ ready: true });
     expect(server.requests).toEqual([]);
@@ -48,7 +48,7 @@ describe("in a cluster: whether its API server accepts Lifeboat", () => {
     ["rejected",                status(401, "Unauthorized"),        503, { ready: false, message: expect.stringContaining("does not accept Lifeboat's token (401)") }],
     ["no answer",               hangingUp,                          503, { error: { reason: "ClusterUnavailable" } }],
   ])("%s", async (_, behaviour, code, body) => {
-    const [server, doors] = await openCanned(behaviour);
+    const [server, doors] = openCanned(behaviour);
     expect(await doors.request("/clusters/prod/readyz", { headers: asOperator })).toMatchObject({ code, body });
     expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
   });

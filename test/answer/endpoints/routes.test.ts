@@ -4,9 +4,9 @@ import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
 import { notFound } from "../../support/canned-cluster.ts";
-import { openCanned } from "./support/canned-doors.ts";
+import { openCanned } from "../../support/canned-cluster.ts";
 import { asOperator, asWebhook, entry, NOW, openDoors } from "../../support/doors.ts";
-import * as stub from "../../support/stub-server.ts";
+import * as stub from "../../support/answers.ts";
 
 describe("unknown routes", () => {
   // prettier-ignore
@@ -48,7 +48,7 @@ describe("objects that do not exist", () => {
     ["a name with a slash",                       "vms/apps/a%2Fb"],
     ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
   ])("are not looked for under names that no object can have: %s", async (_, path) => {
-    const [server, doors] = await openCanned({ vmi: notFound });
+    const [server, doors] = openCanned({ vmi: notFound });
     const grant = { cluster: "prod", name: "jane", mayAct: true, until: NOW.getTime() / 1000 + 60 };
     const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
     const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
@@ -80,7 +80,7 @@ test.each([
   ["GET",    "metrics"],
 ])("… as every door says, and nothing that was answered: %s %s", async (method, path) => {
   for (const [behaviour, code] of [[stub.hangingUp, 503], [stub.status(403, "F", stub.SECRET_OF_UPSTREAM), 502], [stub.html(200), 502]] as const) {
-    const [, there] = await openCanned(behaviour);
+    const [, there] = openCanned(behaviour);
     const answer = await there.request(`/clusters/prod/${path}`, { method, headers: asOperator });
     expect(answer).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });
     expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);

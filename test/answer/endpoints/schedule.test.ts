@@ -4,10 +4,17 @@ import * as core from "../../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
-import { CANNED_VMI, type CannedAnswers, configured, list } from "../../support/canned-cluster.ts";
-import { openCanned, startForTest as start } from "./support/canned-doors.ts";
+import {
+  CANNED_VMI,
+  type CannedAnswers,
+  configured,
+  list,
+  openCanned,
+  startCannedCluster as start,
+} from "../../support/canned-cluster.ts";
 import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
-import * as stub from "../../support/stub-server.ts";
+import { VirtualClock } from "../../support/clock.ts";
+import * as stub from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 
 const FULL = tickTime("prod", "full", NOW);
@@ -132,12 +139,11 @@ describe("a full scan that takes longer than it may", () => {
   });
 });
 
-const pathsOf = ({ requests }: stub.StubServer) => requests.map(({ path }) => path);
+const pathsOf = ({ requests }: stub.Stub) => requests.map(({ path }) => path);
 const BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
 const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/evacuations";
 
-const oneBudget: stub.Behaviour = (response, request) =>
-  list(...(request.path === BUDGETS ? [{}] : []))(response, request);
+const oneBudget: stub.Behaviour = (request, signal) => list(...(request.path === BUDGETS ? [{}] : []))(request, signal);
 
 // prettier-ignore
 test.each<[string, string, readonly string[]]>([
@@ -145,7 +151,7 @@ test.each<[string, string, readonly string[]]>([
   ["are not made", "Never",    [EVACUATIONS]],
 ])("an idle tick where budgets %s, once the settings are known", async (_, disruptionBudgets, expected) => {
   const configuration = configured({ disruptionBudgets });
-  const [server, doors] = await openCanned({ configuration, list: oneBudget });
+  const [server, doors] = openCanned({ configuration, list: oneBudget });
   await doors.tick(SMALL);
   const before = server.requests.length;
   await doors.tick(SMALL);
@@ -155,13 +161,13 @@ test.each<[string, string, readonly string[]]>([
 
 /** With one VMI, whose budget is missing. */
 const UNBUDGETED: CannedAnswers = {
-  list: (response, request) => {
+  list: (request, signal) => {
     const items = request.path.endsWith("/virtualmachineinstances") ? [CANNED_VMI] : [];
-    return list(...items)(response, request);
+    return list(...items)(request, signal);
   },
 };
 
-function budgeted({ requests }: stub.StubServer): boolean {
+function budgeted({ requests }: stub.Stub): boolean {
   return requests.some(({ method, path }) => method === "POST" && path.endsWith("/poddisruptionbudgets"));
 }
 
@@ -174,8 +180,8 @@ describe("one failing cluster never touches another", () => {
     ["a page of a proxy",   stub.html(200)],
     ["lists without end",   list({ odd: true })],
   ])("in a full tick: %s", async (_, behaviour) => {
-    const healthy = await start(UNBUDGETED);
-    const sick = await start(behaviour);
+    const healthy = start(UNBUDGETED);
+    const sick = start(behaviour);
     const doors = openDoors({ CLUSTERS: { sick: entry(sick.url), healthy: entry(healthy.url) } });
     await doors.tick(FULL);
     expect(budgeted(healthy)).toBe(true);
@@ -184,18 +190,22 @@ describe("one failing cluster never touches another", () => {
   });
 
   test("in a full tick: one that answers slowly is not waited for by the others", async () => {
-    const slow = await start(stub.neverAnswering);
-    const healthy = await start(UNBUDGETED);
-    const doors = openDoors({ CLUSTERS: { slow: entry(slow.url), healthy: entry(healthy.url) } });
-    const tick = doors.tick(FULL);
-    await expect.poll(() => budgeted(healthy)).toBe(true);
-    await expect.poll(() => slow.requests.length).toBeGreaterThan(0);
-    await slow.stop();
-    await tick;
+    const slow = start(stub.neverAnswering);
+    const healthy = start(UNBUDGETED);
+    const clock = new VirtualClock(NOW);
+    const CLUSTERS = { slow: entry(slow.url), healthy: entry(healthy.url) };
+    const seen: boolean[] = [];
+    const doors = openDoors({ CLUSTERS }, undefined, {
+      ...clock.platform,
+      log: ({ cluster }) => void (cluster === "slow" && seen.push(budgeted(healthy))),
+    });
+    await clock.outcome(doors.tick(FULL));
+    expect(seen).toContain(true);
+    expect(seen).not.toContain(false);
   });
 
   test("in a full tick: a fleet of which every other is dead", async () => {
-    const dead = await stub.unreachableUrl();
+    const dead = stub.UNREACHABLE_URL;
     const fleet = await Promise.all(Array.from({ length: 6 }, () => start(UNBUDGETED)));
     const CLUSTERS = Object.fromEntries(
       fleet.flatMap(({ url }, i) => [
@@ -210,8 +220,8 @@ describe("one failing cluster never touches another", () => {
   });
 
   test("in small ticks: a dead one is left to the next tick", async () => {
-    const healthy = await start();
-    const doors = openDoors({ CLUSTERS: { dead: entry(await stub.unreachableUrl()), healthy: entry(healthy.url) } });
+    const healthy = start();
+    const doors = openDoors({ CLUSTERS: { dead: entry(stub.UNREACHABLE_URL), healthy: entry(healthy.url) } });
     await doors.tick(SMALL);
     const failures = doors.log.filter(({ cluster }) => cluster === "dead");
     expect(failures).toContainEqual({
@@ -224,8 +234,8 @@ describe("one failing cluster never touches another", () => {
   });
 
   test("in reconciles: each answers for itself", async () => {
-    const healthy = await start(UNBUDGETED);
-    const doors = openDoors({ CLUSTERS: { dead: entry(await stub.unreachableUrl()), healthy: entry(healthy.url) } });
+    const healthy = start(UNBUDGETED);
+    const doors = openDoors({ CLUSTERS: { dead: entry(stub.UNREACHABLE_URL), healthy: entry(healthy.url) } });
     const error = { reason: "ClusterUnavailable", message: "the API server cannot be reached" };
     expect(await reconcile(doors, "dead")).toMatchObject({ code: 503, body: { error } });
     expect(await reconcile(doors, "healthy")).toMatchObject({ code: 200, body: { failures: 0 } });

@@ -6,9 +6,9 @@ import { ClusterError } from "../../../shared/kube/failures.ts";
 import type { Client } from "../../../shared/kube/client.ts";
 import type { Deps, Result } from "../../../shared/reconcile/carry-out.ts";
 import { newIsolateState, targetOf } from "../../../functions/target.ts";
-import { connectTo } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
-import { VirtualClock } from "../../support/fuzz/virtual-clock.ts";
+import { connectTo } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { VirtualClock } from "../../support/clock.ts";
 import { newborn, NOW, vmi } from "../../support/fixtures.ts";
 import { entry, newPlatform } from "../../support/doors.ts";
 
@@ -41,8 +41,8 @@ function given(slow: number, quick: number) {
   const secondsSince = (began: Date) => (clock.now().getTime() - began.getTime()) / 1000;
   const connect = (seconds: number): Client => {
     const began = clock.now();
-    return connectTo(fake, async (request, key) => {
-      if (request !== "getVmi" || !isSlow(key)) return;
+    return connectTo(fake, async (request, asked) => {
+      if (request !== "get virtualmachineinstances" || !isSlow(asked)) return;
       await clock.sleep((seconds - secondsSince(began)) * 1000);
       throw new ClusterError({ reason: "DeadlineExceeded" });
     });

@@ -4,7 +4,7 @@ import { newIsolateState } from "../../../functions/target.ts";
 import { runTick } from "../../../functions/schedule.ts";
 import { drawFrom } from "../../../infra/lab/chaos/draw.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import { VirtualClock } from "../../support/fuzz/virtual-clock.ts";
+import { VirtualClock } from "../../support/clock.ts";
 import { entry, newPlatform, NOW } from "../../support/doors.ts";
 
 const MINUTE_MS = 60_000;

@@ -2,12 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { isFullScan } from "../../../functions/schedule.ts";
-import { startForTest as start } from "./support/canned-doors.ts";
+import { startCannedCluster as start } from "../../support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
-import type * as stub from "../../support/stub-server.ts";
+import type * as stub from "../../support/answers.ts";
 
 const named = (count: number) => Array.from({ length: count }, (_, i) => `cluster-${i}`);
-const reached = ({ requests }: stub.StubServer) => requests.some(({ path }) => path.endsWith("/evacuations"));
+const reached = ({ requests }: stub.Stub) => requests.some(({ path }) => path.endsWith("/evacuations"));
 /** Clusters that the log says were not reached. */
 const missedOf = ({ log }: Doors) => log.filter(({ level }) => level === "warn");
 /** Every message that was sent, and how many at a time. */
@@ -18,7 +18,7 @@ function queue() {
 
 /** Two clusters, and a message for the first. */
 async function openTwo() {
-  const [own, other] = [await start(), await start()];
+  const [own, other] = [start(), start()];
   const doors = openDoors({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
   const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
   return { own, other, doors, message };
@@ -70,7 +70,7 @@ describe("with the queue", () => {
 });
 
 /** API servers that each take so long to begin an answer, by the clock of the Worker. */
-async function fleet(count: number, seconds: number): Promise<[Doors, readonly stub.StubServer[]]> {
+async function fleet(count: number, seconds: number): Promise<[Doors, readonly stub.Stub[]]> {
   const slow: { doors?: Doors } = {};
   const isAsked = new Set<string>();
   const servers = await Promise.all(named(count).map(() => start()));
@@ -93,7 +93,7 @@ test("without one, every cluster is reached in turn", async () => {
 
 test("an API server that has become silent is asked for the settings, and for nothing else", async () => {
   let silent = false;
-  const good = await start();
+  const good = start();
   const doors = openDoors({ CLUSTERS: { prod: entry(good.url) } }, () => {
     if (silent) throw new TypeError("the connection broke");
   });

@@ -1,7 +1,7 @@
 /** The API server's patience, as it says it in `?timeout=`: a Go duration. */
 import { expect, test } from "vitest";
 import { timeoutSeconds } from "../../../functions/review.ts";
-import { openCanned, startForTest } from "./support/canned-doors.ts";
+import { openCanned, startCannedCluster } from "../../support/canned-cluster.ts";
 import { entry, openDoors } from "../../support/doors.ts";
 import { refusal, review } from "../../support/reviews.ts";
 import { sealed } from "../../support/sealed.ts";
@@ -40,7 +40,7 @@ test.each([
   ["2 s later", 2, 4000, 7000],
   ["8 s later", 8, 1000, 1000],
 ])("the cluster was found %s: what is left is for reading, then for all", async (_, seconds, reading, all) => {
-  const server = await startForTest();
+  const server = startCannedCluster();
   const given: number[] = [];
   const timeout = (ms: number) => {
     given.push(ms);
@@ -60,7 +60,7 @@ test.each([
 test.each(["", "abc", "0s", "10s&timeout=1s", "9".repeat(400) + "h"])(
   "?timeout=%s: answered all the same",
   async (timeout) => {
-    const [, doors] = await openCanned();
+    const [, doors] = openCanned();
     const message = 'Eviction triggered evacuation of VMI "apps/web"';
     expect(await review(doors, undefined, { timeout })).toMatchObject({ code: 200, body: refusal(message) });
     await doors.settle();

@@ -12,7 +12,7 @@ import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
 import { type Answer, answerOf } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
-import type { VirtualClock } from "../../support/fuzz/virtual-clock.ts";
+import type { VirtualClock } from "../../support/clock.ts";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 
 // The Worker loads these when it needs them. That takes real time, during which virtual time would pass.

@@ -12,7 +12,7 @@ import { type InstalledPlatform, installPlatform } from "./platform.ts";
 import { type Property, property } from "./property.ts";
 import { asCurl, type FuzzedRequest } from "./requests/request.ts";
 import { anyRequest } from "./requests/requests.ts";
-import { VirtualClock } from "../../support/fuzz/virtual-clock.ts";
+import { VirtualClock } from "../../support/clock.ts";
 
 // Loaded by Lifeboat when there is YAML to be read; here from the first visit on, so that none takes longer than others.
 await import("../../../shared/settings/configuration.ts");

@@ -6,7 +6,7 @@ import * as core from "../../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import type { Action } from "../../../shared/kube/action.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
-import { status } from "../../support/stub-server.ts";
+import { status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";

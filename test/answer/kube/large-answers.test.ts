@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
 import { LARGEST_ANSWER_BYTES } from "../../../shared/kube/transport.ts";
 import { CANNED_VMI } from "../../support/canned-cluster.ts";
-import { type StubServer, startStubServer } from "../../support/stub-server.ts";
+import { startHttpServer, type StubServer } from "../../support/stub-server.ts";
 import { connectTo } from "../../support/kube/connected.ts";
 
 const MB = 1_000_000;
@@ -20,7 +20,7 @@ function vmi(name: string, bytes: number): unknown {
 /** VMIs of these sizes, page by page; every answer notes how much of it was taken. */
 async function clusterOf(sizes: readonly number[]) {
   const responses: ServerResponse[] = [];
-  const server = await startStubServer(({ query }) => (response) => {
+  const server = await startHttpServer(({ query }, response) => {
     responses.push(response);
     const from = Number(query.get("continue") ?? 0);
     const to = from + Number(query.get("limit") ?? sizes.length);
@@ -78,7 +78,7 @@ test("what is written in several bytes is not torn apart where chunks end", asyn
 async function clusterWithMessage(message: string) {
   const conditions = [{ type: "LiveMigratable", status: "False", reason: "R", message }];
   const text = Buffer.from(JSON.stringify({ ...CANNED_VMI, status: { ...CANNED_VMI.status, conditions } }));
-  const server = await startStubServer(() => async (response) => {
+  const server = await startHttpServer(async (_, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     for (let i = 0; i < text.length; i += 9_973) {
       await new Promise<void>((sent) => void response.write(text.subarray(i, i + 9_973), () => sent()));

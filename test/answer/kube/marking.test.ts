@@ -4,7 +4,7 @@ import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { CANNED_MARKED, CANNED_POD, CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
-import { type Behaviour, html, json, status } from "../../support/stub-server.ts";
+import { type Behaviour, html, json, status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { marked, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";

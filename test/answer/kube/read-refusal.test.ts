@@ -1,7 +1,7 @@
 /** The Events of refused shutdowns: which count, and what cannot be told from them. */
 import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/observe-shield.ts";
-import { json, status } from "../../support/stub-server.ts";
+import { json, status } from "../../support/answers.ts";
 import { at, time, vmi } from "../../support/fixtures.ts";
 import { canned } from "../../support/kube/connected.ts";
 

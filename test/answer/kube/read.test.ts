@@ -3,7 +3,7 @@ import { evacuationsOf, migrationsOf } from "../../../shared/kube/selections.ts"
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../shared/kube/client.ts";
 import { CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
-import { type Behaviour, json, status, type StubRequest } from "../../support/stub-server.ts";
+import { type Behaviour, json, status, type StubRequest } from "../../support/answers.ts";
 import { canned } from "../../support/kube/connected.ts";
 
 let odd: string[] = [];
@@ -24,8 +24,8 @@ describe("a list", () => {
     "page-2": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "page 3&=" }, items: null }),
     "page 3&=": json({ kind: "VirtualMachineInstanceList", metadata: { continue: "" }, items: [named("c")] }),
   };
-  const paged: Behaviour = (response, request) =>
-    (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(response, request);
+  const paged: Behaviour = (request, signal) =>
+    (pages[request.query.get("continue") ?? ""] ?? status(500, "InternalError"))(request, signal);
 
   test("is read page by page to its end", async () => {
     const vmis = await (await clusterWith({ list: paged })).list("virtualmachineinstances");
@@ -46,8 +46,8 @@ describe("a list", () => {
 
   test("whose continuation has expired is no list", async () => {
     const first = json({ kind: "List", metadata: { continue: "old" }, items: [] });
-    const expired: Behaviour = (response, request) =>
-      (request.query.has("continue") ? status(410, "Expired") : first)(response, request);
+    const expired: Behaviour = (request, signal) =>
+      (request.query.has("continue") ? status(410, "Expired") : first)(request, signal);
     await expect((await clusterWith({ list: expired })).list("virtualmachineinstances")).rejects.toThrow("with 410");
   });
 

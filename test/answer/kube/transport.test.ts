@@ -1,6 +1,6 @@
 /** What every request to an API server says. */
 import { act } from "../../../shared/evacuation/act.ts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient, named } from "../../../shared/kube/client.ts";
 import {
   activeEvacuations,
@@ -15,24 +15,23 @@ import {
   vmisOn,
 } from "../../../shared/kube/selections.ts";
 import { CANNED_VMI, startCannedCluster } from "../../support/canned-cluster.ts";
-import { json, type StubRequest, type StubServer } from "../../support/stub-server.ts";
+import { json, reach, type StubRequest, type Stub } from "../../support/answers.ts";
 import { NOW, vmi } from "../../support/fixtures.ts";
 import { connectTo } from "../../support/kube/connected.ts";
 
-let server: StubServer;
+let server: Stub;
 let cluster: Client;
 beforeAll(async () => {
-  server = await startCannedCluster({
-    mark: (response, request) => {
+  server = startCannedCluster({
+    mark: (request, signal) => {
       const marks = JSON.stringify(request.body).includes('{"op":"add","path":"/status/evacuationNodeName"');
       const status = marks ? { ...CANNED_VMI.status, evacuationNodeName: "node01" } : CANNED_VMI.status;
-      return json({ ...CANNED_VMI, status })(response, request);
+      return json({ ...CANNED_VMI, status })(request, signal);
     },
     other: json({}, 201),
   });
   cluster = connectTo({ server: server.url, token: "secret", headers: { "x-access": "extra" } });
 });
-afterAll(() => server.stop());
 
 async function requestOf(ask: () => Promise<unknown>): Promise<StubRequest> {
   await ask();
@@ -95,7 +94,7 @@ describe("a connection that breaks", () => {
     const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {
       count += 1;
       if (count <= broken) throw new TypeError("Network connection lost.");
-      return await fetch(url, init);
+      return await reach(url, init);
     };
     const asked = ask(connectTo({ server: server.url, fetch: fetchBroken }));
     await (answered ? expect(asked).resolves.toBeDefined() : expect(asked).rejects.toThrow("cannot be reached"));

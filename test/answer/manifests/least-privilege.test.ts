@@ -1,6 +1,6 @@
 /**
  * Least privilege, shown: each single permission taken away, the one request that is then refused, and what no longer works.
- * With all of them it works, and nothing is refused. The relay's permissions: test/answer/relay/permissions.test.ts.
+ * With all of them it works, and nothing is refused. The relay's permissions: test/relay/permissions.test.ts.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -16,8 +16,8 @@ import { granted, type Manifest, permissions, readManifests, TOKEN, without } fr
 import { tidy } from "../../support/manifests/situations.ts";
 import type { Trial } from "../../support/manifests/trial.ts";
 
-const infra = fileURLToPath(new URL("../../../infra/", import.meta.url));
-const rolesOf = (file: string) => granted(readManifests(`../../${file}`));
+const infra = fileURLToPath(new URL("../../../infra", import.meta.url));
+const rolesOf = (file: string) => granted(readManifests(`../${file}`));
 
 const FILES = globSync("{kubernetes,relay/kubernetes}/**/*.yaml", { cwd: infra })
   .filter((file) => !file.endsWith("kustomization.yaml") && !file.endsWith(TOKEN))
@@ -45,7 +45,7 @@ describe("without", () => {
 
   const apply = (manifests: readonly Manifest[]) => applyManifests(cluster.client, manifests);
   const grantNothing = (file: string) => apply(rolesOf(file).map((role) => ({ ...role, rules: [] })));
-  const install = (file: string) => apply(readManifests(`../../${file}`));
+  const install = (file: string) => apply(readManifests(`../${file}`));
 
   /**
    * Does the deed with all permissions up to when it is due, from then on without the one, if there is one. What is optional

@@ -8,7 +8,7 @@ import { act as perform, askBefore, resultNotice } from "../../../functions/page
 import { RejectionError } from "../../../functions/errors.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import {
   at,
   endedEvacuation,

@@ -1,19 +1,18 @@
 /** Forms that another page sends, what a form may be, and the headers that keep other pages out. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ACTS, actPath } from "../../../functions/page/components.ts";
 import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
 import { entry } from "../../support/doors.ts";
-import type { StubServer } from "../../support/stub-server.ts";
+import type { Stub } from "../../support/answers.ts";
 import { arrive, ORIGIN, OWN_FORM, type PageVisitor } from "./support/visitor.ts";
 
-let server: StubServer;
+let server: Stub;
 let visitor: PageVisitor;
 beforeAll(async () => {
-  server = await startCannedCluster();
+  server = startCannedCluster();
   visitor = arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
   await visitor.post("/signin", { token: tokenOf() });
 });
-afterAll(() => server.stop());
 
 const WEB = { namespace: "apps", name: "web" };
 const FORMS = ["/signin", "/signout", ...ACTS.map((act) => actPath("prod", WEB, act))];

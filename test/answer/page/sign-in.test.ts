@@ -1,17 +1,16 @@
 /** Signing in with a token for the page, where that leads, and what it tells a stranger. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
 import { entry, TOKENS } from "../../support/doors.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
-import type { StubServer } from "../../support/stub-server.ts";
+import type { Stub } from "../../support/answers.ts";
 import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
 import { arrive, OWN_FORM } from "./support/visitor.ts";
 
-let server: StubServer;
+let server: Stub;
 beforeAll(async () => {
-  server = await startCannedCluster();
+  server = startCannedCluster();
 });
-afterAll(() => server.stop());
 
 const RIGHT = tokenOf();
 

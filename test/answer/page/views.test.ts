@@ -5,7 +5,7 @@ import { clusterPage } from "../../../functions/page/cluster.ts";
 import { fleetPage } from "../../../functions/page/fleet.ts";
 import { nodePage } from "../../../functions/page/node.ts";
 import { vmPage } from "../../../functions/page/vm.ts";
-import type { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
+import type { FakeCluster } from "../../support/fake-cluster.ts";
 import { endedEvacuation, evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";

@@ -2,10 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";
 import type { Deps } from "../../../shared/reconcile/carry-out.ts";
+import { SHIELD_PLUGIN } from "../../../shared/kube/names.ts";
 import { OVER } from "../../../shared/shield/shield.ts";
-import { connectTo, failing } from "../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../support/fake-cluster/fake-cluster.ts";
-import { at, migration, NODE, node, NOW, pod, settings, vmi, VMI_UID } from "../../support/fixtures.ts";
+import { connectTo, failing } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { at, migration, NODE, node, NOW, pod, settings, time, vmi, VMI_UID } from "../../support/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 const PRESSED = node({ pressures: ["MemoryPressure"] });
@@ -13,7 +14,19 @@ const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 /** min(300 + 15, 600) - 90 - 75 */
 const HOLD = 150;
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
-const refused = (seconds: number) => ({ first: at(seconds).getTime(), last: NOW.getTime() });
+
+/** KubeVirt's Event of a shutdown that the Plugin refuses, for as long as it may. */
+function putRefusal(fake: FakeCluster): void {
+  const times = { firstTimestamp: time(-HOLD), lastTimestamp: time(0) };
+  const metadata = { namespace: "apps", name: "refused" };
+  fake.api.put("events", {
+    metadata,
+    involvedObject: { uid: VMI_UID },
+    reason: "SyncFailed",
+    message: `plugin ${SHIELD_PLUGIN}`,
+    ...times,
+  });
+}
 
 /** A VM on a node; nothing but the shield acts. */
 function given(shield?: string, of = PRESSED): FakeCluster {
@@ -72,7 +85,7 @@ describe("when it is time to look", () => {
 
   test("refused long enough: it is let go, and its migration is deleted", async () => {
     const fake = given(until(0));
-    fake.refusals.set(VMI_UID, refused(-HOLD));
+    putRefusal(fake);
     fake.migrations.put(migration());
     await reconcileActive(depsOf(fake));
     expect([shieldOf(fake), fake.migrations.list()]).toEqual([OVER, []]);
@@ -80,7 +93,7 @@ describe("when it is time to look", () => {
 
   test("what was refused cannot be read: likewise", async () => {
     const fake = given(until(0));
-    await reconcileActive(depsOf(fake, {}, failing(/^getRefusal$/)));
+    await reconcileActive(depsOf(fake, {}, failing(/^list events/)));
     expect(shieldOf(fake)).toBe(OVER);
   });
 });

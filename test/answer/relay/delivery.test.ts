@@ -4,7 +4,7 @@ import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
 import { createSend, type Result, resultOf } from "../../../infra/relay/send.ts";
 import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
-import { json, startStubServer } from "../../support/stub-server.ts";
+import { startHttpServer } from "../../support/stub-server.ts";
 import { type Answer, type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
 
 interface Line {
@@ -115,7 +115,7 @@ describe("an answer", () => {
   });
 
   test.each([302, 308])("that leads elsewhere (%i) is not followed: nothing arrives there", async (code) => {
-    const elsewhere = await startStubServer(() => json({}, 204));
+    const elsewhere = await startHttpServer((_, response) => void response.writeHead(204).end());
     worker.answer(() => ({ code, headers: { location: `${elsewhere.url}/clusters/prod/events` } }));
     const pass = waitPasser();
     putMany(1);

@@ -3,13 +3,14 @@
  * @module-tag nightly
  */
 import { once } from "node:events";
-import { pipeline } from "node:stream/promises";
 import { Worker } from "node:worker_threads";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
+import { json } from "../../support/answers.ts";
 import { CANNED_POD, CANNED_VMI, configured, list } from "../../support/canned-cluster.ts";
-import { type Behaviour, json, type StubServer, startStubServer } from "../../support/stub-server.ts";
+import type { Behaviour } from "../../support/answers.ts";
+import { type StubServer, startStubServer } from "../../support/stub-server.ts";
 
 /** A Worker has 128 for everything that it does at a time. */
 const MEGABYTES = 96;
@@ -24,7 +25,7 @@ const PODS = 8;
 /** So many of one object, page by page. The client hangs up when it has read enough. */
 function many(count: number, object: unknown): Behaviour {
   const text = JSON.stringify(object);
-  return async (response, { query }) => {
+  return ({ query }) => {
     const from = Number(query.get("continue") ?? 0);
     const to = Math.min(count, from + Number(query.get("limit")));
     const parts = function* () {
@@ -32,7 +33,7 @@ function many(count: number, object: unknown): Behaviour {
       for (let i = from + 1; i < to; i++) yield `,${text}`;
       yield "]}";
     };
-    await pipeline(parts, response).catch(() => undefined);
+    return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
   };
 }
 
@@ -67,11 +68,12 @@ const NODES = list(...Array.from({ length: TAKERS }, (_, i) => nodeOf(`node-${i 
 /** Whole but for its last byte, so that all answers are on their way at the same time. */
 function nearlyAll(object: unknown): Behaviour {
   const text = JSON.stringify(object);
-  return async (response) => {
-    response.writeHead(200, { "content-type": "application/json" }).write(text.slice(0, -1));
+  const parts = async function* () {
+    yield text.slice(0, -1);
     await delay(1000);
-    response.end(text.slice(-1));
+    yield text.slice(-1);
   };
+  return () => new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
 }
 /** Nothing of the one is needed, all of the other. */
 const UNREAD = { ...CANNED_POD, spec: { ...CANNED_POD.spec, containers } };

@@ -1,13 +1,13 @@
 /** Whatever the other side says, however badly: no token and no word of it is in an answer or in the log. */
 import * as fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { CANNED_POD, startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
 import { type Answer, asOperator, asWebhook, type Doors, entry, NOW, openDoors, TOKENS } from "../../support/doors.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { evictionReview } from "../../support/reviews.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
-import { SECRET_OF_UPSTREAM, type StubServer } from "../../support/stub-server.ts";
+import { SECRET_OF_UPSTREAM, type Stub } from "../../support/answers.ts";
 import { filledIn, PAGES, ROUTES } from "./routes.ts";
 
 const RELAY_SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
@@ -28,14 +28,15 @@ interface Said {
 const onlyProd = async () => ({ keys: [{ name: "prod" }], list_complete: true });
 
 let said: Said;
-let server: StubServer;
+let server: Stub;
 let doors: Doors;
 beforeAll(async () => {
   // It also says back what it was told, the token among it.
-  server = await startCannedCluster((response, { headers }) => {
-    const { code, text } = said;
-    response.writeHead(code, { "content-type": "application/json", location: `https://${SECRET_OF_UPSTREAM}/` });
-    response.end(text.replaceAll("HEADERS", JSON.stringify(JSON.stringify(headers)).slice(1, -1)));
+  server = startCannedCluster(({ headers: told }) => {
+    const { code: status, text } = said;
+    const headers = { "content-type": "application/json", location: `https://${SECRET_OF_UPSTREAM}/` };
+    const words = text.replaceAll("HEADERS", JSON.stringify(JSON.stringify(told)).slice(1, -1));
+    return new Response(words, { status, headers });
   });
 });
 // Time passes there, and a delivery is signed for some minutes only.
@@ -45,7 +46,6 @@ beforeEach(() => {
   const get = async (name: string) => (name === "prod" ? await sealed(name, prod) : null);
   doors = openDoors({ CLUSTER_REGISTRY: { get, list: onlyProd } });
 });
-afterAll(() => server.stop());
 
 const DELETION = {
   apiVersion: "admission.k8s.io/v1",

@@ -1,24 +1,23 @@
 /** What a request costs that is not authenticated. */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { evictionReview } from "../../support/reviews.ts";
-import type { StubServer } from "../../support/stub-server.ts";
+import type { Stub } from "../../support/answers.ts";
 import { filledIn, PAGES, ROUTES } from "./routes.ts";
 
 const SECRET = "whsec_dGhpcnR5LXR3byBieXRlcyBvZiBhIHNlY3JldC4uLi4=";
 /** What a stranger may know. */
 const OPEN = new Set(["/healthz", "/readyz"]);
 
-let server: StubServer;
+let server: Stub;
 let doors: Doors;
 beforeAll(async () => {
-  server = await startCannedCluster();
+  server = startCannedCluster();
   const relaySecret = [SECRET, SECRET];
   const unbound = entry("binding:OF_NOTHING", { relaySecret });
   doors = openDoors({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 });
-afterAll(() => server.stop());
 afterEach(() => vi.restoreAllMocks());
 
 describe("a stranger, at every route there is", () => {

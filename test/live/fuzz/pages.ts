@@ -17,7 +17,7 @@ import { installPlatform } from "../../answer/fuzz/platform.ts";
 import { type Property, property } from "../../answer/fuzz/property.ts";
 import { pathMutation } from "../../answer/fuzz/requests/addresses.ts";
 import { asCurl, type FuzzedRequest, type Header, ORIGIN } from "../../answer/fuzz/requests/request.ts";
-import { VirtualClock } from "../../support/fuzz/virtual-clock.ts";
+import { VirtualClock } from "../../support/clock.ts";
 import { logProblems, unprinted } from "../../answer/fuzz/visit.ts";
 
 interface Route {

@@ -1,7 +1,7 @@
 /** A cluster as the product sees it, over HTTP. */
-import { onTestFinished } from "vitest";
 import { type Client, type ClientOptions, createClient } from "../../../shared/kube/client.ts";
 import { type DeschedulingClient, deschedulingClient } from "../../../shared/descheduling/client.ts";
+import { reach } from "../answers.ts";
 import { type CannedAnswers, startCannedCluster } from "../canned-cluster.ts";
 
 type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions["endpoint"]>;
@@ -16,7 +16,7 @@ export function deschedulingAt(server: Server, onOddItem: ClientOptions["onOddIt
 }
 
 function optionsFor(server: Server, onOddItem: ClientOptions["onOddItem"]): ClientOptions {
-  const endpoint = { token: "t", headers: {}, fetch: fetchAsNow, ...server };
+  const endpoint = { token: "t", headers: {}, fetch: reach, ...server };
   return { endpoint, signal: timeout(60_000), timeout, onOddItem };
 }
 
@@ -25,15 +25,9 @@ function timeout(ms: number): AbortSignal {
 }
 
 /** A cluster that answers as told until the test ends, and what it is asked. */
-export async function canned(answers: CannedAnswers, onOddItem?: ClientOptions["onOddItem"]) {
-  const server = await startCannedCluster(answers);
-  onTestFinished(() => server.stop());
+export function canned(answers: CannedAnswers, onOddItem?: ClientOptions["onOddItem"]) {
+  const server = startCannedCluster(answers);
   return { cluster: connectTo({ server: server.url }, onOddItem), requests: server.requests };
-}
-
-/** Whatever `fetch` is by then: a test may have made it trust another server. */
-function fetchAsNow(url: string, init: RequestInit): Promise<Response> {
-  return fetch(url, init);
 }
 
 function throwing(resource: string, issue: string): never {

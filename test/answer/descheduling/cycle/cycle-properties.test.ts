@@ -8,12 +8,12 @@ import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/p
 import { LEASE_SECONDS } from "../../../../shared/descheduling/client.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
-import { interleaved } from "../../../support/fake-cluster/connect.ts";
-import type { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { interleaved } from "../../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../../support/fake-cluster.ts";
 import { NOW, without } from "../../../support/fixtures.ts";
 import { REAL_PLUGINS } from "../plugins/plugins.ts";
 import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
-import { clusterOf, cycle, evacuationsOf, leaving, results, setStatus } from "./cycles.ts";
+import { clusterOf, cycle, evacuationsOf, leaseOf, leaving, results, setStatus } from "./cycles.ts";
 
 const limit = fc.integer({ min: 0, max: 3 });
 const limits = fc.record(
@@ -136,7 +136,7 @@ test("evacuations never exceed a limit, no VM is asked for twice, every request 
         else if (one.does === "wait") wait(one.seconds, fake);
         else becomes(one.does, `pod-p${one.pod}`, fake);
         expectWithin(told.limits, fake);
-        expect(fake.descheduling.lease.holder).toBeUndefined();
+        expect(leaseOf(fake).holder).toBeUndefined();
       }
     }),
     { seed: 20_260_301, numRuns: 250 },

@@ -4,12 +4,12 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Before, failing, UNREACHABLE } from "../../../support/fake-cluster/connect.ts";
-import type { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { type Before, failing, UNREACHABLE } from "../../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../../support/fake-cluster.ts";
 import { ClusterError } from "../../../../shared/kube/failures.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
 import { at, newborn, time, without } from "../../../support/fixtures.ts";
-import { clusterOf, cycle, evacuationsOf, leaving, nth, put, results, setStatus } from "./cycles.ts";
+import { clusterOf, cycle, evacuationsOf, leaseOf, leaving, nth, podsOf, put, results, setStatus } from "./cycles.ts";
 import {
   askedPod,
   IN_PROGRESS,
@@ -20,11 +20,7 @@ import {
 } from "../../../support/descheduling/worlds.ts";
 
 function annotate(fake: FakeCluster, name: string, annotations: Readonly<Record<string, string>>): void {
-  fake.pods.change(
-    { namespace: "apps", name },
-    () => true,
-    (pod) => ({ ...pod, annotations }),
-  );
+  for (const pod of podsOf(fake).filter((one) => one.name === name)) fake.pods.put({ ...pod, annotations });
 }
 
 const FORMS = {
@@ -51,7 +47,7 @@ test.each(BOTH)("by %s: requested, confirmed, cancelled and ended, cycle after c
   const gone = ["p3", "p4", "p5"];
   const counts = async () => {
     const { inProgress } = await cycle(fake, { order: ["p1", "p2", ...gone] });
-    return [inProgress, fake.descheduling.evictions.filter((name) => gone.includes(name)).length];
+    return [inProgress, fake.evictions.filter((name) => gone.includes(name)).length];
   };
   expect(await counts()).toEqual([2, 2]);
   expect(await counts()).toEqual([2, 2]);
@@ -77,7 +73,7 @@ describe("what is not requested", () => {
     const fake = clusterOf(target, source, vmPod("orphan"));
     fake.vmis.delete({ namespace: "apps", name: "orphan" });
     expect((await cycle(fake, { order: ["target", "orphan"] })).nominations).toEqual([]);
-    expect([fake.descheduling.evictions, fake.evacuations.list()]).toEqual([[], []]);
+    expect([fake.evictions, fake.evacuations.list()]).toEqual([[], []]);
   });
 
   // prettier-ignore
@@ -90,12 +86,12 @@ describe("what is not requested", () => {
     begin(fake);
     const done = await cycle(fake, { order: ["vm"] });
     expect([results(done), done.heard, done.inProgress]).toEqual([["InProgress"], [["vm", "Accepted"]], 1]);
-    expect(fake.descheduling.evictions).toEqual([]);
+    expect(fake.evictions).toEqual([]);
   });
 
   test("a VM whose evacuation begins while the cycle runs", async () => {
     const fake = clusterOf(vmPod("vm"), vmPod("other"));
-    const before = nth(2, /^listEvacuations$/, () => fake.evacuations.put(evacuationOf("vm")));
+    const before = nth(2, /^list evacuations/, () => fake.evacuations.put(evacuationOf("vm")));
     const limits = { evictionsTotal: 1 };
     const done = await cycle(fake, { order: ["vm", "other"], before, policy: { limits } });
     expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
@@ -124,10 +120,10 @@ describe("what is not requested", () => {
 
   test("what was refused or requested in the same cycle, by another plugin", async () => {
     const fake = clusterOf(vmPod("vm"), askedPod("pinned"));
-    fake.descheduling.answers.set("pinned", { code: 429, message: "no" });
+    fake.evictionAnswers.set("pinned", { code: 429, message: "no" });
     const done = await cycle(fake, { order: ["vm", "pinned", "vm", "pinned"] });
     expect(results(done)).toEqual(["Background", "Refused", "InProgress", "Refused"]);
-    expect([fake.descheduling.evictions, evacuationsOf(fake, "pod-vm").length]).toEqual([["pinned"], 1]);
+    expect([fake.evictions, evacuationsOf(fake, "pod-vm").length]).toEqual([["pinned"], 1]);
   });
 
   test("anything, where there is only one node to be on", async () => {
@@ -165,7 +161,7 @@ describe("limits", () => {
       for (const order of fc.sample(orders, { numRuns: 10, seed: 4 })) {
         const fake = clusterOf(...five);
         const { inProgress } = await cycle(fake, { order, policy: { limits: { [limit]: 4 } } });
-        expect(inProgress + fake.descheduling.evictions.filter((name) => name !== "p2").length).toBe(4);
+        expect(inProgress + fake.evictions.filter((name) => name !== "p2").length).toBe(4);
       }
     },
   );
@@ -182,7 +178,7 @@ describe("limits", () => {
     const fake = clusterOf(vmPod("a"), vmPod("b"));
     const off = { order: ["a", "b"], inBackground: false, policy: { limits: { evictionsTotal: 1 } } };
     expect(results(await cycle(fake, off))).toEqual(["Refused", "Refused"]);
-    expect([fake.descheduling.evictions.length, leaving(fake)]).toEqual([2, []]);
+    expect([fake.evictions.length, leaving(fake)]).toEqual([2, []]);
   });
 });
 
@@ -193,16 +189,16 @@ const fails: Before = () => {
 describe("how a cycle ends", () => {
   // prettier-ignore
   test.each<[string, Before, string, readonly string[], string]>([
-    ["the look before a VM's request",  nth(2, /^listEvacuations$/, fails),  "vm",     [],             "ClusterUnavailable"],
-    ["the creation of its Evacuation",  failing(/^CreateEvacuation$/),       "vm",     ["Unknown"],    "Finished"],
-    ["the time on a pod",               failing(/^AnnotatePod$/),            "asked",  [],             "ClusterUnavailable"],
-    ["the eviction of a pod",           failing(/^Evict$/),                  "plain",  ["Unknown"],    "Finished"],
-    ["an Event",                        failing(/^Event$/),                  "vm",     ["Background"], "Finished"],
+    ["the look before a VM's request",  nth(2, /^list evacuations/, fails),  "vm",     [],             "ClusterUnavailable"],
+    ["the creation of its Evacuation",  failing(/^create evacuations$/),       "vm",     ["Unknown"],    "Finished"],
+    ["the time on a pod",               failing(/^patch pods$/),            "asked",  [],             "ClusterUnavailable"],
+    ["the eviction of a pod",           failing(/^create pods\/eviction$/),                  "plain",  ["Unknown"],    "Finished"],
+    ["an Event",                        failing(/^create events$/),                  "vm",     ["Background"], "Finished"],
   ])("%s fails: %4$s", async (_, before, name, ...[found, ended]) => {
     const fake = clusterOf(vmPod("vm"), askedPod("asked"), plainPod("plain"));
     const done = await cycle(fake, { order: [name], before });
     expect([results(done), done.ended]).toEqual([found, ended]);
-    expect(fake.descheduling.lease.holder).toBeUndefined();
+    expect(leaseOf(fake).holder).toBeUndefined();
   });
 
   test("when its time is over nothing more is requested", async () => {
@@ -214,13 +210,13 @@ describe("how a cycle ends", () => {
   test("a cycle that has stalled makes no request any more", async () => {
     const fake = clusterOf(vmPod("vm"), askedPod("asked"));
     const stall: Before = () => void (fake.now = () => at(201));
-    const stalled = await cycle(fake, { order: ["vm"], before: nth(2, /^listEvacuations$/, stall) });
+    const stalled = await cycle(fake, { order: ["vm"], before: nth(2, /^list evacuations/, stall) });
     expect([stalled.ended, fake.evacuations.list().filter(isActive)]).toEqual(["OutOfTime", []]);
     const again = await cycle(fake, {
       order: ["asked"],
       seconds: 100,
-      before: nth(1, /^AnnotatePod$/, () => void (fake.now = () => at(999))),
+      before: nth(1, /^patch pods$/, () => void (fake.now = () => at(999))),
     });
-    expect([again.ended, fake.descheduling.evictions, leaving(fake)]).toEqual(["OutOfTime", [], []]);
+    expect([again.ended, fake.evictions, leaving(fake)]).toEqual(["OutOfTime", [], []]);
   });
 });

@@ -1,14 +1,15 @@
 /** One descheduling cycle over a fake cluster, with what it did on the way. */
 import type { CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
-import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
+import { Lease, type LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
 import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuation.ts";
 import { isCompleted } from "../../../../shared/kube/facts.ts";
 import { isLauncher } from "../../../../shared/kube/pod-kind.ts";
-import { type Before, connectDescheduling, connectTo } from "../../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
+import { deschedulingClient } from "../../../../shared/descheduling/client.ts";
+import { type Before, connectTo, FakeCluster } from "../../../support/fake-cluster.ts";
 import { node, settings } from "../../../support/fixtures.ts";
 import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
 
@@ -37,15 +38,16 @@ export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
     if (!/^(list|get)/.test(request)) requests.push(request);
     return o.before?.(request);
   };
+  const cluster = connectTo(fake, before);
   const report = await deschedule({
-    cluster: connectTo(fake, before),
-    client: connectDescheduling(fake, before),
+    cluster,
+    client: deschedulingClient(cluster),
     settings: settings({ featureGates: o.inBackground === false ? [] : ["EvictionsInBackground"] }),
     policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
     dryRun: false,
     seconds: o.seconds ?? 200,
     lease: o.lease,
-    now: () => fake.now(),
+    now: () => fake.api.now(),
     onFailure: () => {},
   });
   return { ...report, heard, requests };
@@ -68,12 +70,21 @@ export function put(fake: FakeCluster, pod: ScheduledPod): void {
   if (isLauncher(pod)) fake.vmis.put(vmiOf(pod));
 }
 
-function isScheduledPod(pod: object): pod is ScheduledPod {
-  return "placement" in pod;
+export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
+  return fake.api.objects("pods").map((pod) => scheduledPodSchema().parse(pod));
 }
 
-export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
-  return fake.pods.list().filter(isScheduledPod);
+const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+
+export function leaseOf(fake: FakeCluster): LeaseFacts {
+  const found = fake.api.object("leases", LEASE);
+  return found ? Lease.parse(found) : {};
+}
+
+/** Another cycle holds it since then. */
+export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationSeconds: number): void {
+  const spec = { holderIdentity: "lifeboat", acquireTime, leaseDurationSeconds };
+  fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
 }
 
 export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {

@@ -4,9 +4,9 @@ import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
 import { LEASE_SECONDS } from "../../../../shared/descheduling/client.ts";
 import { isDue } from "../../../../shared/descheduling/deschedule.ts";
-import { failing } from "../../../support/fake-cluster/connect.ts";
+import { failing } from "../../../support/fake-cluster.ts";
 import { at, NOW, time } from "../../../support/fixtures.ts";
-import { clusterOf, cycle, leaving, nth } from "./cycles.ts";
+import { clusterOf, cycle, holdLease, leaseOf, leaving, nth } from "./cycles.ts";
 import { askedPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
@@ -43,19 +43,14 @@ const some = () => clusterOf(vmPod("a"), askedPod("b"));
 describe("of cycles at the same time", () => {
   test("the other one reads nothing, and says so", async () => {
     const fake = some();
-    fake.descheduling.lease = {
-      resourceVersion: "1",
-      holder: "lifeboat",
-      acquiredAt: time(-1),
-      seconds: LEASE_SECONDS,
-    };
+    holdLease(fake, time(-1), LEASE_SECONDS);
     const done = await cycle(fake, { order, before: failing(/^list/) });
     expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
   });
 
   test("one that was due gives way to one that has run since", async () => {
     const fake = some();
-    const lease = fake.descheduling.lease;
+    const lease = leaseOf(fake);
     await cycle(fake, { order: [] });
     expect((await cycle(fake, { order, lease })).ended).toBe("AnotherCycle");
     expect(leaving(fake)).toEqual([]);
@@ -66,8 +61,8 @@ describe("afterwards", () => {
   test("it is given back, and says when the last cycle began", async () => {
     const fake = some();
     await cycle(fake, { order });
-    expect(fake.descheduling.lease).toMatchObject({ acquiredAt: time(0) });
-    expect([isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW), (await cycle(fake, { order })).ended]).toEqual([
+    expect(Date.parse(leaseOf(fake).acquiredAt ?? "")).toBe(NOW.getTime());
+    expect([isHeld(leaseOf(fake), LEASE_SECONDS, NOW), (await cycle(fake, { order })).ended]).toEqual([
       false,
       "Finished",
     ]);
@@ -75,12 +70,12 @@ describe("afterwards", () => {
 
   test("also if nothing can be read", async () => {
     const fake = some();
-    await expect(cycle(fake, { order, before: failing(/^listPods$/) })).rejects.toThrow();
-    expect(isHeld(fake.descheduling.lease, LEASE_SECONDS, NOW)).toBe(false);
+    await expect(cycle(fake, { order, before: failing(/^list pods/) })).rejects.toThrow();
+    expect(isHeld(leaseOf(fake), LEASE_SECONDS, NOW)).toBe(false);
   });
 
   test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {
-    const deaths = ["CreateEvacuation", "AnnotatePod", "Evict", "Event"].flatMap((request) => [
+    const deaths = ["create evacuations", "patch pods", "create pods/eviction", "create events"].flatMap((request) => [
       nth(1, new RegExp(`^${request}$`), dies),
       nth(2, new RegExp(`^${request}$`), dies),
     ]);

@@ -2,31 +2,31 @@
  * A request in both of its forms: what is written before it is made, what stays, what is taken back, what is told.
  */
 import { describe, expect, test } from "vitest";
-import { failing, once } from "../../../support/fake-cluster/connect.ts";
+import { failing, once } from "../../../support/fake-cluster.ts";
 import { time } from "../../../support/fixtures.ts";
 import { annotationsOf, clusterOf, cycle, evacuationsOf, nth, results } from "./cycles.ts";
 import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
 test.each([
-  ["a VM",                               "vm",    true,  ["CreateEvacuation", "Event"]],
-  ["one that cannot move",               "pinned", true, ["AnnotatePod", "Evict", "Event"]],
-  ["one whose pod KubeVirt does not list", "odd", true,  ["AnnotatePod", "Evict", "Event"]],
-  ["one that is being deleted",          "dying", true,  ["AnnotatePod", "Evict", "Event"]],
-  ["a pod that is to be asked only",     "asked", true,  ["AnnotatePod", "Evict", "Event"]],
-  ["an ordinary pod",                    "pod",   true,  ["Evict", "Event"]],
-  ["a VM, gate off",                     "vm",    false, ["Evict"]],
+  ["a VM",                               "vm",    true,  ["create evacuations", "create events"]],
+  ["one that cannot move",               "pinned", true, ["patch pods", "create pods/eviction", "create events"]],
+  ["one whose pod KubeVirt does not list", "odd", true,  ["patch pods", "create pods/eviction", "create events"]],
+  ["one that is being deleted",          "dying", true,  ["patch pods", "create pods/eviction", "create events"]],
+  ["a pod that is to be asked only",     "asked", true,  ["patch pods", "create pods/eviction", "create events"]],
+  ["an ordinary pod",                    "pod",   true,  ["create pods/eviction", "create events"]],
+  ["a VM, gate off",                     "vm",    false, ["create pods/eviction"]],
 ])("the form for %s", async (_, name, inBackground, expected) => {
   const fake = clusterOf(...["vm", "pinned", "odd", "dying"].map((vm) => vmPod(vm)), askedPod("asked"), plainPod("pod"));
   fake.change({ namespace: "apps", name: "pinned" }, { liveMigratable: { migratable: false } });
   fake.change({ namespace: "apps", name: "odd" }, { activePods: {} });
   fake.change({ namespace: "apps", name: "dying" }, { deleting: true });
   const { requests } = await cycle(fake, { order: [name], inBackground });
-  expect(requests).toEqual(["TakeLease", ...expected, "GiveLeaseBack"]);
+  expect(requests).toEqual(["create leases", ...expected, "patch leases"]);
 });
 
 test("nothing to request: only the Lease is written", async () => {
-  expect((await cycle(clusterOf(vmPod("vm")), { order: [] })).requests).toEqual(["TakeLease", "GiveLeaseBack"]);
+  expect((await cycle(clusterOf(vmPod("vm")), { order: [] })).requests).toEqual(["create leases", "patch leases"]);
 });
 
 test("a VM's Evacuation says that descheduling asked, for whom and what for", async () => {
@@ -50,14 +50,14 @@ test("a VM that was asked for before gets the next Evacuation; one of that name 
   expect(results(await cycle(fake, { order: ["vm"] }))).toEqual(["Background"]);
   expect(evacuationsOf(fake, "pod-vm").map(({ name }) => name.at(-1))).toEqual(["1", "2"]);
   const raced = clusterOf(vmPod("vm"));
-  const before = once(/^CreateEvacuation$/, () => raced.evacuations.put(ended));
+  const before = once(/^create evacuations$/, () => raced.evacuations.put(ended));
   expect(results(await cycle(raced, { order: ["vm"], before }))).toEqual(["PodChanged"]);
 });
 
 test("of one that is to be asked only, the time is on the pod before the request, and stays", async () => {
   const fake = clusterOf(askedPod("asked"));
   const seen: unknown[] = [];
-  const before = once(/^Evict$/, () => void seen.push(annotationsOf(fake, "pod-asked")[REQUESTED]));
+  const before = once(/^create pods\/eviction$/, () => void seen.push(annotationsOf(fake, "pod-asked")[REQUESTED]));
   await cycle(fake, { order: ["asked"], before });
   expect([...seen, annotationsOf(fake, "pod-asked")[REQUESTED]]).toEqual([time(0), time(0)]);
 });
@@ -80,8 +80,8 @@ describe.each([
 ] as const)("answered %s", (outcome, kept, inProgress, ...[verdict, ...told]) => {
   test.each([false, true])("failures told=%s", async (notifyFailures) => {
     const fake = clusterOf(askedPod("asked"));
-    if (outcome !== "Unknown") fake.descheduling.answers.set("asked", { code: SAID[outcome][0], message: SAID[outcome][1] });
-    const before = outcome === "Unknown" ? { before: failing(/^Evict$/) } : {};
+    if (outcome !== "Unknown") fake.evictionAnswers.set("asked", { code: SAID[outcome][0], message: SAID[outcome][1] });
+    const before = outcome === "Unknown" ? { before: failing(/^create pods\/eviction$/) } : {};
     const done = await cycle(fake, { order: ["asked"], policy: { notifyFailures }, ...before });
     expect(REQUESTED in annotationsOf(fake, "pod-asked")).toBe(kept);
     expect([done.inProgress, done.heard]).toEqual([inProgress, [["asked", verdict]]]);
@@ -95,8 +95,8 @@ describe.each([
 
 test("refused, and its time cannot be taken back: it counts", async () => {
   const fake = clusterOf(askedPod("asked"));
-  fake.descheduling.answers.set("asked", { code: 429, message: "no" });
-  const done = await cycle(fake, { order: ["asked"], before: nth(2, /^AnnotatePod$/, failing(/./)) });
+  fake.evictionAnswers.set("asked", { code: 429, message: "no" });
+  const done = await cycle(fake, { order: ["asked"], before: nth(2, /^patch pods$/, failing(/./)) });
   expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
   expect(annotationsOf(fake, "pod-asked")).toHaveProperty([REQUESTED]);
 });
@@ -110,7 +110,7 @@ test("a confirmed request needs its time no more", async () => {
 
 test("a pod that has changed since is skipped", async () => {
   const fake = clusterOf(askedPod("asked"), askedPod("other"));
-  const before = once(/^AnnotatePod$/, () => fake.pods.put(askedPod("asked", { uid: "another" })));
+  const before = once(/^patch pods$/, () => fake.pods.put(askedPod("asked", { uid: "another" })));
   expect(results(await cycle(fake, { order: ["asked", "other"], before }))).toEqual(["PodChanged", "Background"]);
-  expect(fake.descheduling.evictions).toEqual(["other"]);
+  expect(fake.evictions).toEqual(["other"]);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
-import { failing } from "../../../support/fake-cluster/connect.ts";
+import { failing } from "../../../support/fake-cluster.ts";
 import { at, newborn } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";
 import { vmPod } from "../../../support/descheduling/worlds.ts";
@@ -66,7 +66,7 @@ describe("one that is withdrawn", () => {
   test("is said only if it could be", async () => {
     const fake = clusterOf(vmPod("vm"));
     fake.evacuations.put(ownOf("vm"));
-    const done = await cycle(fake, { order: [], before: failing(/^Withdraw$/) });
+    const done = await cycle(fake, { order: [], before: failing(/^patch evacuations$/) });
     expect([done.withdrawn, done.ended]).toEqual([[], "Finished"]);
   });
 });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../../shared/kube/facts.ts";
 import { isLauncher, vmiNameOf } from "../../../../shared/kube/pod-kind.ts";
 import { matches } from "../../../../shared/kube/selector.ts";
-import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { FakeCluster } from "../../../support/fake-cluster.ts";
 import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../../support/fixtures.ts";
 import { type FakeDoors, openFakeDoors } from "../../../support/fake-doors.ts";
 import { evictionOf } from "../../../support/reviews.ts";
@@ -143,7 +143,7 @@ export function drainOf(w: AnyDrain): Drain {
   // KubeVirt's evacuation controller acts here; budgets of Lifeboat's own are another matter.
   fake.configure({ disruptionBudgets: "Never" });
   const doors = openFakeDoors(fake);
-  const isRefused = refusedByKubectl(w);
+  const isRefused = refusedByKubectl(w, fake);
   return {
     fake,
     doors,
@@ -172,11 +172,11 @@ export function stays({ annotations, owners, phase }: PodFacts): boolean {
   return owners.some(({ kind }) => kind === "DaemonSet") && phase !== "Succeeded";
 }
 
-function refusedByKubectl({ force, deleteEmptyDirData }: AnyDrain) {
+function refusedByKubectl({ force, deleteEmptyDirData }: AnyDrain, fake: FakeCluster) {
   return (one: PodFacts): boolean => {
     if (stays(one)) return true;
     if (isCompleted(one)) return false;
-    const hasEmptyDir = "localStorage" in one && one.localStorage === true;
+    const hasEmptyDir = JSON.stringify(fake.api.object("pods", one)).includes("emptyDir");
     return (!force && one.owners.length === 0) || (!deleteEmptyDirData && hasEmptyDir);
   };
 }

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../../shared/budget/budget.ts";
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
-import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { FakeCluster } from "../../../support/fake-cluster.ts";
 import {
   budget,
   hotplug,
@@ -115,7 +115,13 @@ export function clusterOf(w: AnyWorld) {
   return { fake, evicted };
 }
 
-const READ = /^(get|list|isAny|can|prove)|^Event$|^Unlabel$/;
+const READ = /^(get|list)|^create (events|pods\/eviction)$|^patch virtualmachineinstances$/;
+
+const VERBS: Readonly<Record<string, string>> = {
+  "get poddisruptionbudgets": "CreateBudget",
+  "create evacuations": "CreateEvacuation",
+  "update virtualmachineinstances/evacuate/cancel": "Unmark",
+};
 
 /** Everything that is asked for before the ruling is logged, but reads and the story. */
 export function openNoting(fake: FakeCluster) {
@@ -123,9 +129,9 @@ export function openNoting(fake: FakeCluster) {
   const isRuled = () => doors.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const doors = openFakeDoors(fake, (request) => {
     // Creating a budget starts with reading it, and no decision reads one.
-    if (request === "CreateBudget") return;
-    const asked = request === "getBudget" ? "CreateBudget" : request;
-    if (!READ.test(asked) && !isRuled()) written.push(asked);
+    if (request === "create poddisruptionbudgets") return;
+    const isAction = request === "get poddisruptionbudgets" || !READ.test(request);
+    if (isAction && !isRuled()) written.push(VERBS[request] ?? request);
   });
   return { doors, written };
 }

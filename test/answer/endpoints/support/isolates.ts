@@ -6,8 +6,8 @@ import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuati
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../../../../shared/reconcile/reconcile.ts";
 import type { Deps, Result } from "../../../../shared/reconcile/carry-out.ts";
-import { type Before, interleaved } from "../../../support/fake-cluster/connect.ts";
-import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { type Before, interleaved } from "../../../support/fake-cluster.ts";
+import { FakeCluster } from "../../../support/fake-cluster.ts";
 import { at, migration, NODE, pod, POD_UID, time, vmi } from "../../../support/fixtures.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "../../../support/fake-doors.ts";
 import { deletionOf, evictionOf } from "../../../support/reviews.ts";

@@ -2,10 +2,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../../support/generators/clusters.ts";
-import { parsedJson } from "../../../support/generators/json.ts";
-import { Store } from "../../../support/generators/store.ts";
+import { askedOf } from "../../../support/asked.ts";
+import { failure, FakeApi, type Parties } from "../../../support/fake-api.ts";
 import { SECRETS, UPSTREAM } from "../canaries.ts";
-import type { VirtualClock } from "../../../support/fuzz/virtual-clock.ts";
+import type { VirtualClock } from "../../../support/clock.ts";
 import { behaviour, type Outcome } from "./misbehaviour.ts";
 
 export const SERVER = "https://api.prod.example.com";
@@ -39,16 +39,27 @@ export interface HostileClock extends Pick<VirtualClock, "sleep"> {
   readonly never?: () => Promise<never>;
 }
 
+/** Evictions are refused, and Lifeboat may do everything. */
+const PARTIES: Parties = {
+  review: ({ resource, subresource }) => {
+    if (resource === "version") return { code: 200, body: { major: "1", minor: "35" } };
+    if (resource === "selfsubjectaccessreviews") return { code: 201, body: { status: { allowed: true } } };
+    return subresource === "eviction" ? failure(429, "TooManyRequests") : undefined;
+  },
+};
+
 export class HostileCluster {
   readonly asked: Asked[] = [];
   /** What is wrong with our own requests to it. */
   readonly problems: string[] = [];
-  readonly #store: Store;
+  readonly #api = new FakeApi(PARTIES);
   readonly #hostility: Hostility;
   readonly #clock: HostileClock;
 
   constructor(drawn: Hostility, clock: HostileClock) {
-    this.#store = new Store(drawn.cluster.collections);
+    for (const [path, objects] of Object.entries(drawn.cluster.collections)) {
+      for (const object of objects) this.#api.put(path.replace(/.*\//, ""), object);
+    }
     this.#hostility = drawn;
     this.#clock = clock;
   }
@@ -64,8 +75,7 @@ export class HostileCluster {
     const misbehave = all[this.asked.length % Math.max(all.length, 1)];
     const write = method !== "GET" && !dryRun && !QUESTION.test(url.pathname);
     this.asked.push({ origin: origin.getStore(), request, write, event });
-    const body = typeof init.body === "string" ? parsedJson(init.body) : undefined;
-    const good = this.#store.answer({ method, path: url.pathname, query: url.searchParams, body });
+    const good = this.#api.answer(askedOf(address, init));
     const reply = { code: good.code, text: withCanaries(JSON.stringify(good.body)) };
     return await this.#deliver(misbehave?.(good) ?? { kind: "Reply", reply }, reply, signal ?? undefined);
   };

@@ -1,6 +1,6 @@
 /** A hostile cluster over HTTP on loopback, for the Worker in workerd: another one as often as one likes. */
 import { setTimeout } from "node:timers/promises";
-import { startStubServer, type StubServer } from "../../../support/stub-server.ts";
+import { startHttpServer, type StubServer } from "../../../support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
 /** By the real clock nothing takes long: what is slow is so for a moment, and what never answers hangs up. */
@@ -11,13 +11,12 @@ export const quickly: HostileClock = {
 };
 
 export async function startHostileServer(cluster: () => Pick<HostileCluster, "fetch">): Promise<StubServer> {
-  return await startStubServer(({ method, path, query, headers, body }) => async (outgoing) => {
-    const sent = Object.entries(headers).flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : []));
+  return await startHttpServer(async ({ method, path, query, headers, body }, outgoing) => {
     const address = `${SERVER}${encodeURI(path)}${query.size > 0 ? `?${query.toString()}` : ""}`;
     try {
       const response = await cluster().fetch(address, {
         method,
-        headers: Object.fromEntries(sent),
+        headers,
         redirect: "manual",
         signal: new AbortController().signal,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { bending, type Json, mutatedText } from "../../../support/generators/json.ts";
 import { usually } from "../../../support/generators/often.ts";
-import { type ApiReply, statusReply } from "../../../support/generators/store.ts";
+import { failure, type Reply as ApiReply } from "../../../support/fake-api.ts";
 import { UPSTREAM } from "../canaries.ts";
 
 export interface Reply {
@@ -33,7 +33,7 @@ const instead =
   };
 
 const refused = fc.constantFrom(...CODES).map(([code, reason]) => {
-  return instead(code, statusReply(code, reason, `${reason}: ${UPSTREAM}`).body);
+  return instead(code, failure(code, reason, `${reason}: ${UPSTREAM}`).body);
 });
 const html = fc.constantFrom(200, 403, 404, 409, 502).map((code) => instead(code, `<html><h1>${UPSTREAM}</h1></html>`));
 const moved = fc.constantFrom(301, 302, 307).map((code) => instead(code, UPSTREAM, { location: "/elsewhere" }));

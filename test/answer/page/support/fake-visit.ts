@@ -4,8 +4,8 @@ import type { Recent } from "../../../../functions/page/stream.ts";
 import type { Visitor } from "../../../../functions/page/session.ts";
 import type { LivePage } from "../../../../functions/page/stream.ts";
 import type { Visit } from "../../../../functions/page/visits.ts";
-import type { Before } from "../../../support/fake-cluster/connect.ts";
-import type { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import type { Before } from "../../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../../support/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../../../support/fake-doors.ts";
 
 interface VisitOptions {

@@ -1,7 +1,7 @@
 /** A cluster in the middle of something, for pages to show. */
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
-import { FakeCluster } from "../../../support/fake-cluster/fake-cluster.ts";
+import { FakeCluster } from "../../../support/fake-cluster.ts";
 import { endedEvacuation, evacuation, migration, NODE } from "../../../support/fixtures.ts";
 import { launcher, node, type plainPod } from "../../../support/preflight/fixtures.ts";
 
@@ -31,7 +31,7 @@ export function clusterOf(scene: Scene): FakeCluster {
   const told = { reason: "Reason", message: "as the condition says", observedGeneration: 1, lastTransitionTime: "" };
   if (conditions !== undefined) {
     const all = conditions.map((one) => ({ ...told, ...one }));
-    fake.configuration = { resourceVersion: "1", generation: 1, spec: {}, conditions: all };
+    fake.configure({}, { conditions: all });
   }
   return fake;
 }

@@ -1,5 +1,7 @@
 /** Time that passes only when nothing else is left to do: whatever waits is woken in order, and no wait takes any time. */
 import { setImmediate } from "node:timers/promises";
+import type { Platform } from "../../functions/env.ts";
+import "./crypto.ts";
 
 interface Alarm {
   readonly at: number;
@@ -33,6 +35,17 @@ export class VirtualClock {
     const controller = new AbortController();
     this.#set(ms, () => controller.abort(new DOMException("the deadline has passed", "TimeoutError")));
     return controller.signal;
+  }
+
+  /** Instead of a platform's own. */
+  get platform(): Pick<Platform, "now" | "sleep" | "timeout"> {
+    return { now: () => this.now(), sleep: (ms) => this.sleep(ms), timeout: (ms) => this.timeout(ms) };
+  }
+
+  /** What it comes to, however long that takes. */
+  async outcome<T>(work: Promise<T>): Promise<T> {
+    if (!(await this.settle([work]))) throw new Error("it never ends");
+    return await work;
   }
 
   pass(seconds: number): void {

@@ -1,0 +1,88 @@
+/** API servers that answer as told, well or badly, and note what they were asked: behind `reach`, without a socket. */
+export interface StubRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Parsed JSON; undefined without a body. */
+  readonly body: unknown;
+}
+
+export type Behaviour = (request: StubRequest, signal: AbortSignal) => Response | Promise<Response>;
+
+export interface Stub {
+  readonly url: string;
+  readonly requests: readonly StubRequest[];
+}
+
+const stubs = new Map<string, (url: URL, init: RequestInit) => Promise<Response>>();
+let count = 0;
+
+export function startStub(answer: (request: StubRequest) => Behaviour): Stub {
+  count += 1;
+  const host = `stub-${count}.example`;
+  const requests: StubRequest[] = [];
+  stubs.set(host, async ({ pathname, searchParams: query }, { method = "GET", headers, body, signal }) => {
+    const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+    const told = Object.fromEntries(new Headers(headers));
+    const request = { method, path: decodeURIComponent(pathname), query, headers: told, body: sent };
+    requests.push(request);
+    return await answer(request)(request, signal ?? new AbortController().signal);
+  });
+  return { url: `https://${host}`, requests };
+}
+
+/** Instead of `fetch`: a stub, a server on this machine, or nothing. */
+export async function reach(address: string, init: RequestInit = {}): Promise<Response> {
+  const url = new URL(address);
+  if (url.hostname === "127.0.0.1") return await fetch(address, init);
+  const stub = stubs.get(url.host);
+  if (stub === undefined) throw new TypeError("the network is unreachable");
+  return await stub(url, init);
+}
+
+export const UNREACHABLE_URL = "https://nothing.example";
+
+export const json =
+  (body: unknown, code = 200): Behaviour =>
+  () =>
+    Response.json(body, { status: code });
+
+export const status = (code: number, reason: string, message = reason): Behaviour =>
+  json({ kind: "Status", apiVersion: "v1", status: "Failure", reason, message, code }, code);
+
+/** A page of a proxy in between. */
+export const html =
+  (code: number): Behaviour =>
+  () =>
+    new Response(`<html><h1>${code}</h1>${SECRET_OF_UPSTREAM}`, { status: code });
+
+/** In every bad answer, to find it again where it must not be. */
+export const SECRET_OF_UPSTREAM = "secret-of-the-upstream";
+
+export const neverAnswering: Behaviour = (_, signal) =>
+  new Promise((_answer, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+function bodyOf(beginning: string, then: (controller: ReadableByteStreamController) => void): Response {
+  const start = (controller: ReadableByteStreamController) => {
+    controller.enqueue(new TextEncoder().encode(beginning));
+    then(controller);
+  };
+  return new Response(new ReadableStream({ type: "bytes", start }));
+}
+
+/** The beginning of a body, and then nothing. */
+export const stalling: Behaviour = (_, signal) =>
+  bodyOf('{"kind":"Pod",', (body) => signal.addEventListener("abort", () => body.error(signal.reason)));
+
+/** A body that ends before it is over. */
+export const truncating: Behaviour = () => bodyOf('{"kind":"Pod"', (body) => body.error(new TypeError("terminated")));
+
+export const hangingUp: Behaviour = () => {
+  throw new TypeError("fetch failed");
+};
+
+export const redirecting =
+  (location: string, code = 302): Behaviour =>
+  ({ path }) =>
+    new Response(null, { status: code, headers: { location: `${location}${path}` } });

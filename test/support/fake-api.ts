@@ -1,0 +1,246 @@
+/**
+ * One Kubernetes API in memory, behind `fetch`: JSON objects, answered for as an API server does, as far as Lifeboat's requests go. A hook sees
+ * each request first: it may refuse it, answer it falsely, let it wait, or change the world before it.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { applyJsonPatch, readJsonPatch } from "../../infra/sandbox/apiserver/patch/json.ts";
+import { applyMergePatch } from "../../infra/sandbox/apiserver/patch/merge.ts";
+import {
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+} from "../../infra/sandbox/apiserver/selectors.ts";
+import type { Fetch } from "../../shared/kube/transport.ts";
+import { type Asked, askedOf } from "./asked.ts";
+import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
+
+/** Told of each request before it is answered. A `Response` is the answer instead; what it throws is what `fetch` throws. */
+export type Before = (label: string, asked?: Asked) => unknown;
+
+export interface Reply {
+  readonly code: number;
+  readonly body: Json;
+}
+
+export function failure(code: number, reason: string, message = reason): Reply {
+  return { code, body: { kind: "Status", apiVersion: "v1", status: "Failure", reason, code, message } };
+}
+
+export const NOT_FOUND = failure(404, "NotFound");
+const CONFLICT = failure(409, "Conflict");
+const INVALID = failure(422, "Invalid");
+
+/** Other parties in a cluster: admission, and controllers that are always done at once. */
+export interface Parties {
+  /** Answers instead of the API server. */
+  readonly review?: (asked: Asked, found: JsonObject | undefined) => Reply | undefined;
+  /** The object as it is kept. */
+  readonly admit?: (resource: string, object: JsonObject, before: JsonObject | undefined) => JsonObject | Reply;
+}
+
+export function isReply(value: JsonObject | Reply): value is Reply {
+  return typeof value["code"] === "number" && "body" in value;
+}
+
+interface Key {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export class FakeApi {
+  /** By resource, then by namespace and name. */
+  #kept = new Map<string, Map<string, JsonObject>>();
+  readonly #parties: Parties;
+  #version = 100;
+  now = (): Date => new Date(0);
+
+  constructor(parties: Parties = {}) {
+    this.#parties = parties;
+  }
+
+  /** For a request that nothing has been asked of yet. */
+  fetch(before: Before = () => undefined): Fetch {
+    return async (url, init) => {
+      const asked = askedOf(url, init);
+      const instead = before(asked.label, asked);
+      const told: unknown = instead instanceof Promise ? await orAborted(instead, init.signal) : instead;
+      if (told instanceof Response) return told;
+      const { code, body } = this.answer(asked);
+      return new Response(JSON.stringify(body), { status: code });
+    };
+  }
+
+  nextVersion(): string {
+    this.#version += 1;
+    return String(this.#version);
+  }
+
+  /** As it is, without anybody's admission. */
+  put(resource: string, object: JsonObject): void {
+    this.#of(resource).set(pathOf(keyOfObject(object)), object);
+  }
+
+  object(resource: string, key: Key): JsonObject | undefined {
+    return this.#of(resource).get(pathOf(key));
+  }
+
+  /** In the order of an API server. */
+  objects(resource: string): readonly JsonObject[] {
+    return [...this.#of(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  remove(resource: string, key: Key): void {
+    this.#of(resource).delete(pathOf(key));
+  }
+
+  /** As a party with every right does. */
+  merge(resource: string, key: Key, patch: object): void {
+    const found = this.object(resource, key);
+    if (found !== undefined) this.#keep(resource, objectOf(applyMergePatch(structuredClone(found), patch)), found);
+  }
+
+  snapshot(): ReadonlyMap<string, ReadonlyMap<string, JsonObject>> {
+    return new Map([...this.#kept].map(([resource, kept]) => [resource, new Map(kept)]));
+  }
+
+  /** While the cluster is as it was. */
+  at<T>(snapshot: ReturnType<FakeApi["snapshot"]>, work: () => T): T {
+    const now = this.#kept;
+    this.#kept = new Map([...snapshot].map(([resource, kept]) => [resource, new Map(kept)]));
+    try {
+      return work();
+    } finally {
+      this.#kept = now;
+    }
+  }
+
+  answer(asked: Asked): Reply {
+    const { verb, resource } = asked;
+    const found = asked.name === "" ? undefined : this.object(resource, asked);
+    const reviewed = this.#parties.review?.(asked, found);
+    if (reviewed !== undefined) return reviewed;
+    if (verb === "list") return this.#list(asked);
+    if (verb === "create") return this.#create(asked);
+    if (found === undefined) return NOT_FOUND;
+    if (verb === "get") return { code: 200, body: found };
+    return verb === "delete" ? this.#delete(found, asked) : this.#patch(found, asked);
+  }
+
+  #of(resource: string): Map<string, JsonObject> {
+    const kept = this.#kept.get(resource) ?? new Map<string, JsonObject>();
+    this.#kept.set(resource, kept);
+    return kept;
+  }
+
+  #list({ resource, namespace, query }: Asked): Reply {
+    const labels = parseLabelSelector(query.get("labelSelector") ?? "");
+    const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
+    const items = this.objects(resource).filter(
+      (item) =>
+        (namespace === "" || at(item, "metadata", "namespace") === namespace) &&
+        matchesLabels(labels, textsAt(item, "metadata", "labels")) &&
+        matchesFields(fields, (field) => textOf(at(item, ...field.split(".")))),
+    );
+    const from = Number(query.get("continue") ?? 0);
+    const to = from + Number(query.get("limit") ?? Infinity);
+    const left = items.length - to;
+    const more = left > 0 ? { continue: String(to), remainingItemCount: left } : {};
+    const metadata = { resourceVersion: String(this.#version), ...more };
+    return { code: 200, body: { kind: "List", apiVersion: "v1", metadata, items: items.slice(from, to) } };
+  }
+
+  #create({ resource, namespace, body, query }: Asked): Reply {
+    const sent = objectOf(body);
+    const key = { namespace, name: textOf(at(sent, "metadata", "name")) };
+    if (this.object(resource, key) !== undefined) return failure(409, "AlreadyExists");
+    const uid = `uid-${this.#version + 1}`;
+    // Each is younger than the last one.
+    const creationTimestamp = new Date(this.now().getTime() + this.#version + 1).toISOString();
+    const metadata = { ...objectOf(sent["metadata"]), ...(namespace !== "" && { namespace }) };
+    const created = { ...sent, metadata: { ...metadata, uid, generation: 1, creationTimestamp } };
+    if (query.get("dryRun") === "All") return { code: 201, body: created };
+    const kept = this.#keep(resource, created, undefined);
+    return isReply(kept) ? kept : { code: 201, body: kept };
+  }
+
+  #patch(found: JsonObject, { resource, subresource, body, query }: Asked): Reply {
+    const patched = patchedBy(found, body);
+    if (isReply(patched)) return patched;
+    const isStatus = subresource === "status";
+    const next = isStatus ? { ...found, status: patched["status"] ?? {} } : withStatus(patched, found["status"]);
+    if (query.get("dryRun") === "All" || isDeepStrictEqual(next, found)) return { code: 200, body: found };
+    const kept = this.#keep(resource, next, found);
+    return isReply(kept) ? kept : { code: 200, body: kept };
+  }
+
+  #delete(found: JsonObject, { resource, body }: Asked): Reply {
+    for (const field of ["uid", "resourceVersion"]) {
+      const expected = at(asJson(body), "preconditions", field);
+      if (expected !== undefined && expected !== at(found, "metadata", field)) return CONFLICT;
+    }
+    this.remove(resource, keyOfObject(found));
+    return { code: 200, body: found };
+  }
+
+  #keep(resource: string, object: JsonObject, before: JsonObject | undefined): JsonObject | Reply {
+    const admitted = this.#parties.admit?.(resource, object, before) ?? object;
+    if (isReply(admitted)) return admitted;
+    const metadata = objectOf(admitted["metadata"]);
+    const isNew = before !== undefined && !isDeepStrictEqual(before["spec"], admitted["spec"]);
+    const generation = Number(metadata["generation"] ?? 1) + (isNew ? 1 : 0);
+    const kept = { ...admitted, metadata: { ...metadata, generation, resourceVersion: this.nextVersion() } };
+    this.put(resource, kept);
+    return kept;
+  }
+}
+
+function pathOf({ namespace = "", name }: Key): string {
+  return `${namespace}/${name}`;
+}
+
+export function keyOfObject(object: JsonObject): { readonly namespace: string; readonly name: string } {
+  return {
+    namespace: textOf(at(object, "metadata", "namespace")),
+    name: textOf(at(object, "metadata", "name")),
+  };
+}
+
+function objectOf(value: unknown): JsonObject {
+  const json = asJson(value ?? {});
+  return isObject(json) ? json : {};
+}
+
+function withStatus(object: JsonObject, status: Json | undefined): JsonObject {
+  const { status: _, ...rest } = object;
+  return status === undefined ? rest : { ...rest, status };
+}
+
+/** 422: a test failed, or it does not apply; 409: it is about another object, or an older one. */
+function patchedBy(found: JsonObject, body: unknown): JsonObject | Reply {
+  if (!Array.isArray(body)) {
+    const merged = objectOf(applyMergePatch(structuredClone(found), body));
+    const isSame = ["uid", "resourceVersion"].every((field) => {
+      return at(merged, "metadata", field) === at(found, "metadata", field);
+    });
+    return isSame ? merged : CONFLICT;
+  }
+  try {
+    return objectOf(applyJsonPatch(structuredClone(found), readJsonPatch(body)));
+  } catch {
+    return INVALID;
+  }
+}
+
+async function orAborted(waiting: Promise<unknown>, signal: AbortSignal | null | undefined): Promise<unknown> {
+  if (!signal) return await waiting;
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([waiting, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,201 @@
+/** A cluster with KubeVirt over the fake API. Tests put facts and read facts; in between there are objects, requests and the real client. */
+import type * as z from "zod/mini";
+import { type Client, type ClientOptions, createClient } from "../../shared/kube/client.ts";
+import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
+import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
+import { ClusterError, type Failure } from "../../shared/kube/failures.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import type { KubeVirtFacts } from "../../shared/kube/schemas/kubevirt.ts";
+import type { Scheduler } from "fast-check";
+import { NOW } from "./fixtures.ts";
+import { type Before, FakeApi } from "./fake-api.ts";
+import { at, type JsonObject, textOf } from "./json.ts";
+import * as objects from "./objects.ts";
+import { partiesOf } from "./parties.ts";
+import { type AnyPod, nodeObject, podObject } from "./pods-and-nodes.ts";
+
+export type { Before };
+
+type Kind =
+  | "pods"
+  | "nodes"
+  | "evacuations"
+  | "virtualmachineinstances"
+  | "virtualmachineinstancemigrations"
+  | "poddisruptionbudgets";
+/** Nodes have no namespace. */
+type Key = { readonly namespace?: string; readonly name: string };
+
+class Shelf<R extends Kind, Given extends Facts<R>> {
+  readonly #api: FakeApi;
+  readonly #resource: R;
+  readonly #objectOf: (facts: Given) => JsonObject;
+
+  constructor(api: FakeApi, resource: R, objectOf: (facts: Given) => JsonObject) {
+    this.#api = api;
+    this.#resource = resource;
+    this.#objectOf = objectOf;
+  }
+
+  #read(object: JsonObject): Facts<R> {
+    const schema: z.ZodMiniType<Facts<R>> = SCHEMAS[this.#resource].facts;
+    return schema.parse(object);
+  }
+
+  get(key: Key): Facts<R> | undefined {
+    const found = this.#api.object(this.#resource, key);
+    return found && this.#read(found);
+  }
+
+  list(isSelected: (facts: Facts<R>) => boolean = () => true): readonly Facts<R>[] {
+    return this.#api
+      .objects(this.#resource)
+      .map((one) => this.#read(one))
+      .filter(isSelected);
+  }
+
+  /** As they are. */
+  put(...facts: readonly Given[]): void {
+    for (const one of facts) this.#api.put(this.#resource, this.#objectOf(one));
+  }
+
+  delete(key: Key): void {
+    this.#api.remove(this.#resource, key);
+  }
+}
+
+/** An Event, by the name that depends on its occasion. */
+export interface RecordedEvent extends Pick<KubernetesEvent, "type" | "message"> {
+  readonly name: string;
+  readonly about: Json;
+  readonly reason: string;
+}
+type Json = NonNullable<ReturnType<typeof at>>;
+
+export class FakeCluster {
+  readonly api: FakeApi = new FakeApi(partiesOf(() => this));
+  readonly pods = new Shelf<"pods", AnyPod>(this.api, "pods", podObject);
+  readonly nodes = new Shelf<"nodes", NodeFacts>(this.api, "nodes", nodeObject);
+  readonly vmis = new Shelf<"virtualmachineinstances", VmiFacts>(
+    this.api,
+    "virtualmachineinstances",
+    objects.vmiObject,
+  );
+  readonly evacuations = new Shelf<"evacuations", EvacuationFacts>(this.api, "evacuations", objects.evacuationObject);
+  readonly migrations = new Shelf<"virtualmachineinstancemigrations", MigrationFacts>(
+    this.api,
+    "virtualmachineinstancemigrations",
+    objects.migrationObject,
+  );
+  readonly budgets = new Shelf<"poddisruptionbudgets", BudgetFacts>(
+    this.api,
+    "poddisruptionbudgets",
+    objects.budgetObject,
+  );
+  /** KubeVirt's eviction webhook, which marks. */
+  isReviewing = true;
+  /** Names of pods whose evictions were asked for in earnest, in order; and what some of them are answered. */
+  readonly evictions: string[] = [];
+  readonly evictionAnswers = new Map<string, { readonly code: number; readonly message: string }>();
+  /** Resources of which an object that is not there may not be read. */
+  readonly unreadable = new Set(["validatingwebhookconfigurations"]);
+
+  constructor() {
+    this.api.now = () => NOW;
+    this.kubeVirt = { namespace: "kubevirt", featureGates: [] };
+  }
+
+  get now(): () => Date {
+    return this.api.now;
+  }
+
+  set now(now: () => Date) {
+    this.api.now = now;
+  }
+
+  get kubeVirt(): KubeVirtFacts | undefined {
+    return this.api.objects("kubevirts").map((one) => SCHEMAS.kubevirts.facts.parse(one))[0];
+  }
+
+  set kubeVirt(facts: KubeVirtFacts | undefined) {
+    for (const one of this.api.objects("kubevirts"))
+      this.api.remove("kubevirts", { namespace: textOf(at(one, "metadata", "namespace")), name: "kubevirt" });
+    if (facts !== undefined) this.api.put("kubevirts", objects.kubeVirtObject(facts));
+  }
+
+  /** The LifeboatConfiguration. Undefined: there is none. */
+  configure(spec: unknown, status: object = {}): void {
+    const resourceVersion = this.api.nextVersion();
+    const metadata = { name: "lifeboat", uid: "configuration", generation: 1, resourceVersion };
+    this.api.remove("lifeboatconfigurations", metadata);
+    if (spec !== undefined) this.api.put("lifeboatconfigurations", objects.object({ metadata, spec, status }));
+  }
+
+  /** Changes a VMI as KubeVirt or a person does. */
+  change({ namespace, name }: NamespacedName, tweak: Partial<VmiFacts>): void {
+    const found = this.vmis.get({ namespace, name });
+    if (found !== undefined) this.vmis.put({ ...found, ...tweak, resourceVersion: this.api.nextVersion() });
+  }
+
+  setMark(key: NamespacedName, node: string | undefined): void {
+    this.api.merge("virtualmachineinstances", key, { status: { evacuationNodeName: node ?? null } });
+  }
+
+  /** As a person does. */
+  createEvacuation({ namespace, name, spec }: NewEvacuation): void {
+    const { vmiName, ...rest } = spec;
+    const body = { metadata: { namespace, name }, spec: { virtualMachineInstance: { name: vmiName }, ...rest } };
+    const asked = { verb: "create", resource: "evacuations", namespace, name: "", subresource: "", label: "" } as const;
+    this.api.answer({ ...asked, query: new URLSearchParams(), body });
+  }
+
+  /** What was told. */
+  get story(): readonly RecordedEvent[] {
+    return this.api.objects("events").map((event) => ({
+      name: textOf(at(event, "metadata", "name")),
+      about: at(event, "involvedObject") ?? {},
+      type: textOf(at(event, "type")) === "Warning" ? "Warning" : "Normal",
+      reason: textOf(at(event, "reason")),
+      message: textOf(at(event, "message")),
+    }));
+  }
+}
+
+export const SERVER = "https://fake.example";
+
+/** The product's own client. */
+export function connectTo(fake: FakeCluster, before?: Before, more: Partial<ClientOptions> = {}): Client {
+  const endpoint = { server: SERVER, token: "t", headers: {}, fetch: fake.api.fetch(before) };
+  const never = () => new AbortController().signal;
+  return createClient({ endpoint, signal: never(), timeout: never, onOddItem: odd, ...more });
+}
+
+function odd(resource: string, issue: string): never {
+  throw new Error(`${resource}: ${issue}`);
+}
+
+/** Fast-check decides whose request is answered next. */
+export function interleaved(scheduler: Scheduler): Before {
+  return (label) => scheduler.schedule(Promise.resolve(), label);
+}
+
+export const UNREACHABLE: Failure = { reason: "Unreachable" };
+export const FORBIDDEN: Failure = { reason: "Refused", code: 403, request: "the request" };
+
+/** Each such request fails. */
+export function failing(requests: RegExp, failure: Failure = UNREACHABLE): Before {
+  return (label) => {
+    if (requests.test(label)) throw new ClusterError(failure);
+  };
+}
+
+/** Before the first such request. */
+export function once(requests: RegExp, change: () => void): Before {
+  let isDone = false;
+  return (label) => {
+    if (isDone || !requests.test(label)) return;
+    isDone = true;
+    change();
+  };
+}

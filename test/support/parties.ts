@@ -1,0 +1,136 @@
+/** What other parties do in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
+import { isToMove } from "../../shared/eviction/table.ts";
+import { END_PHASES } from "../../shared/kube/evacuation.ts";
+import { isFinal } from "../../shared/kube/facts.ts";
+import * as names from "../../shared/kube/names.ts";
+import type { Asked } from "./asked.ts";
+import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./fake-api.ts";
+import type { FakeCluster } from "./fake-cluster.ts";
+import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
+import { object } from "./objects.ts";
+
+export function partiesOf(fake: () => FakeCluster): Parties {
+  return {
+    review: (asked, found) => reviewed(fake(), asked, found),
+    admit: (resource, next, before) => (ADMISSIONS[resource] ?? asSent)(next, before, fake()),
+  };
+}
+
+type Admission = (next: JsonObject, before: JsonObject | undefined, fake: FakeCluster) => JsonObject | Reply;
+
+const asSent: Admission = (next) => next;
+
+const ADMISSIONS: Readonly<Record<string, Admission>> = {
+  evacuations: (next, before) => (before !== undefined && isForbidden(next, before) ? failure(422, "Invalid") : next),
+  // Where a budget has become another one, the disruption controller has seen it.
+  poddisruptionbudgets: (next, before) => (at(before, "spec") === at(next, "spec") ? next : counted(next)),
+  virtualmachineinstancemigrations: (next, before, fake) => (before === undefined ? admitMigration(next, fake) : next),
+};
+
+const ENDS: readonly string[] = END_PHASES;
+const RETRIED: readonly string[] = ["BackingOff", "Blocked"];
+
+/** An end is final, a withdrawn one is not resumed, and nothing is retried that does not back off. */
+function isForbidden(next: JsonObject, before: JsonObject): boolean {
+  const phase = textOf(at(before, "status", "phase"));
+  const isResumed = at(before, "spec", "intent") === "Withdrawn" && at(next, "spec", "intent") !== "Withdrawn";
+  const isRetry = at(next, "spec", "retryAt") !== at(before, "spec", "retryAt");
+  const isReopened = ENDS.includes(phase) && at(next, "status", "phase") !== phase;
+  return isReopened || isResumed || (isRetry && !RETRIED.includes(phase));
+}
+
+function counted(budget: JsonObject): JsonObject {
+  const minAvailable = Number(at(budget, "spec", "minAvailable"));
+  const observedGeneration = Number(at(budget, "metadata", "generation") ?? 1) + 1;
+  const status = { observedGeneration, disruptionsAllowed: Math.max(0, 1 - minAvailable), currentHealthy: 1 };
+  return { ...budget, status: { ...status, desiredHealthy: minAvailable, expectedPods: 1 } };
+}
+
+/** KubeVirt's admission allows one unfinished migration a VMI, and labels it. */
+function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | Reply {
+  const { namespace } = keyOfObject(migration);
+  const vmiName = textOf(at(migration, "spec", "vmiName"));
+  const others = fake.migrations.list((m) => m.namespace === namespace && m.vmiName === vmiName && !isFinal(m));
+  if (others.length > 0) return failure(400, "BadRequest", "in-flight migration detected");
+  const labels = { ...textsAt(migration, "metadata", "labels"), [names.VMI_NAME_LABEL]: vmiName };
+  const metadata = object({ ...Object(migration["metadata"]), labels });
+  return { ...migration, metadata, status: { phase: "Pending" } };
+}
+
+const REVIEWS: Readonly<Record<string, Json>> = {
+  selfsubjectaccessreviews: { status: { allowed: true } },
+  subjectaccessreviews: { status: { allowed: false } },
+  tokenreviews: { status: { authenticated: false, audiences: [] } },
+};
+
+function reviewed(fake: FakeCluster, asked: Asked, found: JsonObject | undefined): Reply | undefined {
+  const { verb, resource, subresource } = asked;
+  const review = REVIEWS[resource];
+  if (review !== undefined) return { code: 201, body: review };
+  if (resource === "version") return { code: 200, body: { major: "1", minor: "36" } };
+  if (subresource === "eviction") return evict(fake, asked, found);
+  if (subresource === "evacuate/cancel") return cancelEvacuation(fake, asked, found);
+  if (verb === "get" && found === undefined && fake.unreadable.has(resource)) return failure(403, "Forbidden");
+  return undefined;
+}
+
+/** KubeVirt's webhook reviews it, then a pod goes that is not only to be asked, if it is the one that is meant. */
+function evict(fake: FakeCluster, { body, query }: Asked, pod: JsonObject | undefined): Reply {
+  if (pod === undefined) return NOT_FOUND;
+  const key = keyOfObject(pod);
+  const eviction = asJson(body ?? {});
+  const uid = at(eviction, "deleteOptions", "preconditions", "uid");
+  const isReal = uid === at(pod, "metadata", "uid");
+  const isDryRun = query.get("dryRun") === "All";
+  if (isReal && !isDryRun) fake.evictions.push(key.name);
+  const answer = fake.evictionAnswers.get(key.name);
+  if (answer !== undefined)
+    return answer.code < 300 ? { code: answer.code, body: {} } : failure(answer.code, "Told", answer.message);
+  if (!isDryRun) reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
+  const isAskedOnly = names.REQUEST_EVICT_ONLY_ANNOTATION in textsAt(pod, "metadata", "annotations");
+  const isLauncher = textsAt(pod, "metadata", "labels")[names.COMPONENT_LABEL] === names.LAUNCHER_COMPONENT;
+  if (isLauncher || isAskedOnly) return failure(429, "TooManyRequests", `Eviction triggered evacuation of ${key.name}`);
+  if (!isReal) return failure(isAskedOnly ? 429 : 409, "Conflict");
+  if (!isDryRun) fake.pods.delete(key);
+  return { code: 201, body: {} };
+}
+
+/** KubeVirt's webhook marks the VM of the pod that its guest runs in. */
+export function reviewEviction(
+  fake: FakeCluster,
+  key: { readonly namespace: string; readonly name: string },
+  annotations: Readonly<Record<string, string>> = {},
+): void {
+  const pod = fake.pods.get(key);
+  const vmiKey = { namespace: key.namespace, name: pod?.annotations[names.DOMAIN_ANNOTATION] ?? "" };
+  const vmi = fake.vmis.get(vmiKey);
+  if (pod === undefined || isFinal(pod) || vmi?.nodeName === undefined || vmi.nodeName !== pod.nodeName) return;
+  const { evictionStrategy: clusterStrategy } = fake.kubeVirt ?? {};
+  if (!fake.isReviewing || vmi.evacuationNodeName !== undefined) return;
+  if (!isToMove(vmi, clusterStrategy === undefined ? {} : { clusterStrategy })) return;
+  const isDescheduler = annotations[names.REQUESTED_BY_ANNOTATION] === names.DESCHEDULER && vmi.hasAnnotations;
+  const source = isDescheduler
+    ? { metadata: { annotations: { [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" } } }
+    : {};
+  fake.api.merge("virtualmachineinstances", vmiKey, { ...source, status: { evacuationNodeName: vmi.nodeName } });
+}
+
+/** The same request as Lifeboat has reviewed. */
+export function reviewBeside(fake: FakeCluster, review: unknown): void {
+  const request = at(asJson(review ?? {}), "request");
+  const eviction = at(request, "object");
+  const dryRun = at(eviction, "deleteOptions", "dryRun");
+  if (at(request, "dryRun") === true || (Array.isArray(dryRun) && dryRun.length > 0)) return;
+  const key = { namespace: textOf(at(request, "namespace")), name: textOf(at(request, "name")) };
+  reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
+}
+
+/** virt-api takes back the mark that is named, of whatever VMI has the name. */
+function cancelEvacuation(fake: FakeCluster, { body }: Asked, vmi: JsonObject | undefined): Reply {
+  if (vmi === undefined) return NOT_FOUND;
+  const mark = at(vmi, "status", "evacuationNodeName");
+  if (mark === undefined) return { code: 200, body: {} };
+  if (mark !== at(asJson(body ?? {}), "evacuationNodeName")) return failure(500, "InternalError");
+  fake.setMark(keyOfObject(vmi), undefined);
+  return { code: 200, body: {} };
+}
