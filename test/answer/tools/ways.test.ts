@@ -33,7 +33,8 @@ test(
     text = withWay(text, "preemption", ran.deletion.before);
     text = withWay(text, "tick", ran["idle tick"].all);
     const wanted = await format(text, { parser: "markdown", printWidth: 120 });
-    const how = "other files run: `npx vitest run test/answer/tools/ways.test.ts -u` corrects the ways in ARCHITECTURE.md";
+    const how =
+      "other files run: `npx vitest run test/answer/tools/ways.test.ts -u` corrects the ways in ARCHITECTURE.md";
     await expect(wanted, how).toMatchFileSnapshot("../../../ARCHITECTURE.md");
   },
 );
