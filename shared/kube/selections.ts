@@ -52,10 +52,11 @@ export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[
 
 /** KubeVirt shortens longer names in the label: there the namespace is read. */
 const LONGEST_LABEL = 63;
-/** Names in a selector: it is part of a URL. */
-const MOST_NAMES = 50;
+/** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */
+const LONGEST_NAMES = 4000;
+const COMMA = "%2C".length;
 
-/** Migrations of these VMIs, finished ones included. A request for each fifty VMs of a namespace. */
+/** Migrations of these VMIs, finished ones included. One request for a namespace, unless their names fill more than a URL. */
 export async function migrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
@@ -72,8 +73,15 @@ function selectionsOf(vmis: readonly string[]): readonly NonNullable<Selection["
   if (vmis.some((name) => name.length > LONGEST_LABEL)) return [{}];
   const [first = "", ...others] = vmis;
   if (others.length === 0) return [{ [names.VMI_NAME_LABEL]: first }];
-  const chunks = Array.from({ length: Math.ceil(vmis.length / MOST_NAMES) }, (_, i) =>
-    vmis.slice(i * MOST_NAMES, (i + 1) * MOST_NAMES),
-  );
+  const chunks: string[][] = [];
+  let room = 0;
+  for (const name of vmis) {
+    room -= name.length + COMMA;
+    if (room >= 0) chunks.at(-1)?.push(name);
+    else {
+      chunks.push([name]);
+      room = LONGEST_NAMES - name.length - COMMA;
+    }
+  }
   return chunks.map((chunk) => ({ [names.VMI_NAME_LABEL]: chunk }));
 }

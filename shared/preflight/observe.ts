@@ -2,8 +2,8 @@
  * Observing a node that is to be drained: its pods with their VMs, and the room elsewhere.
  *
  * What the node has is read in full, of other nodes' pods a page at a time what takes up room, of volumes (if a VM there has any) from
- * which nodes they are reached. Requests that grow with the node: one for the migrations of fifty VMs of a namespace that are being moved
- * already, one for each VM that has come without being there yet.
+ * which nodes they are reached. Requests that grow with the node: one for the migrations of a namespace's VMs that are being moved already
+ * (of a few hundred VMs, by the length of their names), one for each VM that has come without being there yet.
  */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";

@@ -55,8 +55,7 @@ test("a node: other nodes' pods are read seldom; what happens on it, each time, 
   const { asked } = await after(2);
   expect(asked).not.toContainEqual(NEIGHBOURS);
   expect(asked).toContain("list pods spec.nodeName=node01");
-  // One of them for the migrations of each fifty VMs.
-  expect(asked.length).toBeLessThanOrEqual(7 + vms.length / 50);
+  expect(asked.length).toBeLessThanOrEqual(8);
   expect((await after(31)).asked).toContainEqual(NEIGHBOURS);
 });
 
