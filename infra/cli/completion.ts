@@ -1,5 +1,5 @@
 /** `lifeboat completion`: commands and flags, for bash and zsh. */
-import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Argument, type CommandUnknownOpts, type Option } from "@commander-js/extra-typings";
 import { type Add, EXIT } from "./command.ts";
 
 export const completion: Add = (program, { host, ends }) => {
@@ -17,11 +17,20 @@ export const completion: Add = (program, { host, ends }) => {
     );
 };
 
-/** The words before the one that is being typed decide; nodes, pods and VMs are kubectl's to list. */
+/** The words before the one that is being typed decide, without flags and their values; nodes, pods and VMs are kubectl's to list. */
 function scriptOf(program: CommandUnknownOpts): string {
   return `_lifeboat() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words=() word next=""
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do [[ $word == -* ]] || words+=("$word"); done
+  local current="\${COMP_WORDS[COMP_CWORD]}" words=() word flag="" next=""
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $word != = ]] || continue
+    case "$flag" in ${takingValues(program).join(" | ")}) flag=""; continue ;; esac
+    flag="$word"
+    [[ $word == -* ]] || words+=("$word")
+  done
+  case "$flag" in
+${choicesOf(program).join("\n")}
+    ${takingValues(program).join(" | ")}) return ;;
+  esac
   case "\${words[*]}" in
 ${casesOf(program, []).join("\n")}
   esac
@@ -34,6 +43,26 @@ ${casesOf(program, []).join("\n")}
 }
 complete -F _lifeboat lifeboat kubectl-lifeboat
 `;
+}
+
+function optionsOf(command: CommandUnknownOpts): readonly Option[] {
+  return [...command.options, ...command.commands.flatMap((one) => optionsOf(one))];
+}
+
+/** Flags whose next word is their value. */
+function takingValues(program: CommandUnknownOpts): readonly string[] {
+  const flags = optionsOf(program).filter(({ required }) => required);
+  return [...new Set(flags.flatMap(({ short, long }) => [short, long].filter((flag) => flag !== undefined)))];
+}
+
+/** What may follow a flag that takes one of a few words, whichever the command is. */
+function choicesOf(program: CommandUnknownOpts): readonly string[] {
+  const limited = optionsOf(program).filter(({ argChoices }) => argChoices !== undefined);
+  const byFlag = Map.groupBy(limited, ({ short, long }) => [short, long].filter(Boolean).join(" | "));
+  return [...byFlag].map(([flags, options]) => {
+    const words = [...new Set(options.flatMap(({ argChoices = [] }) => argChoices))].join(" ");
+    return `    ${flags}) COMPREPLY=($(compgen -W "${words}" -- "$current")); return ;;`;
+  });
 }
 
 /** What may follow: a command's own commands, else its options. */

@@ -39,18 +39,18 @@ export const evacuate: Add = (program, { host, connect, ends }) => {
     "evacuate",
     "have a VM migrate away from its node",
     `Creates an Evacuation for the virtual machine, which Lifeboat then has migrated to another node, and says when
-Lifeboat has taken it up. One that is under way already is joined.
+Lifeboat has taken it up. One that is in progress already is joined.
 
 Exit code: 0 taken up, with --wait: moved; 1 not, for example because the VM cannot migrate.`,
   )
     .option("--wait", "until it has ended")
-    .addOption(output(["name"], "print the Evacuation's name, and wait for nothing"))
+    .addOption(output(["name"], "print the Evacuation's name, and wait for nothing but what --wait says"))
     .action(
       ends(async (word, { wait, output: form }) => {
         const [connection, key] = vmOf(word, connect);
-        const evacuation = goesOn(await evacuateVm(key, await askingOf(connection, host)), key);
+        const evacuation = await startedOf(await evacuateVm(key, await askingOf(connection, host)), key, connection);
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
-        if (form === "name") return EXIT.done;
+        if (form === "name" && !wait) return EXIT.done;
         const isReached = ({ phase }: EvacuationStatus) =>
           phase === "Moved" || (!wait && phase !== undefined && !isEnd(phase));
         return await follow(evacuation, { connection, host, isReached });
@@ -71,28 +71,37 @@ Exit code: 0 tried again, 1 not, for example because nothing has failed.`,
   ).action(
     ends(async (word) => {
       const [connection, key] = vmOf(word, connect);
-      const evacuation = goesOn(await retryVm(key, await askingOf(connection, host)), key);
+      const evacuation = await startedOf(await retryVm(key, await askingOf(connection, host)), key, connection);
       host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name}\n`);
       return await follow(evacuation, { connection, host, isReached: isTried });
     }),
   );
 };
 
-function goesOn(
+async function startedOf(
   evacuating: Evacuating | { readonly result: "NothingFailed" },
-  { namespace, name }: NamespacedName,
-): EvacuationFacts {
+  key: NamespacedName,
+  connection: Connection,
+): Promise<EvacuationFacts> {
+  const vm = `VM "${key.name}" in namespace "${key.namespace}"`;
   switch (evacuating.result) {
     case "NotRunning":
-      throw new Failed(`VM "${name}" does not run in namespace "${namespace}"`);
+      throw new Failed(`VM "${key.name}" does not run in namespace "${key.namespace}"`);
     case "NothingFailed":
-      throw new Failed(`no evacuation of VM "${name}" in namespace "${namespace}" backs off or was abandoned`);
+      throw new Failed(`no evacuation of ${vm} backs off or was abandoned${await newestOf(key, connection)}`);
     case "TryAgain":
       throw new Failed("another evacuation of this VM has ended meanwhile: try again");
     case "Started":
     case "Joined":
       return evacuating.evacuation;
   }
+}
+
+/** What is the matter with it may explain why there is nothing to do. */
+async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
+  const evacuations = await evacuationsOf(key, connection.cluster());
+  const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
+  return newest === undefined ? "" : `; the newest, ${newest.name}, is ${newest.status.phase ?? "new"}`;
 }
 
 function isTried({ phase }: EvacuationStatus): boolean {
@@ -105,7 +114,7 @@ export const cancel: Add = (program, { host, connect, ends }) => {
     "cancel",
     "stop the evacuation of a VM",
     `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
-the guest already is left to finish. A drain that goes on asks again: uncordon the node, or stop the drain, first.
+the guest already is left to finish. A drain that continues asks again: uncordon the node, or stop the drain, first.
 
 Exit code: 0 withdrawn, 1 not.`,
   ).action(
@@ -113,7 +122,11 @@ Exit code: 0 withdrawn, 1 not.`,
       const [connection, key] = vmOf(word, connect);
       const settings = await connection.settings();
       const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
-      for (const evacuation of withdrawn(cancelling, key, settings.drainTaintKey)) {
+      if (cancelling.result === "NotEvacuating") {
+        const newest = await newestOf(key, connection);
+        throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest}`);
+      }
+      for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
         const code = await follow(evacuation, { connection, host, isReached: isCancelled });
         if (code !== EXIT.done) return code;
         host.stdout.write(`evacuation.lifeboat.dev/${evacuation.name} withdrawn\n`);
@@ -123,18 +136,11 @@ Exit code: 0 withdrawn, 1 not.`,
   );
 };
 
-function withdrawn(cancelling: Cancelling, { namespace, name }: NamespacedName, taint: string) {
-  switch (cancelling.result) {
-    case "NotEvacuating":
-      throw new Failed(`nothing evacuates VM "${name}" in namespace "${namespace}"`);
-    case "DrainTaint": {
-      const { node } = cancelling;
-      const why = `node "${node}" carries the drain taint ${taint}, which would begin it again`;
-      throw new Failed(`${why}: kubectl taint node ${node} ${taint}- first`);
-    }
-    case "Withdrawn":
-      return cancelling.evacuations;
-  }
+function withdrawn(cancelling: Exclude<Cancelling, { readonly result: "NotEvacuating" }>, taint: string) {
+  if (cancelling.result === "Withdrawn") return cancelling.evacuations;
+  const { node } = cancelling;
+  const why = `node "${node}" carries the drain taint ${taint}, which would begin it again`;
+  throw new Failed(`${why}: kubectl taint node ${node} ${taint}- first`);
 }
 
 function isCancelled(status: EvacuationStatus): boolean {
@@ -171,34 +177,39 @@ interface Following {
   readonly isReached: (status: EvacuationStatus) => boolean;
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 /** Without a relay the tick of every minute takes it up. */
 const TAKEN_UP_SECONDS = 90;
+/** With one, that takes a moment. */
+const SILENT_SECONDS = 3;
+const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
 async function follow(evacuation: EvacuationFacts, { connection, host, isReached }: Following): Promise<ExitCode> {
-  const until = host.now().getTime() + TAKEN_UP_SECONDS * 1000;
-  const say = sayer(host);
+  const began = host.now().getTime();
+  const say = createNews(host);
   while (!host.interrupted.aborted) {
     const found = await find(evacuation, connection);
     if (found === undefined) throw new Failed(`Evacuation ${evacuation.name} has been removed`);
-    say(found);
+    say(lineOf(found));
     if (isReached(found.status)) return EXIT.done;
     if (isOver(found)) return EXIT.failed;
-    if (!isTakenUp(found) && host.now().getTime() > until) {
+    const seconds = isTakenUp(found) ? 0 : (host.now().getTime() - began) / 1000;
+    if (seconds > SILENT_SECONDS) say(WAITING);
+    if (seconds > TAKEN_UP_SECONDS) {
       const nothing = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`;
       throw new Failed(`${nothing} The Evacuation stays: Lifeboat takes it up when it runs.`);
     }
-    await host.wait(LOOK_MS);
+    await host.wait(POLL_MS);
   }
   return EXIT.interrupted;
 }
 
-/** What was cancelled is over once its mark and migration are taken back, too. */
+/** What was cancelled has ended once its mark and migration are taken back, too. */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
-/** One that is withdrawn ends as soon as it is looked at. */
+/** One that is withdrawn ends with the next reconcile. */
 function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }
@@ -208,14 +219,16 @@ async function find(evacuation: EvacuationFacts, connection: Connection): Promis
   return (await evacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
 }
 
-/** Says what has changed. */
-function sayer({ stderr }: Host): (evacuation: EvacuationFacts) => void {
-  let told: string | undefined;
-  return ({ status: { phase, reason, message } }) => {
-    const line = [phase, reason && reason !== phase && `(${reason})`, message && `– ${message}`]
-      .filter(Boolean)
-      .join(" ");
-    if (line !== "" && line !== told) stderr.write(`${plain(line)}\n`);
-    told = line;
+/** Says each line once. */
+function createNews({ stderr }: Host): (line: string) => void {
+  const said = new Set([""]);
+  return (line) => {
+    if (!said.has(line)) stderr.write(`${plain(line)}\n`);
+    said.add(line);
   };
+}
+
+function lineOf({ status: { phase, reason, message } }: EvacuationFacts): string {
+  const parts = [phase, reason && reason !== phase && `(${reason})`, message && `– ${message}`];
+  return parts.filter(Boolean).join(" ");
 }

@@ -1,6 +1,7 @@
 /** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
 import { reviewEviction } from "../../shared/eviction/review.ts";
 import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
+import { REMEDY } from "../../shared/eviction/messages.ts";
 import { observePreflight } from "../../shared/preflight/observe.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
 import { keyOf } from "../../shared/kube/facts.ts";
@@ -136,11 +137,11 @@ export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;
   const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
-  const said = isHomeless ? (room.message ?? "") : message;
+  const [said, fix] = isHomeless ? [room.message ?? "", REMEDY.NoRoom] : [message, remedy];
   return [
     "",
     `${mark} ${subjectOf(pod)}: ${plain(said)}`,
-    ...(remedy === undefined ? [] : [`    ${paint(plain(remedy), "dim")}`]),
+    ...(fix === undefined ? [] : [`    ${paint(plain(fix), "dim")}`]),
   ];
 }
 

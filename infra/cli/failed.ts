@@ -2,7 +2,7 @@
 import { ClusterError, describeFailure, type Failure } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
 
-/** Expected, and told in full by its message. */
+/** Expected, and described in full by its message. */
 export class Failed extends Error {
   override readonly name = "Failed";
 }

@@ -26,7 +26,7 @@ export function failedBefore({ e }: Facts): Next {
   const why =
     phase === "BackingOff"
       ? { reason, message }
-      : { reason: "MigrationFailed", message: "an attempt to move the VM has failed a moment ago" };
+      : { reason: "MigrationFailed", message: "an attempt to move the VM has failed" };
   return { phase: "BackingOff", ...why, more: { nextAttemptTime: backoffUntil(e) } };
 }
 

@@ -64,6 +64,7 @@ export const REMEDY = {
   Finalizers: "the owner of the finalizers: the controller that set them has to take them off",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
+  NoRoom: "an administrator: add a node, or make room on one; Taints: uncordon one, or take its taint off",
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
   LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
   StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",

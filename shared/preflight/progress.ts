@@ -4,7 +4,7 @@ import { keyOf, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint } from "../kube/taints.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts } from "./facts.ts";
-import { remedyOf } from "../eviction/messages.ts";
+import { REMEDY, remedyOf } from "../eviction/messages.ts";
 import { failingPhase, isBlocked, isMinor, type Mood, type Row, rowOf, type Subject, subjectsOf } from "./subjects.ts";
 
 /**
@@ -177,7 +177,9 @@ export function blockersOf(
 function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefined {
   const kind = kindOf(subject, room);
   if (kind === undefined) return undefined;
-  if (kind === "NoRoom") return { kind, reason: "NoRoom", held: [{ subject, message: room?.message ?? "" }] };
+  if (kind === "NoRoom") {
+    return { kind, reason: "NoRoom", remedy: REMEDY.NoRoom, held: [{ subject, message: room?.message ?? "" }] };
+  }
   const failing = failingPhase(subject);
   const { reason, remedy } = failing === undefined ? subject.verdict : { reason: failing, remedy: remedyOf(failing) };
   return {

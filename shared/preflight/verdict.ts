@@ -83,7 +83,7 @@ function homelessAmong(all: readonly PodVerdict[]): string {
   const vms = homeless.filter(({ vmi }) => vmi !== undefined).length;
   const pods = homeless.length - vms;
   const waiting = `the replacements that ${counted(pods, "pod")} ${pods === 1 ? "waits" : "wait"} for`;
-  return [...(vms > 0 ? [`${counted(vms, "VM")} of it`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
+  return [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])].join(", nor for ");
 }
 
 function counted(number: number, what: string): string {

@@ -7,8 +7,6 @@ import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
-const CONFIGURATION =
-  '{"apiVersion": "lifeboat.dev/v1alpha1", "kind": "LifeboatConfiguration", "metadata": {"name": "lifeboat"}}';
 
 export async function installed({
   lifeboatKinds,
@@ -31,17 +29,23 @@ export async function lifeboatServed({ lifeboatKinds }: Reads): Promise<Finding>
   return failed(`lifeboat.dev/v1alpha1: ${missing.join(", ")} not served`, reason, "lifeboat install");
 }
 
+const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';
+const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
+
 /** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration. */
 export async function conditions(reads: Reads): Promise<readonly Finding[]> {
-  if ((await reads.configuration()) === undefined) {
-    const reason = "the defaults are in force, and no conditions say how Lifeboat is";
-    return [warning("there is no LifeboatConfiguration", reason, `echo '${CONFIGURATION}' | kubectl apply -f -`)];
+  const found = await reads.configuration();
+  if (found === undefined) {
+    const reason = "so no conditions say how Lifeboat is: kubectl explain lifeboatconfiguration";
+    return [ok("there is no LifeboatConfiguration: the defaults are in force", [reason])];
   }
-  const types = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
-  return (await Promise.all(types.map((type) => conditionOf(type, reads)))).flat();
+  const missing = [...TYPES, "CredentialsValid"].filter((type) => !found.conditions.some((one) => one.type === type));
+  const findings = (await Promise.all(TYPES.map((type) => conditionOf(type, reads)))).flat();
+  if (missing.length === 0) return findings;
+  const [where, fix] = (await isInCluster(reads)) ? ["", LOGS] : [" where the Worker's schedule does", RECONCILE];
+  const reason = `no full scan has reported yet: they run every ten minutes${where}`;
+  return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
-
-const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';
 
 /** In the cluster, and where a Worker does the work. */
 const FIXES = {
@@ -52,15 +56,11 @@ const FIXES = {
   ReviewsDecided: [LOGS, "npx wrangler tail"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
+/** None where no full scan has reported it. */
 export async function conditionOf(type: Condition["type"], reads: Reads): Promise<readonly Finding[]> {
   const [found, inside] = [await reads.configuration(), await isInCluster(reads)];
-  if (found === undefined) return [];
-  const condition = found.conditions.find((one) => one.type === type);
-  if (condition === undefined) {
-    const reason = "no full scan has reported yet: they run every ten minutes";
-    const [where, fix] = inside ? ["", LOGS] : [" where the Worker's schedule does", RECONCILE];
-    return [warning(`condition ${type} is missing`, `${reason}${where}`, fix)];
-  }
+  const condition = found?.conditions.find((one) => one.type === type);
+  if (found === undefined || condition === undefined) return [];
   const { status, reason, message, lastTransitionTime, observedGeneration } = condition;
   const age = durationText((reads.now.getTime() - Date.parse(lastTransitionTime)) / 1000);
   const said = `condition ${type} is ${status} (${reason}) for ${age}`;

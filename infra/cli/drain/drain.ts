@@ -9,10 +9,8 @@ import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "../explain.ts";
 import type { Host } from "../host.ts";
-import { paintFor } from "../print.ts";
-import { emptyNode } from "./empty-node.ts";
-import { endingLines, EXIT_OF_ENDING, startLinesOf } from "./ending.ts";
-import { createProgress } from "./progress.ts";
+import { createReport } from "./report.ts";
+import { emptyNode } from "./rounds.ts";
 import { chooseStops, isYes, type Stops } from "./stops.ts";
 
 interface Options {
@@ -27,9 +25,11 @@ interface Options {
 /** Lines of progress. */
 type Say = (...lines: readonly string[]) => void;
 
-/** One drain, as it begins. */
+/** One drain, as it starts. */
 export interface Drain {
   readonly options: Options;
+  /** What the person typed. */
+  readonly line: string;
   readonly connection: Connection;
   readonly host: Host;
   readonly say: Say;
@@ -58,7 +58,7 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it is done"),
     )
-    .option("--wait-for-blocked", "go on until what blocks has been changed by those who can")
+    .option("--wait-for-blocked", "continue until what blocks has been changed by those who can")
     .option("--stop-blocked", "stop VMs that cannot move: asks first, and names each")
     .option("--restart", "with --stop-blocked: start those again, on other nodes, once they have stopped")
     .option(...FORCE)
@@ -74,11 +74,11 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
         if (options.dryRun) return EXIT_OF[found.verdict];
         const say: Say = (...lines) => lines.forEach((one) => void host.stderr.write(`${one}\n`));
-        const begun: Drain = { options, connection, host, say, facts, found, subjects: subjectsOf(facts) };
-        const stops = await chooseStops(begun);
+        const asked: Drain = { options, line, connection, host, say, facts, found, subjects: subjectsOf(facts) };
+        const stops = await chooseStops(asked);
         if (host.interrupted.aborted) return EXIT.interrupted;
-        const refusal = isAgreed(begun, stops) ? undefined : await refusalOf(begun);
-        return refusal ?? (await begin(begun, stops, line));
+        const refusal = isAgreed(asked, stops) ? undefined : await refusalOf(asked);
+        return refusal ?? (await start(asked, stops));
       }),
     );
 };
@@ -93,7 +93,7 @@ function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
   return options.waitForBlocked || !(isLeft || isMore);
 }
 
-/** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that ends is begun. */
+/** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that will succeed starts. */
 async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<ExitCode | undefined> {
   const answer = await host.ask(`Drain ${node} all the same? [y/N] `);
   if (host.interrupted.aborted) return EXIT.interrupted;
@@ -103,30 +103,17 @@ async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<Exi
   return answer === undefined ? EXIT_OF[verdict] : EXIT.no;
 }
 
-async function begin(drain: Drain, stops: Stops, commandLine: string): Promise<ExitCode> {
-  const { host, say } = drain;
-  const node = drain.found.node;
-  const begun = host.now().getTime();
-  const progress = createProgress(drain, stops.chosen);
+async function start(drain: Drain, stops: Stops): Promise<ExitCode> {
+  const { say, line, found } = drain;
+  const report = createReport(drain, stops);
   await cordon(drain);
   try {
-    await stops.begin();
-    const { ending, left } = await emptyNode(drain, progress, stops);
-    const seconds = (host.now().getTime() - begun) / 1000;
-    const ended = {
-      node,
-      ending,
-      seconds,
-      fates: progress.fates(),
-      left,
-      startLines: startLinesOf(stops),
-      commandLine,
-    };
-    for (const line of endingLines(ended, paintFor(host.stdout, host))) host.stdout.write(`${line}\n`);
-    return EXIT_OF_ENDING[ending];
+    await stops.stopChosen();
+    const { ending, left } = await emptyNode(drain, report, stops);
+    return report.end(ending, left);
   } catch (error) {
-    say(`node/${node} stays cordoned: ${commandLine} goes on, kubectl uncordon ${node} takes the node back`);
-    say(...startLinesOf(stops));
+    say(`node/${found.node} stays cordoned: ${line} continues, kubectl uncordon ${found.node} takes the node back`);
+    say(...stops.startLines());
     throw error;
   }
 }

@@ -16,26 +16,23 @@ const START_TRIES = 10;
 
 export type Stops = ReturnType<typeof createStops>;
 
-/** What `stop` leaves behind. `start` after it: as before; else what the VM is left with, and what brings it back. */
-interface AfterStop {
-  readonly stays: string;
-  /** `start` gives the VM the run strategy that it had. */
-  readonly startsAgain: boolean;
-}
-
-// prettier-ignore
-const AFTER_STOP: Readonly<Record<string, AfterStop>> = {
-  Always:         { stays: "stays off (Halted) until it is started",              startsAgain: true },
-  Manual:         { stays: "stays off until it is started",                       startsAgain: true },
-  RerunOnFailure: { stays: "stays off until it is started",                       startsAgain: true },
-  // `start` would make it Always.
-  Once:           { stays: "becomes Halted: whether it is to run again is for its owner to say", startsAgain: false },
+/** By run strategy: what a VM is left with that was stopped. */
+const AFTER_STOP: Readonly<Record<string, string>> = {
+  Always: "stays off (Halted) until it is started",
+  Manual: "stays off until it is started",
+  RerunOnFailure: "stays off until it is started",
+  Once: "becomes Halted: whether it is to run again is for its owner to say",
 };
 
-interface Stoppable extends NamespacedName, AfterStop {
+interface Stoppable extends NamespacedName {
   /** As the rows have it. */
   readonly key: string;
   readonly runStrategy: string;
+}
+
+/** `start` gives the VM the run strategy that it had; one of Once it would make Always. */
+function startsAgain({ runStrategy }: Stoppable): boolean {
+  return runStrategy !== "Once";
 }
 
 /**
@@ -57,8 +54,10 @@ export async function chooseStops(drain: Drain): Promise<Stops> {
 
 async function isAgreed(stoppable: readonly Stoppable[], { host, options, say }: Drain): Promise<boolean> {
   say("These VMs cannot move, and would be stopped (their guests shut down):");
-  for (const { namespace, name, runStrategy, stays } of stoppable) {
-    say(`  ${namespace}/${name} (run strategy ${runStrategy}): ${stays}`);
+  for (const vm of stoppable) {
+    const isRestarted = options.restart === true && startsAgain(vm);
+    const after = isRestarted ? "is started again, on another node" : AFTER_STOP[vm.runStrategy];
+    say(`  ${keyOf(vm)} (run strategy ${vm.runStrategy}): ${after}`);
   }
   if (options.yes) return true;
   const answer = await host.ask("Stop them? [y/N] ");
@@ -87,8 +86,7 @@ function createStops(wanted: readonly Stoppable[], { connection, options, say }:
       off.delete(vm.key);
       return say(`${vm.key} is not stopped: ${refusal}`);
     }
-    if (options.restart && vm.startsAgain) toStart.set(vm.key, vm);
-    say(`${vm.key} is being stopped`);
+    if (options.restart && startsAgain(vm)) toStart.set(vm.key, vm);
   };
   const refusals = new Map<string, number>();
   /** KubeVirt may not be done with the request to stop yet: a refusal is asked again for some time. */
@@ -105,17 +103,20 @@ function createStops(wanted: readonly Stoppable[], { connection, options, say }:
   return {
     /** Keys of those that the person wants stopped. */
     chosen: chosen as ReadonlySet<string>,
-    async begin() {
+    async stopChosen() {
       for (const vm of wanted) await stop(vm);
     },
     /** Starts those again that have stopped, if that was asked for. */
-    async look() {
+    async startStopped() {
       for (const [, vm] of toStart) await start(vm);
     },
     /** Whether some are still to be started again. */
     isBusy: () => toStart.size > 0,
     /** The commands that start the others. */
-    startLines: () => [...off.values()].map(startLine),
+    startLines(): readonly string[] {
+      const lines = [...off.values()].map((vm) => `  ${startLine(vm)}`);
+      return lines.length === 0 ? [] : ["To start what has been stopped:", ...lines];
+    },
   };
 }
 
@@ -130,9 +131,9 @@ async function lookUp({ key, vmi }: Subject, connection: Connection): Promise<St
   if (vm === undefined)
     return `${key} has no VirtualMachine object that KubeVirt could stop: its owner can delete the VMI`;
   const { runStrategy = vm.spec.running === true ? "Always" : "Halted" } = vm.spec;
-  const after = AFTER_STOP[runStrategy];
-  if (after === undefined) return `${key} has run strategy ${runStrategy}: KubeVirt does not stop it on request`;
-  return { key, namespace, name, runStrategy, ...after };
+  if (AFTER_STOP[runStrategy] === undefined)
+    return `${key} has run strategy ${runStrategy}: KubeVirt does not stop it on request`;
+  return { key, namespace, name, runStrategy };
 }
 
 const Status = z.object({ message: z._default(z.string(), "") });
@@ -152,8 +153,9 @@ async function changeState(
   return message;
 }
 
-function startLine({ namespace, name, runStrategy, startsAgain }: Stoppable): string {
-  if (startsAgain) return `virtctl start ${name} -n ${namespace}`;
+function startLine(vm: Stoppable): string {
+  const { namespace, name, runStrategy } = vm;
+  if (startsAgain(vm)) return `virtctl start ${name} -n ${namespace}`;
   const patch = JSON.stringify({ spec: { runStrategy } });
   return `kubectl patch vm ${name} -n ${namespace} --type merge -p '${patch}'`;
 }

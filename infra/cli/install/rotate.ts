@@ -5,7 +5,7 @@ import { createToken, deleteToken, listTokens, readToken } from "./token.ts";
 import { until } from "./apply.ts";
 import { clusterNameOf, giveEntry, readEntry, replaceToken } from "./worker-entry.ts";
 
-/** So long may a Worker go on with an older entry. */
+/** So long may a Worker use an older entry. */
 const OLDER_ENTRY_SECONDS = 90;
 
 export const rotate: Add = (program, { host, connect, ends }) => {
@@ -29,8 +29,11 @@ kubelet renews the token every hour.`,
         const cluster = clusterNameOf(options.cluster, context);
         const file = options.entry ?? `lifeboat-${cluster}.json`;
         const entry = await readEntry(file, cluster);
-        if (entry === undefined)
-          throw new Failed(`there is no ${file}: write the Worker's entry for this cluster there`);
+        if (entry === undefined) {
+          const hint =
+            "if the Worker knows it by another name, say --cluster NAME; if its entry is elsewhere, --entry FILE";
+          throw new Failed(`there is no ${file}, the Worker's entry for cluster "${cluster}": ${hint}`);
+        }
         const before = await listTokens(send());
         const made = await createToken(send, host);
         await replaceToken(file, made.token);

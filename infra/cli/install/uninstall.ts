@@ -37,7 +37,7 @@ export const uninstall: Add = (program, { host, connect, ends }) => {
     .command("uninstall")
     .summary("remove Lifeboat from a cluster, and say what is left")
     .description(
-      `Deletes the webhooks, withdraws what is under way and waits for that, and then deletes everything else:
+      `Deletes the webhooks, withdraws what is in progress and waits for that, and then deletes everything else:
 deployments, permissions, kinds with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of
 Lifeboat's off VMs, pods and migrations.`,
     )
@@ -64,7 +64,7 @@ Lifeboat's off VMs, pods and migrations.`,
     );
 };
 
-/** The webhooks first: from then on nothing new begins. What is under way is withdrawn while Lifeboat is still there to do it. */
+/** The webhooks first: from then on nothing new starts. What is in progress is withdrawn while Lifeboat is still there to do it. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {

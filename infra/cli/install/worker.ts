@@ -1,4 +1,4 @@
-/** The Worker, as an installation sees it: does it know the cluster, is it ready, has it looked at everything? */
+/** The Worker, as an installation sees it: does it know the cluster, is it ready, has it read every VM? */
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { rootCertificates } from "node:tls";
@@ -79,7 +79,7 @@ interface Asking {
   readonly ms: number;
 }
 
-/** Not by `fetch`, which takes no authority, and ends what has not begun to answer within five minutes. */
+/** Not by `fetch`, which takes no authority, and ends what has not started to answer within five minutes. */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);

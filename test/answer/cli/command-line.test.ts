@@ -101,6 +101,10 @@ test.runIf(bash).each([
   ["evacuate --wa", "--wait"],
   ["explain node n --d", "--delete-emptydir-data"],
   ["drain node-1 --wait", "--wait-for-blocked"],
+  ["--context prod explain ", "node pod"],
+  ["drain --timeout 5m --wait", "--wait-for-blocked"],
+  ["drain --timeout=5m node-1 --wait", "--wait-for-blocked"],
+  ["doctor -o ", "json yaml"],
 ])("completion: lifeboat %s<tab>", async (typed, expected) => {
   const { out } = await lifeboat("completion bash", person);
   const words = ["lifeboat", ...typed.split(" ")];

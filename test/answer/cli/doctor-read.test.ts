@@ -6,8 +6,6 @@ import { readsOf } from "../../../infra/cli/doctor/reads.ts";
 import { type CannedAnswer, type CannedRequest, connectionOver } from "./canned-connection.ts";
 import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
-const NAMESPACE = "lifeboat-system";
-const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/lifeboat-relay`;
 const meta = (name: string, namespace = "") => ({ metadata: { name, namespace, uid: "u-1", resourceVersion: "1" } });
 const list = (...items: readonly object[]) => ({ kind: "List", items });
 const resources = (...names: readonly string[]) => ({
@@ -33,16 +31,6 @@ const ANSWERS: Readonly<Record<string, object>> = {
   "/apis/kubevirt.io/v1/kubevirts": list(KUBEVIRT),
   "/apis/kubevirt.io/v1/virtualmachineinstances": list(VMI),
   "/api/v1/namespaces/apps/pods": list(POD),
-  [DEPLOYMENT]: {
-    spec: { replicas: 2 },
-    status: {
-      availableReplicas: 1,
-      conditions: [
-        { type: "Available", status: "True", message: "minimum availability" },
-        { type: "Progressing", status: "False", message: "timed out progressing" },
-      ],
-    },
-  },
 };
 
 /** All that has no answer is not there, but the account may do all that is asked about. */
@@ -57,30 +45,6 @@ function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   });
   return { asked, connection };
 }
-
-test("the relay's Deployment, and which version KubeVirt says it is", async () => {
-  const { relay, inside, kubevirt } = readsOf(connectionTo().connection, NOW);
-  expect(await relay()).toEqual({ wanted: 2, available: 1, message: "timed out progressing" });
-  expect(await inside()).toBeUndefined();
-  expect(await kubevirt()).toMatchObject({
-    name: "kubevirt-kubevirt",
-    version: "v1.8.2",
-    facts: { namespace: "openshift-cnv", minor: 8 },
-  });
-});
-
-test("whether a mark may be taken back is asked about with the whole subresource, for Lifeboat's account", async () => {
-  const { asked, connection } = connectionTo();
-  await readsOf(connection, NOW).granted();
-  const bodies = asked.filter(({ path }) => path.endsWith("/subjectaccessreviews")).map(({ body }) => body);
-  const resourceAttributes = { verb: "update", resource: "virtualmachineinstances", subresource: "evacuate/cancel" };
-  const user = `system:serviceaccount:${NAMESPACE}:lifeboat`;
-  expect(bodies).toContainEqual(
-    expect.objectContaining({
-      spec: expect.objectContaining({ user, resourceAttributes: expect.objectContaining(resourceAttributes) }),
-    }),
-  );
-});
 
 test("a webhook that cannot be called: its URL, which holds the token, is not repeated", async () => {
   const message =
@@ -122,13 +86,4 @@ test("no request but dry runs and questions changes anything", async () => {
   expect(writing.map(({ method, path, query }) => [method, path, query["dryRun"]])).toEqual([
     ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
   ]);
-});
-
-test("Lifeboat in the cluster does not answer: its log is what to look at, not an address that no host resolves", async () => {
-  const trial = { value: { pod: "apps/virt-launcher-web", code: 500, message: "EOF", warnings: "" } };
-  const inside = { value: { wanted: 2, available: 2, message: "" } };
-  expect(await evictionAnswered(reads({ trial, inside }))).toMatchObject({
-    status: "failed",
-    fix: "kubectl -n lifeboat-system logs deployment/lifeboat-server",
-  });
 });

@@ -61,7 +61,7 @@ test("the budget and what the replacement lacks are told; each eviction by itsel
   const f = facts({ vmis: [], pods: quorum("a", "b"), budgets: allowing(1), otherNodes: small(GIB) });
   const { summary, pods, time } = preflight(f);
   const withVm = preflight({ ...f, pods: [launcher("web"), ...f.pods], vmis: [vmiOf("web")] });
-  expect(withVm.summary).toContain("room for 1 VM of it, nor for the replacements that 1 pod waits for");
+  expect(withVm.summary).toContain("room for 1 of its VMs, nor for the replacements that 1 pod waits for");
   expect(summary).toBe("draining node01 will block: no other node has room for the replacements that 1 pod waits for");
   expect(time).toBeUndefined();
   expect(pods[1]).toMatchObject({

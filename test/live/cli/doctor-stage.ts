@@ -1,15 +1,14 @@
 /** A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test. */
 import { onTestFinished } from "vitest";
-import * as z from "zod/mini";
 import type { Resource } from "../../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
 import { kubeVirts } from "../../../infra/sandbox/kubevirt/resources.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
-import { type Stage, startStage, WEBHOOK_CONFIGURATIONS } from "../stage.ts";
+import { type Stage, startStage } from "../stage.ts";
 import { createVm } from "../vm.ts";
 
 const KUBEVIRT = { namespace: "kubevirt", name: "kubevirt" };
-export const CONFIGURATION = { evacuation: { backoffSeconds: 20 } };
+const CONFIGURATION = { evacuation: { backoffSeconds: 20 } };
 
 export const CLUSTER_ROLES = clusterScoped("rbac.authorization.k8s.io/v1", "ClusterRole");
 export const DEFINITIONS = clusterScoped("apiextensions.k8s.io/v1", "CustomResourceDefinition");
@@ -30,7 +29,7 @@ export async function startHealthyStage(): Promise<Stage> {
 }
 
 /** A full scan, and what it has to say of itself, which it may write after its answer. */
-export async function report(stage: Stage): Promise<void> {
+async function report(stage: Stage): Promise<void> {
   await stage.reconcile();
   await waitFor(stage.client, {
     resource: lifeboatConfigurations,
@@ -44,36 +43,13 @@ export async function report(stage: Stage): Promise<void> {
   });
 }
 
-/** A full scan, and what it has to say of the webhooks. */
-export async function reportOnWebhook(stage: Stage, message: string): Promise<void> {
-  await stage.reconcile();
-  await waitFor(stage.client, {
-    resource: lifeboatConfigurations,
-    key: { name: "lifeboat" },
-    what: `reported on: ${message}`,
-    until: ({ status }) => (status?.conditions ?? []).some((one) => String(one["message"]).includes(message)),
-  });
-}
-
-export async function configureKubeVirt({ client }: Stage, configuration: Readonly<Record<string, unknown>>) {
+async function configureKubeVirt({ client }: Stage, configuration: Readonly<Record<string, unknown>>) {
   await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body: { spec: { configuration } } });
 }
 
-export async function sayVersion({ client }: Stage, observedKubeVirtVersion: string): Promise<void> {
+async function sayVersion({ client }: Stage, observedKubeVirtVersion: string): Promise<void> {
   const body = { status: { observedKubeVirtVersion } };
   await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body }, { subresource: "status" });
-}
-
-export async function patchWebhook({ client }: Stage, field: string, value: unknown): Promise<void> {
-  const body = [{ op: "replace", path: `/webhooks/0/${field}`, value }];
-  await client.patch(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }, { type: "json", body });
-}
-
-const Webhooks = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
-
-export async function webhookUrl({ client }: Stage): Promise<string> {
-  const found = Webhooks.parse(await client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" }));
-  return found.webhooks[0]?.clientConfig.url ?? "";
 }
 
 /** After the test the object is what it is now. */

@@ -1,21 +1,13 @@
 /** `lifeboat doctor` on a cluster with Lifeboat as shipped: in order, and broken in many ways, one at a time. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
-import { secrets } from "../../../infra/sandbox/actors/resources.ts";
-import { kubeVirts } from "../../../infra/sandbox/kubevirt/resources.ts";
+import type { Credentials } from "../../../infra/sandbox/kubeconfig.ts";
+import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
 import { type Stage, WEBHOOK_CONFIGURATIONS } from "../stage.ts";
-import {
-  CLUSTER_ROLES,
-  keep,
-  patchWebhook,
-  report,
-  reportOnWebhook,
-  startHealthyStage,
-  steady,
-  trouble,
-  webhookUrl,
-} from "./doctor-stage.ts";
+import { CLUSTER_ROLES, DEFINITIONS, keep, startHealthyStage, steady, trouble } from "./doctor-stage.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
+
+const Token = z.object({ status: z.object({ token: z.string() }) });
 
 let stage: Stage;
 beforeAll(async () => {
@@ -60,16 +52,6 @@ test("in order: every check is said, exit code 0", async () => {
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
 
-test("it changes nothing: neither the VM, nor its evacuations", async () => {
-  const world = async () => JSON.stringify(await stage.client.list(kubeVirts));
-  const vm = () => stage.client.read("/apis/kubevirt.io/v1/namespaces/vms/virtualmachineinstances/web");
-  const [before, web] = [await world(), await vm()];
-  await doctor();
-  expect([await world(), await vm()]).toEqual([before, web]);
-  const evacuations = z.object({ items: z.array(z.unknown()) });
-  expect(evacuations.parse(await stage.client.read("/apis/lifeboat.dev/v1alpha1/evacuations")).items).toEqual([]);
-});
-
 const DRY_RUN = "  × a dry-run eviction of pod vms/POD is not answered by Lifeboat";
 const KUBEVIRTS_WORDS =
   '      429: admission webhook "virt-launcher-eviction-interceptor.kubevirt.io" denied the request: Eviction triggered evacuation of VMI "vms/web"';
@@ -82,10 +64,6 @@ const UNREACHED = [
   HEALTHZ,
 ];
 const INSTALL = "      lifeboat install --worker URL";
-/** What a full scan has written, as it is said. */
-const condition = (verdict: string, message: string) => [`  ${verdict} for AGE`, `      lifeboat: ${message}`, INSTALL];
-const WRONG = "× condition WebhookCalled is False (WebhookMisconfigured)";
-
 describe("broken", () => {
   test("the webhook is deleted", async () => {
     await keep(stage, WEBHOOK_CONFIGURATIONS, "lifeboat");
@@ -98,25 +76,6 @@ describe("broken", () => {
       INSTALL,
     ]);
     expect([code, out.at(-1)]).toEqual([3, "× 17 checks: 1 failed"]);
-  });
-
-  // prettier-ignore
-  test.each<[string, string, (url: string) => unknown, readonly string[]]>([
-    ["its URL has another token",        "clientConfig/url",  (url) => url.replace(/[^/]*$/, "another"), [...condition(WRONG, "clientConfig.url: expected a webhookToken of this cluster as the last segment"), ...UNREACHED]],
-    ["nothing is where its URL leads",   "clientConfig/url",  (url) => url.replace(/:\d+/, ":2"), UNREACHED],
-    ["it asks about nothing",            "matchConditions",   () => [{ name: "never", expression: "false" }], [...condition(WRONG, "matchConditions.never: with this the API server asks nothing"), ...UNREACHED]],
-  ])("webhook lifeboat: %s", async (_, field, change, expected) => {
-    onTestFinished(async () => {
-      await doctor();
-      await report(stage);
-    });
-    await keep(stage, WEBHOOK_CONFIGURATIONS, "lifeboat");
-    await patchWebhook(stage, field, change(await webhookUrl(stage)));
-    const [verdict = "", message = ""] = expected;
-    if (verdict.includes("condition")) await reportOnWebhook(stage, message.trim());
-    const { code, out } = await doctor();
-    expect(trouble(out)).toEqual(expected);
-    expect(code).toBe(3);
   });
 
   test("the Worker is down", async () => {
@@ -146,17 +105,63 @@ describe("broken", () => {
     expect(code).toBe(3);
   });
 
-  test("the Worker's token was revoked: the command that makes another one", async () => {
-    const { client } = stage;
-    const { items } = await client.list(secrets, "lifeboat-system");
-    for (const { metadata } of items) await client.delete(secrets, metadata);
-    const { code, out } = await doctor();
-    expect(trouble(out)).toEqual([
-      ...UNREACHED,
-      "  × no Secret holds a token of Lifeboat's account",
-      "      the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything",
-      "      lifeboat rotate",
+  test("given a reader who may do nothing, each check says what to ask for: 4", async () => {
+    const { client, sandbox } = stage;
+    const path = "/api/v1/namespaces/default/serviceaccounts";
+    await client.raw({ method: "POST", path, body: { metadata: { name: "nobody" } } });
+    const request = { method: "POST", path: `${path}/nobody/token`, body: { spec: {} } } as const;
+    const { token } = Token.parse((await client.raw(request)).body).status;
+    const { url, caPem } = sandbox;
+    const { code, out } = await lifeboat("doctor", { kubeconfig: { url, caPem, user: "jane", token } });
+    const text = out.join("\n");
+    expect(text).toMatch(
+      / {2}‼ the KubeVirt object could not be read\n {6}you are not allowed to do this: kubevirts\.kubevirt\.io is forbidden: .*\n {6}ask an administrator of the cluster for the permission, or to run lifeboat doctor\n/,
+    );
+    expect([code, text.includes("×")]).toEqual([4, false]);
+  });
+});
+
+describe("another cluster", () => {
+  let bare: Sandbox;
+  beforeAll(async () => {
+    bare = await startSandbox({ empty: true });
+  });
+  afterAll(() => bare.stop());
+
+  const ask = (line: string, tweak: Partial<Credentials> = {}) => {
+    const { url, caPem, adminToken } = bare;
+    return lifeboat(line, { kubeconfig: { url, caPem, user: "jane", token: adminToken, ...tweak } });
+  };
+
+  // prettier-ignore
+  test.each<[string, Partial<Credentials>, RegExp]>([
+    ["nothing is there",               { url: "https://127.0.0.1:2" }, /cannot be reached: connect ECONNREFUSED/],
+    ["the credentials have ended",     { token: "old" },               /does not accept your credentials/],
+  ])("when %s, doctor and every other command say so, and which cluster was asked", async (_, tweak, said) => {
+    const { code, out } = await ask("doctor", tweak);
+    expect([code, trouble(out)[0]]).toEqual([3, expect.stringMatching(/× the API server cannot be asked/)]);
+    const other = await ask("explain node node01", tweak);
+    expect([other.code, ...other.err]).toEqual([1, expect.stringMatching(said), expect.stringMatching(/^\(context "jane@sandbox", https:/)]);
+  });
+
+  test("when it has KubeVirt alone, and when it has neither, doctor says what to install: 3", async () => {
+    const alone = await ask("doctor");
+    expect([alone.code, trouble(alone.out).join("\n")]).toEqual([
+      3,
+      expect.stringMatching(/× Lifeboat is not installed in this cluster\n.*\n.*lifeboat install --in-cluster, or/),
     ]);
-    expect(code).toBe(3);
+    expect((await ask("evacuate web")).err[0]).toMatch(
+      /does not serve Lifeboat's kinds .*: lifeboat install brings them/,
+    );
+    const { items } = await bare.client.list(DEFINITIONS);
+    for (const { metadata } of items) await bare.client.delete(DEFINITIONS, { name: metadata.name });
+    expect(trouble((await ask("doctor")).out)).toEqual([
+      "  × kubevirt.io/v1 is not served",
+      expect.stringMatching(/KubeVirt is not installed, or this is the wrong cluster: context "jane@sandbox", https/),
+      expect.stringMatching(/lifeboat doctor --context NAME; to install KubeVirt: https/),
+    ]);
+    expect((await ask("explain node node01")).err[0]).toMatch(
+      /does not serve KubeVirt's kinds .*: is KubeVirt installed/,
+    );
   });
 });

@@ -1,96 +1,108 @@
-/** `lifeboat drain` that does not simply end: too long, interrupted, not answered, not allowed, not understood. */
-import { describe, expect, test } from "vitest";
+/** `lifeboat drain` that does not simply end: too long, interrupted, not answered, not allowed, without room. */
+import { expect, test } from "vitest";
 import * as z from "zod/mini";
+import { createEvictions } from "../../../infra/cli/drain/rounds.ts";
 import { grant } from "../../../infra/sandbox/actors/rbac.ts";
 import { serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { NAMESPACE } from "../stage.ts";
+import { timeLeft } from "../../../shared/preflight/duration.ts";
+import { subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { facts, plainPod } from "../../support/preflight/fixtures.ts";
+import { connectionOver } from "../../answer/cli/canned-connection.ts";
 import { timesSaid, useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
-const isCordonedSaid = (said: string) => said.includes("cordoned");
 
-describe("what goes on for long", () => {
-  test("--timeout ends it, and says what is left: 1; run again once there is a way, it goes on: 0", async () => {
-    const node = await on.freshNode();
-    const name = await on.vmOn(node);
-    await on.limitMigrations(0);
-    const stuck = await on.lifeboat(["drain", node, "--timeout", "30s"]);
-    await on.limitMigrations(5);
-    expect({ code: stuck.code, out: stuck.out }).toEqual({
-      code: 1,
-      out: expect.stringMatching(`node/${node} is not drained after 3\\ds: 1 left[^]*VM vms/${name}: `),
-    });
-    expect((await on.lifeboat(["drain", node])).code).toBe(0);
-    expect(await on.nodeOf(name)).not.toBe(node);
+test("given Ctrl-C, or --timeout, the drain says what is left and how to go on; run again, it joins what moves: 0", async () => {
+  const node = await on.freshNode();
+  const name = await on.vmOn(node);
+  await on.limitMigrations(0);
+  const words = ["drain", node, "--timeout", "30s"];
+  const stopped = await on.lifeboat(words, { interruptAt: (said) => said.includes("cordoned") });
+  expect(stopped.code).toBe(130);
+  expect(stopped.out).toContain(`interrupted, node/${node} stays cordoned: 1 left (nothing has left)`);
+  expect(stopped.out).toContain(`lifeboat drain ${node} --timeout 30s`);
+  expect(stopped.out).toContain(`kubectl uncordon ${node}`);
+  const late = await on.lifeboat(words);
+  expect({ code: late.code, out: late.out }).toEqual({
+    code: 1,
+    out: expect.stringMatching(`node/${node} is not drained after 3\\ds: 1 left[^]*VM vms/${name}: `),
   });
-
-  test("Ctrl-C leaves it cordoned, and says what goes on from there; which it does, joining what moves: 130, then 0", async () => {
-    const node = await on.freshNode();
-    const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
-    await on.limitMigrations(0);
-    const words = ["drain", node, "--timeout", "1h"];
-    const stopped = await on.lifeboat(words, { interruptAt: isCordonedSaid });
-    expect(stopped.code).toBe(130);
-    expect(stopped.out).toContain(`interrupted, node/${node} stays cordoned: 3 left (nothing has left)`);
-    expect(stopped.out).toContain(`lifeboat drain ${node} --timeout 1h`);
-    expect(stopped.out).toContain(`kubectl uncordon ${node}`);
-    expect(await on.isCordoned(node)).toBe(true);
-    await on.limitMigrations(5);
-    const resumed = await on.lifeboat(words);
-    expect({ code: resumed.code, err: resumed.err }).toEqual({
-      code: 0,
-      err: expect.stringContaining("already cordoned"),
-    });
-    for (const name of names) {
-      expect(await on.nodeOf(name)).not.toBe(node);
-      const { items } = await on.stage.client.list(kubevirt.migrations, NAMESPACE);
-      expect(items.filter(({ spec }) => spec.vmiName === name)).toHaveLength(1);
-    }
-  });
-
-  test("an API server that does not answer for a while: said once, and gone on: 0", async () => {
-    const node = await on.freshNode();
-    await on.vmOn(node);
-    await on.limitMigrations(0);
-    const meanwhile = async (waits: number) => {
-      if (waits === 1) await on.stage.sandbox.apiServer.suspend();
-      if (waits === 4) await on.stage.sandbox.apiServer.resume();
-      if (waits === 5) await on.limitMigrations(5);
-    };
-    const { code, err } = await on.lifeboat(["drain", node], { meanwhile });
-    expect({ code, times: timesSaid(err, ": trying again") }).toEqual({ code: 0, times: 1 });
-    expect(err).toContain("the API server answers again");
-  });
+  await on.limitMigrations(5);
+  const { code, err } = await on.lifeboat(words);
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("already cordoned") });
+  expect(await on.nodeOf(name)).not.toBe(node);
 });
 
-describe("what cannot be done", () => {
-  test("a node that does not exist: 1", async () => {
-    const { code, err } = await on.lifeboat(["drain", "nowhere"]);
-    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('node "nowhere" not found') });
-  });
+test("given an API server that does not answer for a while, the drain says so once, and continues: 0", async () => {
+  const node = await on.freshNode();
+  await on.vmOn(node);
+  await on.limitMigrations(0);
+  const meanwhile = async (waits: number) => {
+    if (waits === 1) await on.stage.sandbox.apiServer.suspend();
+    if (waits === 4) await on.stage.sandbox.apiServer.resume();
+    if (waits === 5) await on.limitMigrations(5);
+  };
+  const { code, err } = await on.lifeboat(["drain", node], { meanwhile });
+  expect({ code, times: timesSaid(err, ": trying again") }).toEqual({ code: 0, times: 1 });
+  expect(err).toContain("the API server answers again");
+});
 
-  test("an account that may not evict: 1, in the API server's words", async () => {
-    const node = await on.freshNode();
-    await on.vmOn(node);
-    const subject = { kind: "ServiceAccount", name: "reader", namespace: "default" } as const;
-    await applyManifests(on.stage.client, [
-      { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "reader", namespace: "default" } },
-      ...grant("reader", subject, [
-        { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
-        { apiGroups: [""], resources: ["nodes"], verbs: ["patch"] },
-      ]),
-    ]);
-    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } };
-    const token = TokenRequest.parse(await on.stage.client.post(serviceAccounts, subject, "token", body)).status.token;
-    const kubeconfig = on.stage.sandbox.kubeconfig.replace(on.stage.sandbox.adminToken, token);
-    const { code, err } = await on.lifeboat(["drain", node], { kubeconfig });
-    expect({ code, err }).toEqual({
-      code: 1,
-      err: expect.stringContaining("error: you are not allowed to evict pod vms/"),
-    });
-    expect(err).toContain('cannot create resource "pods/eviction"');
+test("given no room elsewhere, nothing is changed without a yes; with one the VM runs on, and who can change it is said", async () => {
+  const node = await on.freshNode({ memory: "512Gi" });
+  const name = await on.vmOn(node, { memory: "300Gi" });
+  const { code, err } = await on.lifeboat(["drain", node]);
+  expect({ code, err }).toEqual({
+    code: 3,
+    err: expect.stringMatching(/for 1 of its VMs[^]*Resources.*\n {4}an administrator: /),
   });
+  expect(await on.isCordoned(node)).toBe(false);
+  const tried = await on.lifeboat(["drain", node, "--yes", "--timeout", "20s"]);
+  expect({ code: tried.code, out: tried.out }).toEqual({ code: 1, out: expect.stringContaining("1 left") });
+  expect((await on.vmi(name)).status).toMatchObject({ phase: "Running", nodeName: node });
+});
+
+test("given an account that may not evict, the drain ends with the API server's message: 1", async () => {
+  const node = await on.freshNode();
+  await on.vmOn(node);
+  const subject = { kind: "ServiceAccount", name: "reader", namespace: "default" } as const;
+  await applyManifests(on.stage.client, [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "reader", namespace: "default" } },
+    ...grant("reader", subject, [
+      { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
+      { apiGroups: [""], resources: ["nodes"], verbs: ["patch"] },
+    ]),
+  ]);
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } };
+  const token = TokenRequest.parse(await on.stage.client.post(serviceAccounts, subject, "token", body)).status.token;
+  const kubeconfig = on.stage.sandbox.kubeconfig.replace(on.stage.sandbox.adminToken, token);
+  const { code, err } = await on.lifeboat(["drain", node], { kubeconfig });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringContaining("error: you are not allowed to evict pod vms/"),
+  });
+  expect(err).toContain('cannot create resource "pods/eviction"');
+});
+
+test("given a webhook that cannot be called, its URL, which holds the token, is not repeated", async () => {
+  const message =
+    'failed calling webhook "evictions.lifeboat.dev": Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
+  const evict = createEvictions(connectionOver(() => ({ code: 500, body: { message } })));
+  const said = await evict(subjectsOf(facts({ pods: [plainPod("cart")] })), new Date(0));
+  expect([...said.values()]).toEqual([expect.stringContaining('Post "https://lifeboat.test/…": EOF')]);
+});
+
+const EXPECTED = { moves: 4, atOnce: 2, waves: 2, seconds: { least: 60, most: 300 }, basis: "" };
+
+// prettier-ignore
+test.each([
+  // moved  left  elapsed  said
+  [0,       4,    0,       "about 60s to 5m left"],
+  [0,       4,    100,     "at most 3m20s left"],
+  [0,       4,    400,     undefined],
+  [1,       3,    30,      "about 90s left"],
+  [4,       0,    100,     undefined],
+])("%d moved, %d left, after %d s: %s", (moved, left, elapsedSeconds, said) => {
+  expect(timeLeft(EXPECTED, { moved, left, elapsedSeconds })).toBe(said);
 });

@@ -2,60 +2,50 @@
 import { array, assert, asyncProperty, boolean, constantFrom, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
+import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { NAMESPACE } from "../stage.ts";
-import { useDrains } from "./drain-stage.ts";
+import { timesSaid, useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
+const bare = useDrains({ evictionWebhook: false, ticking: false });
 
-test("VMs move, other pods go, DaemonSets stay: 0, the node is empty and cordoned", async () => {
-  const node = await on.freshNode();
-  const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
-  await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
-  await on.createOtherPod({ node, name: `agent-${node}`, controller: "DaemonSet" });
-  const { code, out, err } = await on.lifeboat(["drain", node]);
-  expect({ code, out: out.trim() }).toEqual({
-    code: 0,
-    out: expect.stringMatching(`^√ node/${node} drained in .*: 3 VMs moved, 1 other pod evicted$`),
+describe("given a node with VMs and other pods", () => {
+  test("when a person drains it, VMs move, other pods go, DaemonSets stay: 0, and the node is cordoned", async () => {
+    const node = await on.freshNode();
+    const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
+    await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
+    await on.createOtherPod({ node, name: `agent-${node}`, controller: "DaemonSet" });
+    const { code, out, err } = await on.lifeboat(["drain", node]);
+    expect({ code, out: out.trim() }).toEqual({
+      code: 0,
+      out: expect.stringMatching(`^√ node/${node} drained in .*: 3 VMs moved, 1 other pod evicted$`),
+    });
+    for (const name of names) {
+      expect(await on.nodeOf(name)).not.toBe(node);
+      expect(err).toMatch(`VM ${NAMESPACE}/${name}: moved to spare-`);
+    }
+    expect(err).toContain(`node/${node} cordoned`);
+    expect(err).toContain("(3 of 3 VMs gone, 1 of 1 other pods gone)");
+    expect(err).not.toContain("\u001B");
+    expect(await on.isCordoned(node)).toBe(true);
+    expect((await on.podsOn(node)).map(({ metadata }) => metadata.name)).toEqual([`agent-${node}`]);
   });
-  for (const name of names) {
-    expect(await on.nodeOf(name)).not.toBe(node);
-    expect(err).toMatch(`VM ${NAMESPACE}/${name}: moved to spare-`);
-  }
-  expect(err).toContain(`node/${node} cordoned`);
-  expect(err).toContain("(3 of 3 VMs gone, 1 of 1 other pods gone)");
-  expect(err).not.toContain("\u001B");
-  expect(await on.isCordoned(node)).toBe(true);
-  expect((await on.podsOn(node)).map(({ metadata }) => metadata.name)).toEqual([`agent-${node}`]);
-});
 
-test.each([
-  ["drains", 0, "WillSucceed", false],
-  ["blocks", 3, "WillBlock", true],
-])("--dry-run of a node that %s: %d, the verdict is data, nothing is changed", async (_, code, verdict, pinned) => {
-  const node = await on.freshNode();
-  const name = await on.vmOn(node, { migratable: !pinned });
-  const told = await on.lifeboat(["drain", node, "--dry-run"]);
-  expect(told).toMatchObject({ code, out: expect.stringContaining(`${verdict}:`), err: "" });
-  expect([await on.nodeOf(name), await on.isCordoned(node)]).toEqual([node, false]);
-});
-
-describe("other pods", () => {
   // prettier-ignore
   test.each([
     ["without a controller", {},                                              "--force",                "Unmanaged"],
     ["with an emptyDir",     { controller: "ReplicaSet", emptyDir: true },    "--delete-emptydir-data", "LocalStorage"],
-  ])("%s: stays, and goes with %s", async (_, pod, flag, reason) => {
+  ])("when a person drains it, a pod %s stays, and goes with %s", async (_, pod, flag, reason) => {
     const node = await on.freshNode();
     await on.createOtherPod({ node, name: `pod-${node}`, ...pod });
     const kept = await on.lifeboat(["drain", node, "--yes"]);
     expect({ code: kept.code, out: kept.out }).toEqual({ code: 3, out: expect.stringContaining(flag) });
     expect(kept.err).toContain(`blocked: ${reason}`);
-    expect(await on.podsOn(node)).toHaveLength(1);
     expect((await on.lifeboat(["drain", node, flag])).code).toBe(0);
     expect(await on.podsOn(node)).toEqual([]);
   });
 
-  test("one that comes to the cordoned node is left there: it would come again", async () => {
+  test("when a pod comes to the cordoned node, the drain leaves it there: it would come again", async () => {
     const node = await on.freshNode();
     await on.vmOn(node);
     const late = { node, name: `late-${node}`, controller: "ReplicaSet" };
@@ -66,29 +56,21 @@ describe("other pods", () => {
 
   // prettier-ignore
   test.each([
-    ["that allows it in time",  3,        0, "1 other pod evicted"],
-    ["that goes on refusing",   Infinity, 3, "1 blocked"],
-  ])("under a budget %s", async (_, allowedAt, code, said) => {
+    ["allows it in time", 3,        0, "1 other pod evicted"],
+    ["goes on refusing",  Infinity, 3, "1 blocked"],
+  ])("when a budget %s", async (_, allowedAt, code, said) => {
     const node = await on.freshNode();
     const name = `guarded-${node}`;
     await on.createOtherPod({ node, name, controller: "ReplicaSet" });
-    const selector = { matchLabels: { app: name } };
     const metadata = { namespace: "default", name };
-    await on.stage.client.create(podDisruptionBudgets, { metadata, spec: { maxUnavailable: 0, selector } });
+    const spec = { maxUnavailable: 0, selector: { matchLabels: { app: name } } };
+    await on.stage.client.create(podDisruptionBudgets, { metadata, spec });
     const meanwhile = async (waits: number) => {
       if (waits === allowedAt) await on.stage.client.delete(podDisruptionBudgets, metadata);
     };
     const told = await on.lifeboat(["drain", node, "--yes"], { meanwhile });
     expect({ code: told.code, out: told.out }).toEqual({ code, out: expect.stringContaining(said) });
-    expect(await on.podsOn(node)).toHaveLength(code === 0 ? 0 : 1);
   });
-});
-
-/** Whatever runs on a node: what the preflight says of it comes true, and nothing that blocks is lost. */
-test("WillSucceed: 0, and the node is empty; WillBlock: 3, and what blocks runs on", { timeout: 120_000 }, async () => {
-  const strategies = ["LiveMigrate", "LiveMigrateIfPossible", "External", "None"] as const;
-  const vm = record({ evictionStrategy: constantFrom(...strategies), migratable: boolean() });
-  await assert(asyncProperty(array(vm, { minLength: 1, maxLength: 4 }), comesTrue), { numRuns: 6 });
 });
 
 interface Kind {
@@ -96,19 +78,133 @@ interface Kind {
   readonly migratable: boolean;
 }
 
+const isBlocking = ({ evictionStrategy, migratable }: Kind) =>
+  evictionStrategy === "External" || (evictionStrategy === "LiveMigrate" && !migratable);
+
 async function comesTrue(kinds: readonly Kind[]): Promise<void> {
   const node = await on.freshNode();
   const vms = await Promise.all(kinds.map(async (kind) => ({ ...kind, name: await on.vmOn(node, kind) })));
   const blocking = vms.filter(isBlocking);
-  const { out } = await on.lifeboat(["drain", node, "--dry-run"]);
+  const dry = await on.lifeboat(["drain", node, "--dry-run"]);
+  expect(await on.isCordoned(node)).toBe(false);
   const { code } = await on.lifeboat(["drain", node, "--yes"]);
-  expect({ blocks: out.startsWith("× WillBlock"), code }).toEqual(
-    blocking.length > 0 ? { blocks: true, code: 3 } : { blocks: false, code: 0 },
-  );
+  const blocks = blocking.length > 0;
+  expect({ blocks: dry.out.startsWith("× WillBlock"), codes: [dry.code, code] }).toEqual({
+    blocks,
+    codes: blocks ? [3, 3] : [0, 0],
+  });
   expect(await on.podsOn(node)).toHaveLength(blocking.length);
   for (const { name } of blocking) expect(await on.nodeOf(name)).toBe(node);
 }
 
-function isBlocking({ evictionStrategy, migratable }: Kind): boolean {
-  return evictionStrategy === "External" || (evictionStrategy === "LiveMigrate" && !migratable);
-}
+test(
+  "given any VMs, the preflight's verdict comes true, and nothing that blocks is lost",
+  { timeout: 120_000 },
+  async () => {
+    const strategies = ["LiveMigrate", "LiveMigrateIfPossible", "External", "None"] as const;
+    const vm = record({ evictionStrategy: constantFrom(...strategies), migratable: boolean() });
+    await assert(asyncProperty(array(vm, { minLength: 1, maxLength: 4 }), comesTrue), { numRuns: 6 });
+  },
+);
+
+describe("given a VM that cannot move", () => {
+  test.each([
+    ["there is no terminal", {}, "--yes drains it all the same"],
+    ["the person says no", { answers: ["n"] }, "nothing has been changed"],
+  ])("when %s, the node is left as it is: 3", async (_, person, said) => {
+    const node = await on.freshNode();
+    await on.pinnedOn(node);
+    const { code, err } = await on.lifeboat(["drain", node], person);
+    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(said) });
+    expect(await on.isCordoned(node)).toBe(false);
+  });
+
+  test("when the person says --yes, the others move, it runs on, and what blocks is said once and at the end: 3", async () => {
+    const node = await on.freshNode();
+    const [pinned, other] = [await on.pinnedOn(node), await on.vmOn(node)];
+    const { uid } = (await on.vmi(pinned)).metadata;
+    const { code, out, err } = await on.lifeboat(["drain", node, "--yes"]);
+    expect(code).toBe(3);
+    expect(out).toContain(`node/${node} is not drained: 1 blocked (1 VM moved)`);
+    for (const said of ["make the VM live-migratable, stop it", `kubectl uncordon ${node}`])
+      expect(out).toContain(said);
+    expect(timesSaid(err, "make the VM live-migratable, stop it")).toBe(1);
+    expect(await on.nodeOf(other)).not.toBe(node);
+    expect(await on.vmi(pinned)).toMatchObject({ metadata: { uid }, status: { phase: "Running", nodeName: node } });
+  });
+
+  test("when the person says --wait-for-blocked, the drain goes on until the owner has stopped it: 0", async () => {
+    const node = await on.freshNode();
+    const name = await on.pinnedOn(node);
+    const meanwhile = async (waits: number) => {
+      if (waits === 3) await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
+    };
+    const { code, out } = await on.lifeboat(["drain", node, "--wait-for-blocked"], { meanwhile });
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("1 VM shut down") });
+  });
+
+  test("when nothing would refuse its eviction, neither webhook nor budget, it is not evicted: 3", async () => {
+    const node = await bare.freshNode();
+    const name = await bare.pinnedOn(node);
+    await bare.stage.stopWorker();
+    const { metadata } = await bare.vmi(name);
+    expect((await bare.lifeboat(["drain", node, "--yes"])).code).toBe(3);
+    expect(await bare.vmi(name)).toMatchObject({ metadata: { uid: metadata.uid }, status: { phase: "Running" } });
+    expect((await bare.podsOn(node)).map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
+    await bare.stage.restartWorker();
+  });
+
+  // prettier-ignore
+  test.each([
+    ["Always",         "Halted",         (name: string) => `virtctl start ${name} -n vms`],
+    ["RerunOnFailure", "RerunOnFailure", (name: string) => `virtctl start ${name} -n vms`],
+    ["Once",           "Halted",         (name: string) => `kubectl patch vm ${name} -n vms --type merge -p '{"spec":{"runStrategy":"Once"}}'`],
+  ])("of run strategy %s, --stop-blocked asks, stops it, and says how it starts again: 0", async (runStrategy, after, startLine) => {
+    const node = await on.freshNode();
+    const name = await on.withObject(node, runStrategy);
+    const { code, out, err, questions } = await on.lifeboat(["drain", node, "--stop-blocked"], { answers: ["y"] });
+    expect({ code, questions }).toEqual({ code: 0, questions: ["Stop them? [y/N] "] });
+    expect(err).toContain(`vms/${name} (run strategy ${runStrategy})`);
+    for (const said of ["1 VM stopped", startLine(name)]) expect(out).toContain(said);
+    expect(await on.isGone(name)).toBe(true);
+    const vm = await on.stage.client.get(kubevirt.virtualMachines, { namespace: NAMESPACE, name });
+    expect(vm?.spec.runStrategy).toBe(after);
+  });
+
+  test("--stop-blocked stops nothing without a yes, nor a VMI without a VirtualMachine, nor its owner's: 3", async () => {
+    const node = await on.freshNode();
+    const name = await on.withObject(node, "Always");
+    for (const person of [{ answers: ["n", "y"] }, {}])
+      expect((await on.lifeboat(["drain", node, "--stop-blocked"], person)).code).toBe(3);
+    expect(await on.nodeOf(name)).toBe(node);
+    const other = await on.freshNode();
+    const [alone] = [await on.pinnedOn(other), await on.withObject(other, "Always", "External")];
+    const { code, err } = await on.lifeboat(["drain", other, "--stop-blocked", "--yes"]);
+    expect({ code, isStopped: err.includes("is being stopped") }).toEqual({ code: 3, isStopped: false });
+    expect(err).toContain(`VM vms/${alone} has no VirtualMachine object`);
+  });
+
+  test("--restart says so, says once that it is stopped, and starts it again elsewhere: 0", async () => {
+    const node = await on.freshNode();
+    const name = await on.withObject(node, "Always");
+    const { code, out, err } = await on.lifeboat(["drain", node, "--stop-blocked", "--restart", "--yes"]);
+    expect(code).toBe(0);
+    expect(err).toContain(`vms/${name} (run strategy Always): is started again, on another node`);
+    expect([timesSaid(err, "is being stopped"), timesSaid(err, "stays off")]).toEqual([1, 0]);
+    expect(out).not.toContain("virtctl");
+    await expect.poll(async () => await on.nodeOf(name).catch(() => node)).not.toBe(node);
+  });
+});
+
+test("given a VM that its owner is to move, it is evicted once, and leaves when the owner migrates it: 0", async () => {
+  const node = await on.freshNode();
+  const vmiName = await on.vmOn(node, { evictionStrategy: "External" });
+  const metadata = { namespace: NAMESPACE, name: `of-the-owner-of-${vmiName}` };
+  const meanwhile = async (waits: number) => {
+    if (waits !== 3) return;
+    expect((await on.vmi(vmiName)).status?.evacuationNodeName).toBe(node);
+    await on.stage.client.create(kubevirt.migrations, { metadata, spec: { vmiName } });
+  };
+  expect((await on.lifeboat(["drain", node, "--yes"], { meanwhile })).code).toBe(0);
+  expect(await on.nodeOf(vmiName)).not.toBe(node);
+});

@@ -106,14 +106,6 @@ test("a field that another manager has set: named, and overwritten only if so as
   expect((await install()).code).toBe(0);
 });
 
-test("a part that is added later leaves the gates of the others on", async () => {
-  await install("--with guard");
-  expect((await install("--with descheduler-support")).code).toBe(0);
-  expect((await stage.sandbox.client.get(CONFIGURATIONS, { name: "lifeboat" })) as unknown).toMatchObject({
-    spec: { featureGates: { PreemptionEvictionLiveMigration: true, DeschedulerSupport: true } },
-  });
-});
-
 test("the shield without KubeVirt's gate: the command that switches it on, and nothing is applied; with the gate it is", async () => {
   const { code, out, err } = await install("--with guard,shield");
   expect({ code, out }).toEqual({ code: 1, out: [] });
@@ -163,7 +155,7 @@ test("--export changes nothing, and is what is applied, in the same order", asyn
   );
 });
 
-test("a part that is added to what is installed: its webhook leads where the other one does, with the token that is there", async () => {
+test("given an installation, when a part is added, its webhook leads where the other one does, with the token that is there", async () => {
   expect((await install()).code).toBe(0);
   expect((await stage.call("install --with guard")).code).toBe(0);
   const { webhookToken } = await stage.readEntry();

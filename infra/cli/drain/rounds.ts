@@ -1,30 +1,24 @@
-/** Emptying a cordoned node: look, ask, show, until nothing is left or nothing but a person can go on. */
+/** Emptying a cordoned node in rounds: read, evict, report, until nothing is left, or nothing more leaves without a person. */
 import { ClusterError, isSilence } from "../../../shared/kube/failures.ts";
 import { requestEviction } from "../../../shared/kube/evict.ts";
-import { observePodsOf } from "../../../shared/preflight/observe.ts";
 import { keyOf } from "../../../shared/kube/facts.ts";
-import { isInTheWay } from "../../../shared/preflight/verdict.ts";
+import { observePodsOf } from "../../../shared/preflight/observe.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
-import { type Connection } from "../connection.ts";
-import { Failed } from "../failed.ts";
+import type { Connection } from "../connection.ts";
 import { troubleOf } from "../explain.ts";
+import { Failed } from "../failed.ts";
 import { paintFor, plain, quoted } from "../print.ts";
-import { type Drain } from "./drain.ts";
-import { type Ending } from "./ending.ts";
-import { type Progress } from "./progress.ts";
-import { type Stops } from "./stops.ts";
+import type { Drain } from "./drain.ts";
+import type { Ending, Report } from "./report.ts";
+import type { Stops } from "./stops.ts";
 
-const LOOK_MS = 2000;
+const ROUND_MS = 2000;
 /** While only a person can go on; and for a VM whose owner is to move it, so that the owner learns of it. */
 const SELDOM_MS = 30_000;
-/** How often an empty node is looked at for what has become of its VMs. */
-const LAST_LOOKS = 3;
-
-export interface Emptied {
-  readonly ending: Ending;
-  readonly left: readonly Subject[];
-}
+/** How often an empty node is read for what has become of its VMs. */
+const LAST_ROUNDS = 3;
 
 interface Round {
   readonly left: readonly Subject[];
@@ -32,10 +26,14 @@ interface Round {
   readonly isStuck?: boolean;
 }
 
-export async function emptyNode(drain: Drain, progress: Progress, stops: Stops): Promise<Emptied> {
+export async function emptyNode(
+  drain: Drain,
+  report: Report,
+  stops: Stops,
+): Promise<Required<Pick<Round, "ending" | "left">>> {
   const { host, options, subjects } = drain;
   const deadline = host.now().getTime() + options.timeout * 1000;
-  const nextRound = steadily(roundsOf(drain, progress, stops), drain);
+  const nextRound = steadily(roundsOf(drain, report, stops), drain);
   let left = subjects;
   for (;;) {
     const round = await nextRound();
@@ -43,7 +41,7 @@ export async function emptyNode(drain: Drain, progress: Progress, stops: Stops):
     if (round?.ending !== undefined) return { ending: round.ending, left };
     if (host.interrupted.aborted) return { ending: "Interrupted", left };
     if (host.now().getTime() >= deadline) return { ending: "TimedOut", left };
-    await host.wait(round?.isStuck === true ? SELDOM_MS : LOOK_MS);
+    await host.wait(round?.isStuck === true ? SELDOM_MS : ROUND_MS);
   }
 }
 
@@ -71,21 +69,21 @@ function passes(error: ClusterError): boolean {
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise<Round> {
+function roundsOf(drain: Drain, report: Report, stops: Stops): () => Promise<Round> {
   const { connection, host, say, options, subjects } = drain;
-  const look = lookAt(drain);
+  const read = readerOf(drain);
   const blockers = createBlockers(subjects);
-  const evictions = createEvictions(connection);
+  const evict = createEvictions(connection);
   const paint = paintFor(host.stderr, host);
-  const said = new Set<string>();
-  let emptyLooks = 0;
+  const reported = new Set<string>();
+  let emptyRounds = 0;
   return async () => {
-    const left = await look();
-    await progress.update(left);
-    await stops.look();
+    const left = await read();
+    await report.update(left);
+    await stops.startStopped();
     if (left.length === 0 && !stops.isBusy()) {
-      emptyLooks += 1;
-      return progress.isComplete() || emptyLooks > LAST_LOOKS ? { ending: "Drained", left } : { left };
+      emptyRounds += 1;
+      return report.isComplete() || emptyRounds > LAST_ROUNDS ? { ending: "Drained", left } : { left };
     }
     const open = left.filter(({ key }) => !stops.chosen.has(key));
     const { settled, news } = blockers(open, host.now().getTime());
@@ -93,18 +91,18 @@ function roundsOf(drain: Drain, progress: Progress, stops: Stops): () => Promise
     const isWaiting = (one: Subject) => settled.includes(one) || one.verdict.outcome === "Follows";
     const isStuck = !stops.isBusy() && left.every(isWaiting);
     if (isStuck && !options.waitForBlocked) return { ending: "Blocked", left };
-    const refusals = [...(await evictions.askFor(open, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
-    say(...refusals.filter((line) => !said.has(line)));
-    for (const line of refusals) said.add(line);
+    const refusals = [...(await evict(open, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
+    say(...refusals.filter((line) => !reported.has(line)));
+    for (const line of refusals) reported.add(line);
     return { left, isStuck };
   };
 }
 
 /**
- * Room elsewhere is looked at once, before the drain: what was found of it stays. An ordinary pod that comes after the first look
+ * Room elsewhere is read once, before the drain: what was found of it stays. An ordinary pod that comes after the first round
  * tolerates the cordon, and would come again: as with kubectl, it is none of the drain's.
  */
-function lookAt({ facts, connection, host }: Drain): () => Promise<readonly Subject[]> {
+function readerOf({ facts, connection, host }: Drain): () => Promise<readonly Subject[]> {
   let known: Set<string> | undefined;
   return async () => {
     const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
@@ -117,26 +115,26 @@ function lookAt({ facts, connection, host }: Drain): () => Promise<readonly Subj
 }
 
 /** Such a refusal ends by itself in most clusters: a replica becomes ready elsewhere, the VM's owner takes the VM up. */
-const PATIENCE_MS: ReadonlyMap<string, number> = new Map([
+const DEADLINE_MS: ReadonlyMap<string, number> = new Map([
   ["BudgetExhausted", 60_000],
   ["External", 60_000],
 ]);
 
-/** Those that nothing but a person will change, and those in trouble that have not been said. The preflight has said the first. */
+/** Those that only a person can change, and those in trouble that have not been reported. The preflight has reported the first. */
 function createBlockers(first: readonly Subject[]) {
   const since = new Map<string, number>();
-  const said = new Set(first.filter(({ verdict }) => isInTheWay(verdict)).map(nameOf));
+  const reported = new Set(first.filter(({ verdict }) => isInTheWay(verdict)).map(nameOf));
   return (subjects: readonly Subject[], now: number) => {
     const blocked = subjects.filter(isBlocked);
     const names = new Set(blocked.map(nameOf));
     for (const name of since.keys()) if (!names.has(name)) since.delete(name);
     for (const name of names) if (!since.has(name)) since.set(name, now);
     const settled = blocked.filter((one) => {
-      return now - (since.get(nameOf(one)) ?? now) >= (PATIENCE_MS.get(one.verdict.reason) ?? 0);
+      return now - (since.get(nameOf(one)) ?? now) >= (DEADLINE_MS.get(one.verdict.reason) ?? 0);
     });
     const stuck = subjects.filter(({ verdict }) => verdict.outcome === "Waits" && verdict.remedy !== undefined);
-    const news = [...settled, ...stuck].filter((one) => !said.has(nameOf(one)));
-    for (const one of news) said.add(nameOf(one));
+    const news = [...settled, ...stuck].filter((one) => !reported.has(nameOf(one)));
+    for (const one of news) reported.add(nameOf(one));
     return { settled, news };
   };
 }
@@ -148,33 +146,30 @@ function nameOf({ pod, verdict: { reason } }: Subject): string {
 const AT_ONCE = 10;
 const AGAIN_MS = 5000;
 
+/** Resolves to what a refusal said that the preflight had not foreseen, by the subject's key. */
 export function createEvictions(connection: Connection) {
   const notBefore = new Map<string, number>();
-  const ask = async ({ key, pod, verdict }: Subject, refusals: Map<string, string>) => {
-    const { code, message: said } = await requestEviction(pod, {}, connection.cluster());
-    const message = quoted(said);
-    if (code < 300 || code === 404 || code === 409) return;
-    if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
-    if (verdict.eviction?.allowed === true) refusals.set(key, message);
-  };
-  return {
-    /** What a refusal said that the preflight had not foreseen, by the subject's key. */
-    async askFor(subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>> {
-      const refusals = new Map<string, string>();
-      const time = now.getTime();
-      const due = subjects.filter((subject) => isAskedFor(subject) && (notBefore.get(subject.pod.uid) ?? 0) <= time);
-      for (const subject of due) notBefore.set(subject.pod.uid, time + (isBlocked(subject) ? SELDOM_MS : AGAIN_MS));
-      await inParallel(due, AT_ONCE, (subject) => ask(subject, refusals));
-      return refusals;
-    },
+  return async (subjects: readonly Subject[], now: Date): Promise<ReadonlyMap<string, string>> => {
+    const refusals = new Map<string, string>();
+    const time = now.getTime();
+    const due = subjects.filter((subject) => isEvicted(subject) && (notBefore.get(subject.pod.uid) ?? 0) <= time);
+    for (const subject of due) notBefore.set(subject.pod.uid, time + (isBlocked(subject) ? SELDOM_MS : AGAIN_MS));
+    await inParallel(due, AT_ONCE, async ({ key, pod, verdict }) => {
+      const { code, message: said } = await requestEviction(pod, {}, connection.cluster());
+      const message = quoted(said);
+      if (code < 300 || code === 404 || code === 409) return;
+      if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
+      if (verdict.eviction?.allowed === true) refusals.set(key, message);
+    });
+    return refusals;
   };
 }
 
 /**
- * What is refused until a person changes something is not asked for: the next look shows the change. So nothing that blocks is lost
- * if all webhooks are down.
+ * A pod that is refused until a person changes something is not evicted: the next round shows the change. So nothing that blocks is
+ * lost if all webhooks are down.
  */
-function isAskedFor(subject: Subject): boolean {
+function isEvicted(subject: Subject): boolean {
   const { pod, verdict } = subject;
   if (pod.deleting || verdict.eviction === undefined || verdict.outcome === "Follows") return false;
   return !isBlocked(subject) || verdict.reason === "External";
