@@ -13,7 +13,7 @@ import { compareWebhooks, credentialOf } from "./conditions.ts";
 import { VERSION } from "./env.ts";
 import type { Target } from "./target.ts";
 
-/** Prometheus gives up after 10, unless told otherwise. */
+/** Prometheus gives up after 10, unless configured otherwise. */
 const READ_SECONDS = 9;
 
 /**

@@ -90,7 +90,7 @@ export async function recordEvents(target: Target, events: readonly Action[]): P
 
 /** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
-/** What is under way is a few requests for each VM. */
+/** Each VM that is evacuated takes a few requests. */
 const TICK_SECONDS = 50;
 /** How soon to ask again where there was not enough time: what is left can be done at once. */
 const REQUEUE_SECONDS = 1;

@@ -17,10 +17,7 @@ export interface Received {
 /** An API server puts the uid at the beginning. Without it no answer would count. */
 const BEGINNING_BYTES = 1024;
 
-/**
- * The body of a review, as far as there is room for it. `Busy`: there is none, and nothing but the uid was read. At most so many bytes
- * are taken.
- */
+/** The body of a review, of at most so many bytes. `Busy`: there is no room for it, and only the uid was read. */
 export async function readBody(
   c: Context,
   held: Held,
@@ -109,7 +106,7 @@ export interface AdmissionReview {
 
 interface More {
   readonly warnings?: readonly string[];
-  /** Of a deletion: whoever evicts asks again by itself, and shows the message only where there is none. */
+  /** Of a deletion: clients that evict ask again by themselves, and show the message only where there is none. */
   readonly retryAfterSeconds?: number | undefined;
 }
 

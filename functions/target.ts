@@ -106,7 +106,7 @@ function described(error: unknown): Record<string, unknown> {
   return { message: "unexpected error", error: error instanceof Error ? error.stack : undefined };
 }
 
-/** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters go on. */
+/** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters still count. */
 export async function findEntry(name: string, { env, platform, state }: Surroundings): Promise<ClusterEntry> {
   const clusters = parseClusters(env.CLUSTERS);
   const inSecret = clusters.ok ? clusters.value.get(name) : undefined;

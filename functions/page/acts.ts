@@ -1,4 +1,4 @@
-/** What a visitor does: before it, what it does for this VM now; then what has come of it. */
+/** What a visitor may do to a VM: what each act does to it now, with its button; and what has come of it. */
 import { html } from "hono/html";
 import { cancelEvacuations, evacuateVm, retryVm } from "../../shared/evacuation/api.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
@@ -6,24 +6,11 @@ import { retryOf } from "../../shared/evacuation/identity.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { reconcileWithin } from "../reconcile.ts";
 import { RejectionError } from "../errors.ts";
-import {
-  type Act,
-  actPath,
-  clusterPath,
-  commandLine,
-  crumbs,
-  type Html,
-  isolated,
-  type Mood,
-  notice,
-  shellLine,
-  visible,
-  vmPath,
-} from "./components.ts";
-import { layout } from "./layout.ts";
-import { readVm, type VmView } from "./reads.ts";
+import { type Act, actPath, type Html, isolated, type Mood, notice, visible, vmPath } from "./components.ts";
+import type { VmView } from "./reads.ts";
+import type { Seen } from "./stream.ts";
 import type { PageContext, Visit } from "./visits.ts";
-import { ACT_WORDS, actsOn } from "./words.ts";
+import { ACT_WORDS } from "./words.ts";
 
 const ACT_SECONDS = 10;
 
@@ -42,12 +29,6 @@ const RESULTS = {
 
 type Result = keyof typeof RESULTS;
 
-const IMPOSSIBLE: Readonly<Record<Act, string>> = {
-  evacuate: "The VM does not run, is being evacuated already, or has no way to move.",
-  retry: "The VM does not run, or no evacuation of it backs off or was abandoned any more.",
-  cancel: "The VM does not run, or nothing evacuates it any more.",
-};
-
 /** What an address says has come of an act; undefined: nothing of the list. */
 export function resultNotice(text: string | undefined): Html | undefined {
   const isResult = (name: string): name is Result => Object.hasOwn(RESULTS, name);
@@ -56,45 +37,20 @@ export function resultNotice(text: string | undefined): Html | undefined {
   return notice(mood, html`<p>${words}</p>`);
 }
 
-export interface Asked {
+interface Asked {
   readonly act: Act;
   readonly key: NamespacedName;
 }
 
-export async function askBefore(c: PageContext, visit: Visit, asked: Asked): Promise<Response> {
-  mustBeAllowed(visit);
-  const { target, visitor } = visit;
-  const { act, key } = asked;
-  const effects = effectsOf(act, await readVm(key, target));
-  const [here, back] = [`${key.namespace}/${key.name}`, vmPath(target.name, key)];
-  const cluster = clusterPath(target.name);
-  const main = html`${crumbs([target.name, cluster], [here, back], [ACT_WORDS[act]])}
-    <h1>${ACT_WORDS[act]}: ${visible(key.name)} <span class="muted">in ${visible(key.namespace)}</span></h1>
-    ${
-      effects === undefined
-        ? html`${notice("warn", html`<p>${IMPOSSIBLE[act]}</p>`)}
-            <p class="acts"><a href="${back}">Back to the VM</a></p>`
-        : form(effects, asked, visit)
-    }
-    <section>
-      <h2>The same from a terminal</h2>
-      ${commandLine(shellLine("lifeboat", act, key.name, "-n", key.namespace))}
-    </section>`;
-  return c.html(await layout({ title: `${ACT_WORDS[act]}: ${here}`, visitor: visitor.name, main }));
-}
-
 /** The page that they come back to says what has come of it. */
-export async function act(c: PageContext, visit: Visit, { act: name, key }: Asked): Promise<Response> {
-  mustBeAllowed(visit);
+export async function act(c: PageContext, visit: Visit, asked: Asked): Promise<Response> {
   const { target, visitor } = visit;
-  const result = await resultOf({ act: name, key }, visit);
+  const { act: name, key } = asked;
+  if (!visitor.mayAct) throw new RejectionError("Forbidden");
+  const result = await resultOf(asked, visit);
   target.log({ level: "info", message: "a visitor has acted", act: name, ...key, visitor: visitor.name, result });
   await reconcileWithin(target, ACT_SECONDS, (deps) => reconcileVmi(key, deps));
   return c.redirect(`${vmPath(target.name, key)}?result=${result}`, 303);
-}
-
-function mustBeAllowed({ visitor }: Visit): void {
-  if (!visitor.mayAct) throw new RejectionError("Forbidden");
 }
 
 async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): Promise<Result> {
@@ -115,23 +71,23 @@ async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): 
   }
 }
 
-function form(effects: readonly (Html | string)[], { act: name, key }: Asked, { target, visitor }: Visit): Html {
-  return html`<ul>
-      ${effects.map((effect) => html`<li>${effect}</li>`)}
+/** Folded: what the act does to the VM as it is now, and its button. */
+export function actForm(name: Act, view: VmView, { cluster, visitor }: Seen): Html {
+  return html`<details data-key="${name}">
+    <summary>${ACT_WORDS[name]}…</summary>
+    <ul>
+      ${effectsOf(name, view).map((effect) => html`<li>${effect}</li>`)}
     </ul>
-    <p>It is asked for as <bdi>${visible(visitor.name)}</bdi>.</p>
-    <form method="post" action="${actPath(target.name, key, name)}">
+    <form method="post" action="${actPath(cluster, view.key, name)}">
       <p class="acts">
-        <button type="submit">${ACT_WORDS[name]}</button>
-        <a href="${vmPath(target.name, key)}">No, go back</a>
+        <button type="submit">${ACT_WORDS[name]}</button> <span>as <bdi>${visible(visitor.name)}</bdi></span>
       </p>
-    </form>`;
+    </form>
+  </details>`;
 }
 
-/** What the act does to the VM as it is now; undefined: nothing. */
-function effectsOf(name: Act, view: VmView): readonly (Html | string)[] | undefined {
-  const { vmi, evacuations } = view;
-  if (vmi === undefined || !actsOn(view).includes(name)) return undefined;
+function effectsOf(name: Act, { vmi, evacuations }: VmView): readonly (Html | string)[] {
+  if (vmi === undefined) return [];
   const onNode = html`node ${isolated(vmi.nodeName)}`;
   switch (name) {
     case "evacuate":

@@ -41,7 +41,7 @@ export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>
   join("fleet", cluster, "vms", namespace, name);
 export const ACTS = ["evacuate", "cancel", "retry"] as const;
 export type Act = (typeof ACTS)[number];
-/** GET asks for confirmation, POST does it. */
+/** POST does it: the page of the VM has the form. */
 export const actPath = (cluster: string, vm: NamespacedName, act: Act) => `${vmPath(cluster, vm)}/${act}`;
 
 export function vmLink(cluster: string, vm: NamespacedName): Html {

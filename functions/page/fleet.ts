@@ -25,7 +25,7 @@ import { MOST_CLUSTERS, type OpenClusters } from "./visits.ts";
 import { phaseBadge, type Problem, problemNotices } from "./words.ts";
 
 interface Summary {
-  /** How many evacuations that have not ended are in each; one that no function has looked at counts as Pending. */
+  /** How many evacuations that have not ended are in each; one that no reconcile has read counts as Pending. */
   readonly phases: ReadonlyMap<Phase, number>;
   /** How many VMs leave each node. */
   readonly nodes: ReadonlyMap<string, number>;

@@ -8,7 +8,6 @@ import { isQueued, type Subject, targetOf } from "../../shared/preflight/subject
 import { timeLeft, timeText } from "../../shared/preflight/duration.ts";
 import { secondsSince, secondsUntil } from "../../shared/settings/time.ts";
 import {
-  actPath,
   ago,
   badge,
   clusterPath,
@@ -31,6 +30,7 @@ import {
   table,
   visible,
   vmLink,
+  vmPath,
 } from "./components.ts";
 import { evacuationTable } from "./evacuations.ts";
 import { type NodeView, readNode } from "./reads.ts";
@@ -159,7 +159,7 @@ function vmTable(vms: readonly VmProgress[], { settings, node }: NodeView, { clu
   const actLink = (vm: VmProgress) => {
     const { vmi, evacuation } = vm.subject;
     const [act] = actsOn({ vmi, evacuations: evacuation === undefined ? [] : [evacuation], settings });
-    return act === undefined ? "" : html`<a href="${actPath(cluster, keyOf(vm), act)}">${ACT_WORDS[act]}…</a>`;
+    return act === undefined ? "" : html`<a href="${vmPath(cluster, keyOf(vm))}">${ACT_WORDS[act]}…</a>`;
   };
   const columns: readonly Column<VmProgress>[] = [
     { head: "VM", cell: (vm) => vmLink(cluster, keyOf(vm)) },

@@ -8,7 +8,7 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
-import { act, askBefore, resultNotice } from "./acts.ts";
+import { act, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
 import { ACTS, clusterPath, FLEET_PATH } from "./components.ts";
 import { type Fleet, fleetPage } from "./fleet.ts";
@@ -96,7 +96,6 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.get("/fleet/:cluster/vms/:namespace/:name", vm);
   for (const name of ACTS) {
     const path = `/fleet/:cluster/vms/:namespace/:name/${name}`;
-    app.get(path, async (c) => askBefore(c, await visitOf(c), { act: name, key: vmIn(c) }));
     app.post(path, async (c) => act(c, await visitOf(c), { act: name, key: vmIn(c) }));
   }
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));

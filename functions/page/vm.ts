@@ -6,7 +6,6 @@ import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts"
 import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
 import {
-  actPath,
   ago,
   badge,
   clusterPath,
@@ -23,11 +22,12 @@ import {
   shellLine,
   visible,
 } from "./components.ts";
+import { actForm } from "./acts.ts";
 import { byAge, evacuationTable } from "./evacuations.ts";
 import { readVm, type VmView } from "./reads.ts";
 import type { LivePage, Seen } from "./stream.ts";
 import type { Visit } from "./visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, PHASES } from "./words.ts";
+import { actsOn, CAUSES, PHASES } from "./words.ts";
 
 const MOST = 50;
 
@@ -48,13 +48,10 @@ function vmView(view: VmView, seen: Seen): Html {
   // Of several, the oldest continues: the others are its duplicates in a moment.
   const current = evacuations.toSorted(byAge).find(isActive);
   const possible = actsOn(view);
-  const links = possible.map(
-    (act) => html`<a class="button" href="${actPath(cluster, key, act)}">${ACT_WORDS[act]}…</a>`,
-  );
   return html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
-    ${visitor.mayAct && links.length > 0 ? html`<p class="acts">${links}</p>` : ""}
+    ${visitor.mayAct ? possible.map((act) => actForm(act, view, seen)) : ""}
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)} ${vmi === undefined ? "" : vmPart(view, vmi, seen)}
     ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" }))}
     ${fromTerminal(

@@ -83,19 +83,15 @@ function visitor(token = lifeboats) {
 }
 
 const mayAct = async (one: ReturnType<typeof visitor>) =>
-  (await one.get("/fleet/local/vms/apps/web/cancel")).code !== 403;
+  (await one.post("/fleet/local/vms/apps/web/cancel", {})).code !== 403;
 
 describe("a service account's token", () => {
   // prettier-ignore
   test.each<readonly [string, Rights, code: number, acts: boolean]>([
     ["who may list what the pages show",     LOOK,                              303, false],
     ["… and create and patch evacuations",   [...LOOK, ...ACT],                 303, true],
-    ["… and create them only",               [...LOOK, ...ACT.slice(0, 1)],     303, false],
     ["… and patch them only",                [...LOOK, ...ACT.slice(1)],        303, false],
-    ["who may act, but list no nodes",       [...LOOK.filter(([, one]) => one !== "nodes"), ...ACT], 403, false],
     ["… no evacuations",                     [...LOOK.slice(1), ...ACT],        403, false],
-    ["… no pods",                            [...LOOK.filter(([, one]) => one !== "pods"), ...ACT],  403, false],
-    ["… no VMIs",                            [...LOOK.slice(0, -1), ...ACT],    403, false],
     ["who may nothing",                      [],                                403, false],
   ])("of one %s", async (...[, rights, code, acts]) => {
     const name = await user(rights);
@@ -117,36 +113,9 @@ describe("a service account's token", () => {
     expect(await mayAct(one)).toBe(true);
   });
 
-  test("opens for an hour, and no longer than it lives itself", async () => {
-    const name = await user(LOOK);
-    for (const [expirationSeconds, opens] of [
-      [7200, 3600],
-      [600, 600],
-    ] as const) {
-      const one = visitor();
-      await one.post("/signin", { token: await tokenOf(NAMESPACE, name, { expirationSeconds }) });
-      one.pass(opens - 5);
-      expect((await one.get("/fleet/local/nodes/none")).code).toBe(404);
-      one.pass(6);
-      expect((await one.get("/fleet/local/nodes/none")).code).toBe(303);
-    }
-  });
-
-  test("who may only look sees no button, and nothing is written for them", async () => {
-    const one = visitor();
-    await one.post("/signin", { token: await tokenOf(NAMESPACE, await user(LOOK)) });
-    for (const act of ["evacuate", "cancel", "retry"]) {
-      const answer = await one.post(`/fleet/local/vms/apps/web/${act}`, {});
-      expect(answer.code).toBe(403);
-      expect(words(answer.text)).toContain("You may not do this");
-    }
-    expect((await one.get("/fleet/local")).text).not.toContain('class="button"');
-  });
-
   // prettier-ignore
   test.each<readonly [string, () => Promise<string>]>([
     ["for another audience",                     async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["vault"] })],
-    ["for the API server",                       async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: [] })],
     ["for both",                                 async () => tokenOf(NAMESPACE, await user(LOOK), { audiences: ["lifeboat", "https://kubernetes.default.svc"] })],
     ["changed",                                  async () => withAnotherSignature(await tokenOf(NAMESPACE, await user(LOOK)))],
     ["of no account",                            async () => "a.b.c"],
