@@ -2,7 +2,6 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { sign } from "hono/jwt";
 import { beforeAll, describe, expect, test } from "vitest";
-import { tokenOf } from "../../support/canned-cluster.ts";
 import { entry, NOW } from "../../support/doors.ts";
 import { words } from "./support/fake-visit.ts";
 import { arrive } from "./support/visitor.ts";
@@ -92,18 +91,14 @@ describe("leads to signing in", () => {
   test.each<readonly [string, Readonly<Record<string, string>>, () => Promise<string>]>([
     ["where Access is not set up",        {},                                    () => signed()],
     ["where only half of it is",          { ACCESS_TEAM_DOMAIN: TEAM },          () => signed()],
-    ["… the other half",                  { ACCESS_AUD: AUD },                   () => signed()],
     ["where the domain is no team's",     { ...ACCESS, ACCESS_TEAM_DOMAIN: "evil.example" }, () => signed({ iss: "https://evil.example" })],
-    ["where the domain leads elsewhere",  { ...ACCESS, ACCESS_TEAM_DOMAIN: `evil.example/.cloudflareaccess.com` }, () => signed()],
     ["where the audience is none",        { ...ACCESS, ACCESS_AUD: "" },         () => signed({ aud: "" })],
     ["for another application",           ACCESS,                                () => signed({ aud: ["b2".repeat(32)] })],
-    ["of another team",                   ACCESS,                                () => signed({ iss: "https://other.cloudflareaccess.com" })],
     ["that has ended",                    ACCESS,                                () => signed({ exp: seconds })],
     ["that has no end",                   ACCESS,                                () => signed({ exp: undefined })],
     ["that is not valid yet",             ACCESS,                                () => signed({ nbf: seconds + 60 })],
     ["of a service, which is no person",  ACCESS,                                () => signed({ email: undefined, common_name: "service" })],
     ["signed by another key",             ACCESS,                                () => signed({}, other)],
-    ["… of a name that is not known",     ACCESS,                                () => signed({}, other, "two")],
     ["not signed",                        ACCESS,                                unsigned],
     ["signed with the public key",        ACCESS,                                confused],
     ["that is none",                      ACCESS,                                async () => "x"],
@@ -120,23 +115,11 @@ describe("leads to signing in", () => {
   });
 });
 
-test("beside it, a token for the page opens", async () => {
-  const { visitor } = at(ACCESS);
-  await visitor.post("/signin", { cluster: "prod", token: tokenOf() });
-  expect((await visitor.get("/fleet/prod")).code).not.toBe(303);
-});
-
-// prettier-ignore
-test.each<readonly [Readonly<Record<string, string>>, number, string | undefined]>([
-  [{},                                                        200, undefined],
-  [ACCESS,                                                    200, undefined],
-  [{ ACCESS_TEAM_DOMAIN: TEAM },                              503, "ACCESS_AUD"],
-  [{ ACCESS_AUD: AUD },                                       503, "ACCESS_TEAM_DOMAIN"],
-  [{ ...ACCESS, ACCESS_TEAM_DOMAIN: `https://${TEAM}` },      503, "ACCESS_TEAM_DOMAIN"],
-  [{ ...ACCESS, ACCESS_AUD: "short" },                        503, "ACCESS_AUD"],
-])("/readyz with %o: %i", async (env, code, field) => {
-  const { visitor } = at(env);
-  const answer = await visitor.get("/readyz");
-  expect(answer.code).toBe(code);
-  if (field !== undefined) expect(JSON.parse(answer.text)).toMatchObject({ error: { field } });
+test.each([
+  [ACCESS, undefined],
+  [{ ACCESS_TEAM_DOMAIN: TEAM }, "ACCESS_AUD"],
+  [{ ...ACCESS, ACCESS_TEAM_DOMAIN: `https://${TEAM}` }, "ACCESS_TEAM_DOMAIN"],
+])("given %o, /readyz names what is wrong: %s", async (env, field) => {
+  const { text } = await at(env).visitor.get("/readyz");
+  expect(JSON.parse(text)).toMatchObject(field === undefined ? { ready: true } : { error: { field } });
 });

@@ -10,7 +10,17 @@ import { RejectionError } from "../../../functions/errors.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { endedEvacuation, evacuation, EXTERNAL, marked, migration, node, pod, time, vmi } from "../../support/fixtures.ts";
+import {
+  endedEvacuation,
+  evacuation,
+  EXTERNAL,
+  marked,
+  migration,
+  node,
+  pod,
+  time,
+  vmi,
+} from "../../support/fixtures.ts";
 import { HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
 import { ORIGIN, OWN_FORM } from "./support/visitor.ts";
 

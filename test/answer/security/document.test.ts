@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { NEEDS, RELAYS_NEEDS, SERVERS_NEEDS, SERVERS_WATCHES } from "../../support/manifests/least-privilege.ts";
+import { NEEDS, RELAYS_NEEDS, SERVERS_NEEDS } from "../../support/manifests/least-privilege.ts";
 import { atoms, granted, nameOf, readManifests } from "../../support/manifests/shipped.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -14,12 +14,12 @@ test("SECURITY.md answers the eighteen threats", () => {
   expect(numbers).toEqual(Array.from({ length: 18 }, (_, i) => i + 1));
 });
 
-const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS, ...SERVERS_WATCHES];
+const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS];
 
 /** For `lifeboat doctor`, which asks for each. */
 function permissionsOfAccounts() {
   return [...new Set(ALL_NEEDS.map(({ file }) => file))].flatMap((file) =>
-    granted(readManifests(`../../${file}`)).flatMap((role) =>
+    granted(readManifests(`../${file}`)).flatMap((role) =>
       atoms(role).map((rule) => {
         const { apiGroups, resources, resourceNames, verbs } = rule;
         const { namespace = "" } = role.metadata;

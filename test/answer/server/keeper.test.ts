@@ -7,7 +7,7 @@ import { secrets } from "../../../infra/sandbox/actors/resources.ts";
 import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
 import { HOST } from "../../../infra/server/names.ts";
-import { applyInCluster, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
+import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import type { Client } from "../../../shared/kube/client.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
 import { startInstalled } from "../../support/server/installed.ts";
@@ -135,15 +135,6 @@ test.each(["tls.crt", "next.crt"])("what is no certificate, in %s, is replaced",
   const { pair: renewed } = await settle();
   expect(renewed).not.toEqual(pair);
   expect(same(await bundle())).toContain(new X509Certificate(renewed.certPem).fingerprint256);
-});
-
-test("applying the manifests again keeps both fields; what was taken out comes back", async () => {
-  const { pair } = await settle();
-  const before = await clientConfigs();
-  await applyInCluster(sandbox.client, OPTIONAL);
-  await settle();
-  expect(await clientConfigs()).toEqual(before);
-  expect(same(await bundle())).toEqual(same([pair.certPem]));
 });
 
 test("a certificate of cert-manager's is served, and neither it nor the caBundle is written", async () => {

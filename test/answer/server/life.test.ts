@@ -1,13 +1,6 @@
 /** Which step of a certificate's life is due. */
 import { expect, test } from "vitest";
-import {
-  type Kept,
-  requeueAfterMs,
-  type Step,
-  stepDue,
-  validityFrom,
-  type Validity,
-} from "../../../infra/server/certificate.ts";
+import { type Kept, type Step, stepDue, validityFrom, type Validity } from "../../../infra/server/certificate.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -20,17 +13,14 @@ const ended = { notBefore: new Date(NOW - 90 * DAY), notAfter: new Date(NOW) };
 // prettier-ignore
 test.each<[string, Kept, ReturnType<typeof stepDue>]>([
   ["none yet",                                        {},                                                              "Create"],
-  ["new",                                             { serving: made(0) },                                            undefined],
   ["not yet two thirds of its life",                  { serving: made(59 * DAY) },                                     undefined],
   ["two thirds of its life",                          { serving: made(60 * DAY) },                                     "Announce"],
   ["announced just now",                              { serving: made(60 * DAY), next: made(0) },                      undefined],
-  ["announced for nine minutes",                      { serving: made(60 * DAY), next: made(9 * MINUTE) },             undefined],
   ["announced for ten minutes",                       { serving: made(60 * DAY), next: made(10 * MINUTE) },            "Serve"],
   ["announced just now, and the old one has ended",   { serving: ended, next: made(0) },                               "Serve"],
   ["served, and the old one still trusted",           { serving: made(19 * MINUTE), previous: made(60 * DAY) },        undefined],
   ["served for as long as it was announced",          { serving: made(20 * MINUTE), previous: made(60 * DAY) },        "Forget"],
   ["ended: the cluster was off",                      { serving: ended },                                              "Create"],
-  ["ended, and an older one not forgotten",           { serving: ended, previous: made(150 * DAY) },                   "Create"],
 ])("%s", (_, kept, step) => {
   expect(stepDue(kept, new Date(NOW))).toBe(step);
 });
@@ -57,11 +47,4 @@ test("in a year of ten minutes each, the certificate that is served has a month 
   expect(least).toBeGreaterThan(29 * DAY);
   const renewal = ["Announce", "Serve", "Forget"];
   expect(steps).toEqual(["Create", ...Array.from({ length: 6 }, () => renewal).flat()]);
-});
-
-test("each step is seen several times before the next one", () => {
-  const hour = { notBefore: new Date(NOW), notAfter: new Date(NOW + 60 * MINUTE) };
-  expect(requeueAfterMs({ serving: made(0) })).toBe(10_000);
-  expect(requeueAfterMs({ serving: made(0), previous: { ...hour, notAfter: new Date(NOW + MINUTE) } })).toBe(500);
-  expect(requeueAfterMs({ serving: hour })).toBe(10_000);
 });

@@ -55,13 +55,6 @@ test("what is answered for longer than a request may take to arrive is answered"
   expect(await ask()).toMatchObject({ "content-type": "text/plain;charset=UTF-8" });
 });
 
-test("on its way out it asks each client to connect anew", async () => {
-  const { listener, ask } = await open(ok);
-  expect((await ask()).connection).toBe("keep-alive");
-  listener.turnAway();
-  expect((await ask()).connection).toBe("close");
-});
-
 test("it ends when what was begun is answered, and what goes on after an answer has ended", async () => {
   const [held, after] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const begun = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 /** What an administrator applies to run Lifeboat in the cluster. That it is enough is tried in test/live/in-cluster.test.ts. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
 import { loadAll } from "js-yaml";
@@ -13,7 +13,6 @@ import { build } from "../../support/manifests/kustomize.ts";
 
 const infra = new URL("../../../infra/", import.meta.url);
 const parse = (file: string) => loadAll(readFileSync(new URL(file, infra), "utf8"));
-const folder = "server/kubernetes/component/";
 
 const Manifest = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 const Rules = z.object({
@@ -25,32 +24,6 @@ function find(kind: string, name = NAME) {
   const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
   if (found === undefined) throw new Error(`no ${kind} ${name}`);
   return found;
-}
-
-test("the component lists every file, on top of everything that the Worker's form has", () => {
-  const { resources } = z.object({ resources: z.array(z.string()) }).parse(parse(`${folder}kustomization.yaml`)[0]);
-  const files = readdirSync(new URL(folder, infra)).filter((file) => file !== "kustomization.yaml");
-  expect(resources.toSorted()).toEqual(files.toSorted());
-  expect(parse("server/kubernetes/kustomization.yaml")).toMatchObject([
-    { resources: ["../../kubernetes"], components: ["component"] },
-  ]);
-});
-
-test("everything of its own has its name, namespace and label", () => {
-  for (const { kind, metadata } of resources())
-    expect({ kind, metadata }).toMatchObject({
-      metadata: {
-        name: NAME,
-        labels: { "app.kubernetes.io/name": NAME },
-        ...(!kind.startsWith("Cluster") && { namespace: NAMESPACE }),
-      },
-    });
-});
-
-function resources() {
-  return readdirSync(new URL(folder, infra))
-    .filter((file) => file !== "kustomization.yaml")
-    .flatMap((file) => z.array(Manifest).parse(parse(folder + file)));
 }
 
 // prettier-ignore
@@ -146,14 +119,6 @@ test("the pods satisfy the Pod Security Standard `restricted`, and end in order"
       resources: { requests: { memory: "256Mi" }, limits: { memory: "512Mi" } },
     },
   ]);
-});
-
-test("server and relay are one image", () => {
-  const image = /image: (\S+)/;
-  const [server, relay] = [`${folder}deployment.yaml`, "relay/kubernetes/deployment.yaml"].map(
-    (file) => image.exec(readFileSync(new URL(file, infra), "utf8"))?.[1],
-  );
-  expect(server).toBe(relay);
 });
 
 const URL_OF_WORKER = "https://lifeboat.example.com/clusters/CLUSTER";

@@ -1,4 +1,4 @@
-/** What Lifeboat does, one deed at a time, so that it can be tried with one permission less. */
+/** What Lifeboat does, one deed at a time: together they need every permission that is shipped. */
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import * as core from "../../../infra/sandbox/actors/resources.ts";
@@ -119,7 +119,6 @@ export const DEEDS = steps({
   },
   "finish a deletion": {
     configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },
-    takes: "kubernetes/optional/guard/guard.yaml",
     given: situations.overdue,
     done: tick,
   },
@@ -127,7 +126,6 @@ export const DEEDS = steps({
   "create a budget": { given: situations.createdVm, done: reconcile },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
-    takes: "kubernetes/optional/guard/guard.yaml",
     given: situations.covered,
     done: reconcile,
   },
@@ -162,7 +160,6 @@ export const DEEDS = steps({
   "report on the configuration": { configuration: OFF, done: reconcile },
   "evict by policy": {
     ...deschedule,
-    takes: "kubernetes/optional/descheduling/descheduling.yaml",
     given: async (trial) => {
       await situations.created("None")(trial);
       await deschedule.given(trial);
@@ -189,5 +186,3 @@ export const DEEDS = steps({
     },
   },
 });
-
-export type Deed = keyof typeof DEEDS;

@@ -1,4 +1,4 @@
-/** Something that Lifeboat does, to be tried with one permission less. */
+/** Something that Lifeboat does in a cluster, for which it needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/actors/resources.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../doors.ts";
@@ -32,11 +32,8 @@ export interface Trial {
 
 export interface Steps {
   readonly configuration?: Readonly<Record<string, unknown>>;
-  /** An optional file, below `infra/`, that the deed takes besides. */
-  readonly takes?: string;
-  /** With every permission. */
   readonly given?: (trial: Trial) => Promise<unknown>;
-  /** With one less. Resolves to what was answered, if there was a question. */
+  /** Resolves to what was answered, if there was a question. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
   /** What others do in the cluster before a request of Lifeboat's goes out. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;

@@ -18,10 +18,7 @@ export const TOKENS = {
 
 export interface PageStage {
   readonly sandbox: Sandbox;
-  readonly worker: Pick<RunningWorker, "url" | "fetch">;
-  /** Lifeboat down, and back at the same address. */
-  stopWorker(): Promise<void>;
-  restartWorker(): Promise<void>;
+  readonly worker: RunningWorker;
   /** On the Worker's way to the API server. */
   readonly proxy: ApiProxy;
   /** Of one who may act; `false`: of one who only looks. */
@@ -40,20 +37,14 @@ export async function startPageStage(names: readonly string[] = [CLUSTER]): Prom
     caPem,
   });
   const entry = { server: proxy.url, token, ...TOKENS };
-  const start = (port = 0) =>
-    startWorker({ authority, clusters: Object.fromEntries(names.map((name) => [name, entry])), port });
-  let worker = await start();
+  const worker = await startWorker({ authority, clusters: Object.fromEntries(names.map((name) => [name, entry])) });
   const url = `${worker.url}/clusters/${CLUSTER}`;
   await applyLifeboat(client, { url, webhookToken: TOKENS.webhookToken, caPem });
   await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
   for (const name of NODES) await createNode(client, name);
   return {
     sandbox,
-    worker: { url: worker.url, fetch: (path, init) => worker.fetch(path, init) },
-    stopWorker: () => worker.stop(),
-    async restartWorker() {
-      worker = await start(worker.port);
-    },
+    worker,
     proxy,
     async cookie(mayAct = true) {
       const until = Math.floor(Date.now() / 1000) + 3600;
