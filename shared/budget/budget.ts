@@ -88,7 +88,7 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetW
   const isRight = found?.minAvailable === MIN_AVAILABLE && found.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
   const removed: readonly Action[] =
     found === undefined || (isNeeded && isRight) ? [] : [{ verb: "DeleteBudget", budget: found }];
-  return isNeeded && !isRight ? [...removed, { verb: "CreateBudget", vmi }] : removed;
+  return isNeeded && !isRight ? [...removed, { verb: "CreateBudget", vmi, missing: true }] : removed;
 }
 
 function isMigrating(vmi: VmiFacts, { migrations }: BudgetWorld): boolean {

@@ -143,9 +143,10 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }
 
-async function createBudget({ vmi }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {
+async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {
   const budget = objects.budget(vmi);
-  if ((await cluster.get(BUDGETS, budget.metadata, { as: z.unknown() })) !== undefined) return "Done";
+  const found = missing === true ? undefined : await cluster.get(BUDGETS, budget.metadata, { as: z.unknown() });
+  if (found !== undefined) return "Done";
   return await resultOf(cluster.create(BUDGETS, budget), CREATED);
 }
 

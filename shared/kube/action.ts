@@ -47,8 +47,11 @@ export type Action =
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   /** Have KubeVirt begin one without its back-off. */
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Unless there is one. The chain continues without it if it is refused for good; `optional`: if it fails for any reason. */
-  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly optional?: true }
+  /**
+   * Unless there is one; `missing`: none has been seen. The chain continues without it if it is refused for good; `optional`: if it fails for
+   * any reason.
+   */
+  | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
