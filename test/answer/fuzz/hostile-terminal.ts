@@ -1,8 +1,17 @@
 /** Texts in a cluster's objects that a terminal would obey, and what of them must never reach one. */
 import * as fc from "fast-check";
-import { HOSTILE_TEXTS } from "../../support/generators/custom-resources.ts";
 import { isObject, type Json, parsedJson } from "../../support/generators/json.ts";
 import type { HostileCluster } from "./cluster/hostile-cluster.ts";
+
+/** What a terminal would obey, what HTML would, and what looks like a line of ours. */
+const HOSTILE_TEXTS = [
+  "\u001b[2J\u001b[35mowned",
+  "\u001b]0;title\u0007",
+  "\u009b35m",
+  "a\r\u001b[1A\u001b[Kb",
+  "<img src=x onerror=alert(1)>",
+  "\u202Etxt.exe",
+];
 
 type Fetch = HostileCluster["fetch"];
 
