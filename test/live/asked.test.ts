@@ -1,12 +1,13 @@
 /** Evacuations that no eviction begins: a person creates one, or KubeVirt's mark is found. */
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import { closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { closeQueue, NAMESPACE, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, evacuationsOf } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 /** As a person does: nothing but the VM's name. */
 async function create(vmi: string, name = `move-${vmi}`): Promise<void> {

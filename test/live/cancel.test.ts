@@ -1,12 +1,13 @@
-/** Cancelling, by the Evacuation's intent. */
-import { afterEach, expect, test } from "vitest";
-import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
+/** Marks and who takes them back: cancelling, by the Evacuation's intent. */
+import { expect, test } from "vitest";
+import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import { ALONE, closeQueue, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { ALONE, closeQueue, NAMESPACE, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 async function withdraw(vm: Vm): Promise<void> {
   const [active] = await vm.evacuations();
@@ -53,4 +54,46 @@ test("beside KubeVirt's webhook the drain's next request begins a new one, which
     .poll(retry)
     .toMatchObject([{}, { spec: { requestedBy: "kubernetes-admin", inherited: { attempts: 0 } } }]);
   expect(answers.join("\n")).toMatch(/was withdrawn.*KubeVirt/);
+});
+
+const released = async (vm: Vm) => {
+  const [first] = await vm.evacuations();
+  return first?.status?.conditions?.find(({ type }) => type === "Released");
+};
+
+test("with the drain taint KubeVirt keeps the mark, and the end says so", async () => {
+  stage = await startStage({ nodes: ["node01"] });
+  const vm = await createVm(stage, "drained");
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+  await stage.client.patch(nodes, { name: "node01" }, { type: "merge", body: { spec: { taints } } });
+  await withdraw(vm);
+  const message = "KubeVirt keeps the mark: node node01 carries the drain taint kubevirt.io/drain";
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True", message });
+});
+
+test("an eviction during a cancel is a new request: the mark that follows begins anew, with the back-off of the last", async () => {
+  stage = await startStage({ configuration: { evacuation: { backoffSeconds: 300, maxBackoffSeconds: 600 } } });
+  const vm = await createVm(stage, "anew");
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  await Promise.all([withdraw(vm), vm.evict()]);
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True" });
+  const retry = async () => {
+    await vm.evict();
+    return await vm.evacuations();
+  };
+  await expect
+    .poll(retry)
+    .toMatchObject([{ status: { phase: "Withdrawn" } }, { spec: { inherited: { attempts: 0 } } }]);
+});
+
+test("an External VM that KubeVirt does not mark is reported", async () => {
+  stage = await startStage({ ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } });
+  const vm = await createVm(stage, "external", { evictionStrategy: "External" });
+  expect(await vm.evict()).toMatchObject({ code: 429 });
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Blocked", reason: "NotMarked" } }]);
 });

@@ -1,14 +1,15 @@
 /**
  * What the descheduler reads on launcher pods: asked only, on every one; in progress, on the one that the guest leaves.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { createFastClock } from "./fast-clock.ts";
-import { NAMESPACE, type SimulatedStageOptions, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { NAMESPACE, type SimulatedStageOptions, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, evict } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
@@ -41,12 +42,12 @@ const GOING = ["only", "in progress: true"];
 
 async function start(evacuation: Readonly<Record<string, number>>, options: SimulatedStageOptions): Promise<void> {
   const configuration = configurationOf(evacuation);
-  stage = await startSimulatedStage({ configuration, optional: SUPPORT, ...options });
+  stage = await startStage.simulated({ configuration, optional: SUPPORT, ...options });
 }
 
 describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
   test("pods that were there before the gate, and new ones, are to be asked only", async () => {
-    stage = await startSimulatedStage({ optional: SUPPORT });
+    stage = await startStage.simulated({ optional: SUPPORT });
     const { node } = await createVm(stage, "old");
     expect(await said("old")).toEqual({ [node]: [] });
     await stage.configure(configurationOf());

@@ -3,11 +3,12 @@
  * in background if the pod carries `request-evict-only`, the code is 429 and the text contains what it looks for; it counts
  * it until `eviction-in-progress` has come and gone.
  */
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
 import { type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, untilVmi } from "./vm.ts";
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
@@ -17,8 +18,8 @@ const SENT = {
   annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by vms/LowNodeUtilization: " },
 };
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 async function outcomeOf(pod: Pod): Promise<"evicted" | "background" | "error"> {
   const { code, message } = await evict(stage.client, pod, SENT);
@@ -32,7 +33,7 @@ function isInProgress({ metadata }: Pod): boolean {
 }
 
 test("it recognises the first answer and every later one, and is told when it is over", async () => {
-  stage = await startDeschedulingStage({ migrationSeconds: 1 });
+  stage = await startDeschedulingStage(startStage, { migrationSeconds: 1 });
   await createVms(stage, ["web"]);
   const source = await launcherOf(stage.client, "web");
   expect([await outcomeOf(source), await outcomeOf(source)]).toEqual(["background", "background"]);
@@ -46,7 +47,7 @@ test("it recognises the first answer and every later one, and is told when it is
 
 test("the target of a migration is no second evacuation to it", async () => {
   // KubeVirt's own does not tell the target of a marked VM from its source.
-  stage = await startDeschedulingStage({ migrationSeconds: 5, evictionWebhook: false });
+  stage = await startDeschedulingStage(startStage, { migrationSeconds: 5, evictionWebhook: false });
   await createVms(stage, ["web"]);
   const source = await launcherOf(stage.client, "web");
   await outcomeOf(source);
@@ -62,7 +63,7 @@ test("the target of a migration is no second evacuation to it", async () => {
 });
 
 test("a VM that cannot move is an error to it: the descheduler goes on to the next pod, and counts nothing", async () => {
-  stage = await startDeschedulingStage();
+  stage = await startDeschedulingStage(startStage);
   await createVms(stage, ["ledger"], { migratable: false });
   expect(await outcomeOf(await launcherOf(stage.client, "ledger"))).toBe("error");
 });

@@ -2,13 +2,14 @@
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
-import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
+import type { Stages } from "./stages.ts";
 
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 
 /** Both gates on, permissions for both, and nothing that a test has to wait for. */
-export function startDeschedulingStage(options: StageOptions = {}): Promise<Stage> {
-  return startStage({
+export function startDeschedulingStage(start: Stages, options: StageOptions = {}): Promise<Stage> {
+  return start({
     optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
     ...options,
     configuration: {

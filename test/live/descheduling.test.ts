@@ -3,8 +3,8 @@
  * on after the answer, limits hold meanwhile, requests expire or are not wanted any more. Cycles are asked for by POST; each starts from
  * nothing. The first form, with annotations and the text of a 429: test/answer/endpoints/descheduling-by-eviction.test.ts.
  */
-import { afterEach, describe, expect, test } from "vitest";
-import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
+import { describe, expect, test } from "vitest";
+import { nodes, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import {
   createVms,
@@ -17,10 +17,11 @@ import {
   taint,
 } from "./descheduling-stage.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { evacuationsOf, getVmi, hasSettledAwayFrom, untilVmi } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 async function haveLeft(names: readonly string[]): Promise<boolean> {
   const vmis = await Promise.all(names.map((name) => getVmi(stage.client, name)));
@@ -31,7 +32,7 @@ describe("EvacuationInBackground", () => {
   test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
     // KubeVirt's own migrations are adopted, however slow its controller is.
     const configuration = { evacuation: { adoptSeconds: 600 } };
-    stage = await startDeschedulingStage({ configuration });
+    stage = await startDeschedulingStage(startStage, { configuration });
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");
@@ -63,7 +64,7 @@ describe("EvacuationInBackground", () => {
 
 describe("EvacuationLimitReached", () => {
   test("3 VMs, one at a time by the namespace's limit: never two at a time, and the others are said to be skipped", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 0.3 });
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 0.3 });
     await createVms(stage, ["vm-1", "vm-2", "vm-3"]);
     await setPolicy(stage, everyVm({ maxNoOfPodsToEvictPerNamespace: 1 }));
     await taint(stage, "node01");
@@ -74,7 +75,7 @@ describe("EvacuationLimitReached", () => {
   });
 
   test("1 of 2 VMs is requested, the other skipped, and still while the first is in progress", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 1 }));
     await taint(stage, "node01");
@@ -85,7 +86,7 @@ describe("EvacuationLimitReached", () => {
   });
 
   test("two cycles at once: the limit holds, and no pod is requested twice", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
     const names = Array.from({ length: 6 }, (_, i) => `vm-${i}`);
     await createVms(stage, names);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 3 }));
@@ -107,7 +108,7 @@ const oneAtATime = (maxEvacuationRequestTTL: string) =>
 
 describe("EvacuationTTL", () => {
   test("a VM that KubeVirt does not begin to migrate within the TTL: its Evacuation is withdrawn, another VM is asked for", async () => {
-    stage = await startDeschedulingStage();
+    stage = await startDeschedulingStage(startStage);
     await createVms(stage, ["vm-1", "vm-2"]);
     await setPolicy(stage, oneAtATime("1h"));
     await taint(stage, "node01");
@@ -123,7 +124,7 @@ describe("EvacuationTTL", () => {
   });
 
   test("one that is not wanted any more is withdrawn by the next cycle: the VM stays, and is not marked", async () => {
-    stage = await startDeschedulingStage();
+    stage = await startDeschedulingStage(startStage);
     await createVms(stage, ["vm-1"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
     await taint(stage, "node01");
@@ -137,7 +138,7 @@ describe("EvacuationTTL", () => {
   });
 
   test("one that migrates is neither, however long that takes", async () => {
-    stage = await startDeschedulingStage({ migrationSeconds: 600 });
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
     await createVms(stage, ["vm-1"]);
     await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxEvacuationRequestTTL: "1s" }));
     await taint(stage, "node01");
@@ -150,4 +151,41 @@ describe("EvacuationTTL", () => {
       answers.map(() => [{ InProgress: 1 }, []]),
     );
   });
+});
+
+test("a dry run says what webhooks and budgets refuse, as the cycle after it", async () => {
+  stage = await startDeschedulingStage(startStage);
+  await createVms(stage, ["pinned"], { migratable: false });
+  const labels = { app: "quorum" };
+  const owner = { apiVersion: "example.com/v1", kind: "Keeper", name: "keeper", uid: "keeper", controller: true };
+  for (const name of ["free", "kept"]) {
+    await stage.client.create(pods, {
+      metadata: { namespace: NAMESPACE, name, labels: name === "kept" ? labels : {}, ownerReferences: [owner] },
+      spec: { nodeName: "node01", containers: [{ name: "main", image: "main" }] },
+    });
+  }
+  const key = { namespace: NAMESPACE, name: "quorum" };
+  const spec = { minAvailable: 1, selector: { matchLabels: labels } };
+  await stage.client.create(podDisruptionBudgets, { metadata: key, spec });
+  const status = async () => (await stage.client.get(podDisruptionBudgets, key))?.status;
+  await expect.poll(status).toMatchObject({ currentHealthy: 1, disruptionsAllowed: 0 });
+  await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}));
+  await taint(stage, "node01");
+  const dry = await cycle(stage, "?dryRun=true");
+  expect(dry.results).toEqual({ Refused: 2, Evicted: 1 });
+  expect((await stage.client.get(pods, { namespace: NAMESPACE, name: "free" }))?.metadata).not.toHaveProperty(
+    "deletionTimestamp",
+  );
+  const real = await cycle(stage);
+  expect([real.results, real.requested]).toEqual([dry.results, dry.requested]);
+});
+
+test("gate off: each 429 is a failed eviction, every VM of the node is asked for, limit or not: the storm", async () => {
+  stage = await startDeschedulingStage(startStage, { migrationSeconds: 30, configuration: { featureGates: {} } });
+  await createVms(stage, ["vm-1", "vm-2", "vm-3"]);
+  await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsToEvictPerNode: 1 }));
+  await taint(stage, "node01");
+  expect((await cycle(stage)).results).toEqual({ Refused: 3 });
+  const { items } = await stage.client.list(kubevirt.virtualMachineInstances, NAMESPACE);
+  expect(items.filter(({ status }) => status?.evacuationNodeName === "node01")).toHaveLength(3);
 });

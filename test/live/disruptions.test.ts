@@ -11,11 +11,12 @@ import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { USERS } from "../../infra/sandbox/identities.ts";
 import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
-import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 async function start(gate: string, { configuration, ...options }: StageOptions = {}): Promise<void> {
   stage = await startStage({
@@ -124,21 +125,5 @@ describe("the end of a node", () => {
     terminate("node01", 300);
     await expectMoved(vm, "NodeTermination");
     await expect.poll(vm.story).toContain("Normal DeletionRefused");
-  });
-
-  test("a VM that cannot migrate is let go, and its owner told", async () => {
-    await start("NodeTerminationEvictionLiveMigration");
-    const vm = await createVm(stage, "pinned", { ...DOOMED, migratable: false });
-    const pod = await vm.pod();
-    terminate("node01", 300);
-    await untilPod(pod.metadata, "terminating", isDeleting);
-    await expect.poll(vm.story).toContain("Warning DeletionAllowed");
-  });
-
-  test("with the gate off it stops the VM: what keeps it is the guard", async () => {
-    await start("PreemptionEvictionLiveMigration");
-    const pod = await (await createVm(stage, "unguarded", DOOMED)).pod();
-    terminate("node01", 300);
-    await untilPod(pod.metadata, "terminating", isDeleting);
   });
 });

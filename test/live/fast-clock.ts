@@ -3,12 +3,15 @@
  * and so the cluster in it, does not get to run. Since only the cluster runs by it, it also shows that Lifeboat never compares its clock
  * with a cluster's.
  */
-import { type Clock, createSteppedClock } from "../../infra/sandbox/actors/clock.ts";
+import { onTestFinished } from "vitest";
+import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
 
 const STEP_MS = 20;
 
-export function createFastClock(times: number): Clock {
+/** Until the end of a test. */
+export function createFastClock(times: number): SteppedClock {
   const clock = createSteppedClock(new Date());
-  setInterval(() => clock.advance(STEP_MS * times), STEP_MS).unref();
+  const stepping = setInterval(() => clock.advance(STEP_MS * times), STEP_MS);
+  onTestFinished(() => clearInterval(stepping));
   return clock;
 }

@@ -48,8 +48,6 @@ export interface Form {
   another(): Promise<RunningForm>;
   /** Applies the manifests once more. */
   reinstall(optional: readonly string[]): Promise<void>;
-  /** `clientConfig`s of the webhook for evictions with which the API server would not reach it. */
-  misleading(): readonly object[];
   stop(): Promise<void>;
 }
 
@@ -84,12 +82,6 @@ export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): P
     async reinstall(files) {
       await install(worker.url, files);
     },
-    misleading: () =>
-      [
-        `clusters/${cluster}/admission/evictions/a-token-that-opens-nothing`,
-        `clusters/other/admission/evictions/${webhookToken}`,
-        "somewhere/else",
-      ].map((path) => ({ url: `${worker.url}/${path}` })),
     async stop() {
       await relay?.stop();
       await worker.stop();

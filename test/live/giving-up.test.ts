@@ -1,14 +1,15 @@
 /** Evacuations that do not succeed: back-off, giving up, what keeps a migration from beginning. */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { nodes, type Resource } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createFastClock } from "./fast-clock.ts";
-import { ALONE, NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { ALONE, NAMESPACE, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, evict, launcherOf } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 /** KubeVirt waits for 20 s after a failure. */
 const CLOCK = { tags: ["clock"] };
@@ -53,7 +54,7 @@ describe("a migration that always fails", () => {
     "beside KubeVirt's webhook, which marks again: the answer says so, and the new one inherits",
     CLOCK,
     async () => {
-      stage = await startSimulatedStage({ clock: createFastClock(50), configuration: { evacuation: ONCE } });
+      stage = await startStage.simulated({ clock: createFastClock(50), configuration: { evacuation: ONCE } });
       stage.sandbox.migrations.configure(failing);
       const vm = await createVm(stage, "again");
       await vm.evict();
@@ -71,7 +72,7 @@ describe("a migration that always fails", () => {
   );
 
   test("that fails once is tried again, and the VM moves", CLOCK, async () => {
-    stage = await startSimulatedStage({ clock: createFastClock(50) });
+    stage = await startStage.simulated({ clock: createFastClock(50) });
     stage.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded") });
     const vm = await createVm(stage, "second");
     await vm.evictQueued();
@@ -135,4 +136,33 @@ test("a target pod without room fails no attempt while an autoscaler may still b
   await stage.reconcile();
   expect((await vm.evacuations()).map((one) => one.status)).toMatchObject([{ phase: "Moved", attempts: 0 }]);
   expect(await vm.migrations()).toHaveLength(1);
+});
+
+test.each([
+  ["as shipped", {}, ["none", "none", "lifeboat-urgent"]],
+  ["gentle", { labels: { "lifeboat.dev/convergence": "gentle" } }, ["none", "none", "none"]],
+])("the policies of three attempts: %s", { tags: ["backoff"] }, async (_, tweak, expected) => {
+  const evacuation = { maxAttempts: 3, backoffSeconds: 0.2, maxBackoffSeconds: 60 };
+  const simulated = await startStage.simulated({
+    optional: ["optional/migration-policy/migration-policy.yaml"],
+    configuration: { evacuation },
+  });
+  stage = simulated;
+  simulated.sandbox.migrations.configure({
+    outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded"),
+    // Shorter than KubeVirt's 20 s, and longer than a drain's repeats here.
+    backoffSeconds: 4,
+  });
+  const policies = new Map<string, string>();
+  const vm = await createVm(stage, "busy", tweak);
+  const seen = async () => {
+    const { migrationState, nodeName } = (await vm.vmi()).status ?? {};
+    if (nodeName === vm.node) await vm.evict();
+    if (migrationState?.migrationUid !== undefined)
+      policies.set(migrationState.migrationUid, migrationState.migrationPolicyName ?? "none");
+    return [...policies.values()];
+  };
+  await expect.poll(seen, { timeout: 60_000, interval: 100 }).toEqual(expected);
+  await vm.untilMoved();
+  await expect.poll(async () => (await vm.evacuations())[0]?.status).toMatchObject({ phase: "Moved", attempts: 2 });
 });

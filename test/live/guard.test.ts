@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
-import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { type Stage, startStage } from "./stage.ts";
 import { createVm, hasSettledAwayFrom, messageOf } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
@@ -165,24 +165,4 @@ test("a taint's deletion that the taint manager does not repeat is finished at t
   expect(await deletePod(pod, TAINT_MANAGER)).toMatchObject({ code: 429, retryAfter: "3" });
   await expect.poll(vm.story, { timeout: 15_000 }).toContain("Warning DeadlineKept");
   expect((await stage.client.get(pods, pod.metadata))?.metadata.deletionTimestamp).toBeDefined();
-});
-
-test("a dry run gets the same decision and writes nothing", async () => {
-  const vm = await createVm(stage, "dry");
-  const pod = await vm.pod();
-  await disrupt(pod, SCHEDULER);
-  const before = await vm.vmi();
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}?dryRun=All`;
-  const client = stage.client.as(SCHEDULER, ["system:authenticated"]);
-  expect((await client.raw({ method: "DELETE", path })).code).toBe(429);
-  expect((await vm.vmi()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
-});
-
-test("guard unreachable: the deletion goes through", async () => {
-  const vm = await createVm(stage, "unguarded");
-  const pod = await vm.pod();
-  await disrupt(pod, SCHEDULER);
-  await stage.stopWorker();
-  expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-  await stage.restartWorker();
 });

@@ -24,7 +24,7 @@ const WEBHOOK_CONFIGURATIONS: Resource = {
   plural: "validatingwebhookconfigurations",
   namespaced: false,
 };
-const NODE = "lifeboat";
+export const NODE = "lifeboat";
 const LABELS = { "kubernetes.io/hostname": NODE };
 const TOLERATIONS = [{ operator: "Exists" }];
 const TAINT = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
@@ -83,7 +83,6 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
       await install(files, (manifest) => !isDeployment(manifest));
       await until("is asked", isAsked);
     },
-    misleading: () => [{ service: { ...SERVER, name: "elsewhere" } }, { url: "https://elsewhere.example.com" }],
   };
 }
 

@@ -1,4 +1,8 @@
-/** `lifeboat install` by its command line, in both forms: with nothing else a node drains, and the doctor finds nothing. */
+/**
+ * `lifeboat install` by its command line, in both forms: with nothing else a node drains, and the doctor finds nothing. The command's own
+ * tests say so of the simulated control plane.
+ * @module-tag nightly
+ */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,14 +1,15 @@
 /** What a person reads while KubeVirt delays a migration, does not answer, or moves a VM whose evacuation was cancelled. */
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { VIRT_CONTROLLER } from "../../infra/sandbox/kubevirt/webhooks/review.ts";
 import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
-import { createFastClock } from "./fast-clock.ts";
-import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { NodePreflight } from "../support/cli/node-preflight.ts";
+import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const call = (line: string) => {
   const person: Person = { kubeconfig: stage.sandbox.kubeconfig, meanwhile: () => stage.tick() };
@@ -28,7 +29,7 @@ test(
   { tags: ["backoff"] },
   async () => {
     // By this clock KubeVirt's back-off ends in an hour, however slow this machine is.
-    const simulated = await startSimulatedStage({ clock: clockAt(3_600) });
+    const simulated = await startStage.simulated({ clock: clockAt(3_600) });
     stage = simulated;
     simulated.sandbox.migrations.configure({
       // Creation times are in whole seconds, and say which migration is the newest.
@@ -51,24 +52,6 @@ test(
     // No third one: the one that KubeVirt had created moved the VM.
     await expect.poll(() => phasesOfMigrations(vm)).toEqual(["Failed", "Succeeded"]);
     await expect.poll(vm.phases).toEqual(["Moved"]);
-  },
-);
-
-test(
-  "beside KubeVirt's webhook, whose refusal is the one that is read: each answer says that Lifeboat gave up, and why",
-  { tags: ["clock"] },
-  async () => {
-    const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600 };
-    stage = await startSimulatedStage({ clock: createFastClock(50), configuration: { evacuation } });
-    stage.sandbox.migrations.configure({ outcome: () => "Failed" });
-    const vm = await createVm(stage, "given-up");
-    expect(await vm.evict()).toMatchObject({ code: 429, warnings: "" });
-    await expect.poll(vm.phases).toEqual(["Abandoned"]);
-    for (let retry = 0; retry < 3; retry++) {
-      const { code, warnings } = await vm.evict();
-      const said = String.raw`299 - "the last evacuation of VMI \"vms/given-up\" was abandoned: 1 attempts have failed; the last one: Live migration failed"`;
-      expect({ code, warnings }).toEqual({ code: 429, warnings: expect.stringContaining(said) });
-    }
   },
 );
 
@@ -117,7 +100,7 @@ test("an abandoned one is tried again, though the next one of the same drain was
 
 test("virt-controller is away: the Evacuation says so, and Moved when it is back", { tags: ["faults"] }, async () => {
   const configuration = { evacuation: { adoptSeconds: 0 } };
-  const simulated = await startSimulatedStage({ ...ALONE, configuration, clock: clockAt(-60) });
+  const simulated = await startStage.simulated({ ...ALONE, configuration, clock: clockAt(-60) });
   stage = simulated;
   const vm = await createVm(stage, "alone");
   const { faults } = simulated.sandbox.apiServer;
@@ -150,4 +133,33 @@ test("a cancel while the migration runs says that the VM still moves, as does th
     migration: { name: migration?.metadata.name },
   });
   expect(await phasesOfMigrations(vm)).toEqual(["Running"]);
+});
+
+/** Before a node is drained. */
+async function said(node: string) {
+  const { out } = await lifeboat(`explain node ${node} -o json`, { kubeconfig: stage.sandbox.kubeconfig });
+  return NodePreflight.parse(JSON.parse(out.join("\n")));
+}
+
+test("a VM that can migrate: it has room, and an eviction moves it", async () => {
+  stage = await startStage();
+  const vm = await createVm(stage, "web");
+  const pod = await vm.pod();
+  const { verdict, pods, time, unknown } = await said(vm.node);
+  expect({ verdict, unknown, moves: time?.moves }).toEqual({ verdict: "WillSucceed", unknown: [], moves: 1 });
+  const found = pods.find(({ name }) => name === pod.metadata.name);
+  expect(found).toMatchObject({ vmi: "web", outcome: "Moves", room: { fits: true } });
+  expect((await vm.evict()).message).toContain(found?.eviction?.message);
+  await vm.untilMoved();
+});
+
+test("a pinned VM: the drain is said not to end, and the eviction is refused in the same words", async () => {
+  stage = await startStage();
+  const vm = await createVm(stage, "pinned", { evictionStrategy: "LiveMigrate", migratable: false });
+  const pod = await vm.pod();
+  const { verdict, pods } = await said(vm.node);
+  expect(verdict).toBe("WillBlock");
+  const found = pods.find(({ name }) => name === pod.metadata.name);
+  expect(found).toMatchObject({ outcome: "Blocked", reason: "NotMigratable" });
+  expect((await vm.evict()).message).toContain("is not live-migratable");
 });

@@ -1,11 +1,12 @@
 /** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { events, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, type StageOptions, startStage } from "./stage.ts";
+import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, type StageOptions } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
 
+const startStage = useStages();
 let stage: Stage;
-afterEach(() => stage.stop());
 
 const SCHEDULER = "system:kube-scheduler";
 const GRACE_SECONDS = 300;

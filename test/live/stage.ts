@@ -17,7 +17,7 @@ import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import type { ClusterEntry } from "../../infra/lab/stage/worker.ts";
-import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
+import { type Form, IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
 import { startInClusterForm } from "./in-cluster-form.ts";
 import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
 import { startMinutes } from "./minutes.ts";
@@ -60,8 +60,6 @@ export interface Stage<S extends Sandbox = Sandbox> {
   tick(): Promise<void>;
   /** Applies Lifeboat's manifests once more, with further files of infra/kubernetes. */
   reinstall(optional?: readonly string[]): Promise<void>;
-  /** `clientConfig`s of the webhook for evictions with which the API server would not reach Lifeboat. */
-  misleading(): readonly object[];
   configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
@@ -69,6 +67,8 @@ export interface Stage<S extends Sandbox = Sandbox> {
   /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
+  /** No minute passes any more. */
+  leave(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,55 +82,66 @@ export const WEBHOOK_CONFIGURATIONS: Resource = {
 };
 
 /** A cluster of short times: nothing in a test needs to wait for a default. */
-const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
+export const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 
-const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
+export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
 
 /** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
+/** A cluster with Lifeboat in it, without nodes. */
+export interface Installation<S extends Sandbox = Sandbox> {
+  readonly sandbox: S;
+  readonly form: Form;
+  /** Gets each line that Lifeboat logs. */
+  onLog: (line: string) => void;
+}
+
 /** On the control plane that the environment chooses. */
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
-  return await setStage(options, startSandboxAsChosen);
+  return await stageOn(await install(options), options);
 }
 
 /** For what only the simulated control plane has. */
-export async function startSimulatedStage(options: SimulatedStageOptions = {}): Promise<Stage<SimulatedSandbox>> {
-  return await setStage(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
+export async function startSimulatedStage(options: SimulatedStageOptions = {}): Promise<SimulatedStage> {
+  return await stageOn(await installSimulated(options), options);
 }
 
-async function setStage<O extends LifeboatOptions, S extends Sandbox>(
+export const install = (options: StageOptions): Promise<Installation> => setUp(options, startSandboxAsChosen);
+
+export const installSimulated = (options: SimulatedStageOptions): Promise<Installation<SimulatedSandbox>> =>
+  setUp(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
+
+async function setUp<O extends LifeboatOptions, S extends Sandbox>(
   options: O,
   start: (options: Omit<O, keyof LifeboatOptions> & Pick<SandboxOptions, keyof typeof SHORT | "images">) => Promise<S>,
-): Promise<Stage<S>> {
-  const {
-    nodes = ["node01", "node02", "node03"],
-    configuration = QUICK,
-    onLog,
-    optional = [],
-    entry,
-    ticking = true,
-    relay,
-    ...rest
-  } = options;
-  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, ...(onLog && { onOutput: onLog }) }) : new Map();
+): Promise<Installation<S>> {
+  const { nodes: _, ticking: __, configuration = QUICK, onLog, optional = [], entry, relay, ...rest } = options;
+  const logged = { onLog: onLog ?? (() => undefined) };
+  const report = (line: string) => logged.onLog(line);
+  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, onOutput: report }) : new Map();
   const sandbox = await start({ ...SHORT, images, ...rest });
-  const { client } = sandbox;
-  const configure = (changed: Readonly<Record<string, unknown>>) => configureLifeboat(client, changed);
   const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {
     cluster: CLUSTER,
     webhookToken: WEBHOOK_TOKEN,
     optional,
     entry,
-    onLog,
+    onLog: report,
     relay,
-    configure: () => configure(configuration),
+    configure: () => configureLifeboat(sandbox.client, configuration),
   });
-  await untilServed(client);
+  await untilServed(sandbox.client);
+  return Object.assign(logged, { sandbox, form });
+}
+
+/** Its end is that of the installation. */
+export async function stageOn<S extends Sandbox>(
+  { sandbox, form }: Installation<S>,
+  { nodes = ["node01", "node02", "node03"], ticking = true }: Pick<LifeboatOptions, "nodes" | "ticking">,
+): Promise<Stage<S>> {
+  const { client } = sandbox;
   for (const name of nodes) await createNode(client, name);
-
   const minutes = startMinutes((time) => form.current().scheduled(time), ticking);
-
   const ask: Stage["ask"] = async (method, path) => {
     const answer = await form.current().fetch(`/clusters/${CLUSTER}${path}`, { method, headers: BEARER });
     return { code: answer.status, body: z.record(z.string(), z.unknown()).parse(await answer.json()) };
@@ -144,8 +155,7 @@ async function setStage<O extends LifeboatOptions, S extends Sandbox>(
     anotherWorker: () => form.another(),
     tick: () => minutes.tick(),
     reinstall: (files = []) => form.reinstall(files),
-    misleading: () => form.misleading(),
-    configure,
+    configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async reconcile() {
       const { code, body } = await ask("POST", "/reconcile");
@@ -153,6 +163,7 @@ async function setStage<O extends LifeboatOptions, S extends Sandbox>(
       return z.record(z.string(), z.number()).parse(body["done"]);
     },
     ask,
+    leave: () => minutes.stop(),
     async stop() {
       await keepLogsOfFailure(sandbox);
       await minutes.stop();

@@ -1,5 +1,12 @@
-/** Many deletions that do not ask, at a time: every VM moves first, and nobody asks more often than the guard says. */
+/**
+ * Many deletions that do not ask, at a time: every VM moves first, and nobody asks more often than the guard says. Lost are those that the
+ * deadline, or the absence of Lifeboat, lets go, and no other.
+ */
 import { describe, expect, test } from "vitest";
+import { events, pods } from "../../infra/sandbox/actors/resources.ts";
+import { isFinal } from "../../infra/sandbox/kubevirt/resources.ts";
+import { END_PHASES } from "../../shared/kube/evacuation.ts";
+import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import {
   createVms,
@@ -10,8 +17,10 @@ import {
   isRunning,
   MAINTENANCE,
   migrate,
+  MOST_A_MINUTE,
   moved,
   namesOf,
+  NODE,
   preempt,
   type Scene,
   seats,
@@ -67,7 +76,8 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   });
 
   test("VMs that never move: past the deadline they go, the last one after the others", async (context) => {
-    const scene = await start(context, { guard: { deadlineSeconds: { Preemption: 4 } } });
+    // The deadline is looked at by Lifeboat's clock.
+    const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
     await createVms(scene, 3);
     scene.stage.sandbox.migrations.configure({ seconds: 600 });
     await preempt(scene, "preemptor", "64Gi");
@@ -78,7 +88,9 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   });
 });
 
-test("forty VMs of one tainted node", { timeout: TIMEOUT_MS }, async (context) => {
+const NIGHTLY = { tags: ["nightly"], timeout: TIMEOUT_MS };
+
+test("forty VMs of one tainted node", NIGHTLY, async (context) => {
   const scene = await start(context);
   const names = await createVms(scene, 40);
   migrate(scene, 5, 0.2);
@@ -93,7 +105,7 @@ const WHEN = [
   ["when sixteen VMs have moved", async (scene: Scene) => (await moved(scene)).length >= 16],
 ] as const;
 
-describe("forty VMs of a node whose taint goes: what has not moved stays", { timeout: TIMEOUT_MS }, () => {
+describe("forty VMs of a node whose taint goes: what has not moved stays", NIGHTLY, () => {
   test.for(WHEN)("%s", async ([, isTime], context) => {
     const scene = await start(context);
     const names = await createVms(scene, 40);
@@ -101,10 +113,90 @@ describe("forty VMs of a node whose taint goes: what has not moved stays", { tim
     await taint(scene, MAINTENANCE);
     await eventually(scene, () => isTime(scene)).toBe(true);
     await taint(scene, []);
-    const gone = performance.now();
+    const gone = scene.clock.now().getTime();
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     await eventually(scene, () => stillAsked(scene, gone)).toEqual([]);
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => evacuationsBut(scene, ["Moved", "Withdrawn", "Duplicate"])).toEqual([]);
+  });
+});
+
+const ended = (scene: Scene) => namesOf(scene, ({ status }) => isFinal(status));
+const settled = async (scene: Scene) => [...(await moved(scene)), ...(await ended(scene))].toSorted();
+
+/** Nothing is left of it: no mark on a VM that runs, and no Evacuation that has not ended. */
+async function untilOver(scene: Scene): Promise<void> {
+  await eventually(scene, () => namesOf(scene, (vmi) => isRunning(vmi) && isMarked(vmi))).toEqual([]);
+  await eventually(scene, () => evacuationsBut(scene, END_PHASES)).toEqual([]);
+}
+
+test("forty VMs of one tainted node: past the deadline those go that have not moved", NIGHTLY, async (context) => {
+  const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { NoExecuteTaint: 30 } } });
+  const names = await createVms(scene, 40, { external: 20 });
+  migrate(scene, 5, 0.2);
+  await taint(scene, MAINTENANCE);
+  await eventually(scene, () => settled(scene)).toEqual(names);
+  const told = async () => {
+    const { items } = await scene.stage.client.list(events, NAMESPACE);
+    // By the guard, or by Lifeboat itself where the taint manager has not come back yet.
+    const allowed = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
+    return [...new Set(allowed.flatMap(({ involvedObject }) => involvedObject.name ?? []))].toSorted();
+  };
+  await eventually(scene, told).toEqual(await ended(scene));
+  expect((await ended(scene)).length).toBeGreaterThanOrEqual(20);
+  await untilOver(scene);
+  expectFewRequests(scene);
+});
+
+/** VMs that have no pod any more that stays on the node. */
+async function doomed({ stage }: Scene, names: readonly string[]): Promise<readonly string[]> {
+  const { items } = await stage.client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${NODE}` });
+  const staying = items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === "Running");
+  const safe = new Set(staying.map(({ metadata }) => metadata.annotations?.["kubevirt.io/domain"]));
+  return names.filter((name) => !safe.has(name));
+}
+
+test(
+  "twelve victims, and Lifeboat is away: those that are asked about meanwhile go, and no other",
+  { timeout: TIMEOUT_MS },
+  async (context) => {
+    const scene = await start(context);
+    const names = await createVms(scene, 12);
+    migrate(scene, 5, 1);
+    // None moves before Lifeboat is back.
+    await closeQueue(scene.stage.client);
+    await preempt(scene, "preemptor", "64Gi");
+    const asked = () => Promise.resolve(new Set(scene.reviews.map(({ pod }) => pod)).size);
+    await eventually(scene, asked).toBe(names.length - 1);
+    await scene.stage.stopWorker();
+    await eventually(scene, () => doomed(scene, names)).not.toEqual([]);
+    await scene.stage.restartWorker();
+    const lost = await doomed(scene, names);
+    await openQueue(scene.stage.client);
+    await eventually(scene, () => settled(scene)).toEqual(names);
+    expect((await ended(scene)).filter((name) => !lost.includes(name))).toEqual([]);
+    await untilPreempted(scene, "preemptor");
+    await untilOver(scene);
+    expect(scene.reviews.filter(({ reason }) => reason === "DeadlinePassed")).toEqual([]);
+  },
+);
+
+describe("a taint that goes, by the clock of the cluster", { tags: ["clock"], timeout: TIMEOUT_MS }, () => {
+  test.for([3, 60])("after %d s: External VMs stay, and so does what has not moved", async (seconds, context) => {
+    const scene = await start(context, { faster: 20 });
+    const names = await createVms(scene, 8, { external: 4 });
+    scene.stage.sandbox.migrations.configure({ seconds: 5 });
+    await taint(scene, MAINTENANCE);
+    await new Promise<void>((resolve) => scene.clock.setTimer(seconds * 1000, resolve));
+    await taint(scene, []);
+    const [gone, before] = [scene.clock.now().getTime(), [...scene.reviews]];
+    await untilOver(scene);
+    await eventually(scene, () => stillAsked(scene, gone)).toEqual([]);
+    expect(await namesOf(scene, isRunning)).toEqual(names);
+    const external = names.slice(4);
+    expect(await namesOf(scene, ({ status }) => status?.nodeName === NODE)).toEqual(expect.arrayContaining(external));
+    expect(await evacuationsBut(scene, ["Moved", "Withdrawn", "Duplicate"])).toEqual([]);
+    const counts = [...Map.groupBy(before, ({ pod }) => pod).values()].map(({ length }) => length);
+    expect(Math.max(0, ...counts)).toBeLessThanOrEqual(MOST_A_MINUTE);
   });
 });

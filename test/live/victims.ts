@@ -1,7 +1,7 @@
 /** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
 import { expect, type TestContext } from "vitest";
 import * as z from "zod/mini";
-import type { Clock } from "../../infra/sandbox/actors/clock.ts";
+import { type Clock, systemClock } from "../../infra/sandbox/actors/clock.ts";
 import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
 import { createNode } from "../../infra/sandbox/fleet.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
@@ -9,6 +9,7 @@ import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { parsedJson } from "../support/generators/json.ts";
+import { createFastClock } from "./fast-clock.ts";
 import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";
 
@@ -22,6 +23,7 @@ const Review = z.object({
 export type Review = z.output<typeof Review> & { readonly at: number };
 
 export const NODE = "full";
+const FASTER = 10;
 const CLASS = "urgent";
 /** One request at most every five seconds, the two of a round's end, and the last one once more. */
 export const MOST_A_MINUTE = 14;
@@ -35,6 +37,8 @@ const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_lev
 /** A full node, and what the guard has said about its pods. */
 export interface Scene {
   readonly stage: Stage;
+  /** The cluster's, also that of `Review.at`. */
+  readonly clock: Clock;
   readonly reviews: readonly Review[];
   /** The test's own: others may run at the same time. */
   readonly expect: TestContext["expect"];
@@ -43,32 +47,33 @@ export interface Scene {
 interface SceneOptions {
   /** Of the LifeboatConfiguration. */
   readonly guard?: object;
-  /** Of a simulated cluster; Lifeboat has its own. */
-  readonly clock?: Clock;
+  /** How much faster than the world's the clock of a simulated cluster is: requesters then wait for as much less. Lifeboat has its own. */
+  readonly faster?: number;
 }
 
 export async function start(
   { onTestFinished, expect: ofTest }: TestContext,
-  { guard = {}, clock }: SceneOptions = {},
+  { guard = {}, faster = FASTER }: SceneOptions = {},
 ): Promise<Scene> {
+  const clock = IS_REAL || faster === 1 ? systemClock : createFastClock(faster);
   const reviews: Review[] = [];
   const onLog = (text: string) => {
     for (const line of text.split("\n")) {
       const said = Review.safeParse(parsedJson(line));
-      if (said.success) reviews.push({ ...said.data, at: performance.now() });
+      if (said.success) reviews.push({ ...said.data, at: clock.now().getTime() });
     }
   };
   const featureGates = { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true };
   const configuration = { featureGates, guard };
   const options = { nodes: [], optional: ["optional/guard/guard.yaml"], configuration, onLog };
-  const stage = await (clock ? startSimulatedStage({ ...options, clock }) : startStage(options));
+  const stage = await (IS_REAL ? startStage(options) : startSimulatedStage({ ...options, clock }));
   onTestFinished(() => stage.stop());
   await createNode(stage.client, NODE, { memory: "64Gi" });
   await createPriorityClass(stage.client, CLASS, 100_000);
-  return { stage, reviews, expect: ofTest };
+  return { stage, clock, reviews, expect: ofTest };
 }
 
-/** Migrations take so long where the control plane is real, and otherwise as long as there is time for in a test. */
+/** Migrations take so long where the control plane is real, by its clock. */
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 

@@ -36,7 +36,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     phases: () => phasesOf(client, name),
     migrations: () => migrationsOf(client, name),
     causes: () => causesOf(client, name),
-    story: () => storyOf(client, name),
+    story: () => storyOf(client, name, uid),
   };
 }
 
@@ -173,11 +173,12 @@ export async function startQueued<T extends object>(
   return started;
 }
 
-/** Lifeboat's sentences about a VMI, oldest first. */
-export async function storyOf(client: KubeClient, vmi: string): Promise<readonly string[]> {
+/** Lifeboat's sentences about a VMI, oldest first; of all of that name, or of one. */
+export async function storyOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items
     .filter((event) => event.source?.component === "lifeboat" && event.involvedObject.name === vmi)
+    .filter(({ involvedObject }) => uid === undefined || involvedObject.uid === uid)
     .toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion))
     .map((event) => `${event.type} ${event.reason}`);
 }

@@ -1,25 +1,22 @@
-/**
- * The metrics say what happened, nothing twice, whichever Worker is asked, and however many of them have been at it.
- */
+/** Several Workers at one cluster: what they do is done once, and their metrics say the same. */
 import parse from "parse-prometheus-text-format";
 import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { nodes } from "../../infra/sandbox/actors/resources.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import { NAMESPACE, type Stage, startStage, WEBHOOK_TOKEN } from "./stage.ts";
+import { evictionOf } from "../support/reviews.ts";
+import { ALONE, NAMESPACE, type Stage, WEBHOOK_TOKEN } from "./stage.ts";
+import { useStages } from "./stages.ts";
 import type { RunningForm } from "./form.ts";
-import { evict, launcherOf, startQueued, untilVmi } from "./vm.ts";
+import { launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
 
+const startStage = useStages();
 let stage: Stage;
 const others: RunningForm[] = [];
 
-afterEach(async () => {
-  for (const worker of others.splice(0)) await worker.stop();
-  await stage.stop();
-});
+afterEach(() => Promise.all(others.splice(0).map((worker) => worker.stop())));
 
 /** `cause, outcome` or `cause` to a number: what is not zero of the evacuations. */
 async function evacuationsOf(worker: RunningForm): Promise<Readonly<Record<string, number>>> {
@@ -75,37 +72,21 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
   for (const counted of [first, ...same]) expect(counted).toEqual({ "ApiEviction,Moved": names.length });
 });
 
-test("every way to end without a move, and what is still in progress", { timeout: 60_000 }, async () => {
-  const evacuation = { maxAttempts: 1, backoffSeconds: 300, maxBackoffSeconds: 600, adoptSeconds: 0 };
-  stage = await startStage({ configuration: { evacuation } });
-  stage.sandbox.migrations.configure({
-    seconds: ({ name }) => (name === "stuck" ? 0.1 : 300),
-    outcome: ({ name }) => (name === "stuck" ? "Failed" : "Succeeded"),
-  });
-  const vms = { stuck: "node01", called: "node01", going: "node03", tainted: "node02" };
-  for (const [name, node] of Object.entries(vms)) await stage.createVm({ name, evictionStrategy: "LiveMigrate", node });
-  await stage.reconcile();
-  const taint = (taints: unknown) =>
-    stage.client.patch(nodes, { name: "node02" }, { type: "merge", body: { spec: { taints } } });
-  const ended = async () => {
-    await stage.reconcile();
-    return await evacuationsOf(stage.worker());
+test("one eviction reviewed by four isolates at the same time begins one Evacuation", async () => {
+  stage = await startStage({ ...ALONE, ticking: false });
+  await stage.createVm({ name: "vm-001", evictionStrategy: "LiveMigrate" });
+  const { namespace = NAMESPACE, name } = (await launcherOf(stage.client, "vm-001")).metadata;
+  others.push(...(await Promise.all([1, 2, 3].map(() => stage.anotherWorker()))));
+  const review = async (worker = stage.worker()) => {
+    const answer = await worker.fetch("/clusters/sandbox/admission/evictions?timeout=10s", {
+      method: "POST",
+      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify(evictionOf({ namespace, name })),
+    });
+    return await answer.json();
   };
-
-  for (const name of ["stuck", "called", "going"]) await evict(stage.client, await launcherOf(stage.client, name));
-  await taint([{ key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" }]);
-  await expect.poll(ended).toEqual({ "ApiEviction,Abandoned": 1, ApiEviction: 2, DrainTaint: 1 });
-
-  for (const { metadata, spec } of (await stage.client.list(evacuations, NAMESPACE)).items) {
-    if (spec.virtualMachineInstance.name !== "called") continue;
-    await stage.client.patch(evacuations, metadata, { type: "merge", body: { spec: { intent: "Withdrawn" } } });
-  }
-  await taint(null);
-  await expect.poll(ended).toEqual({
-    "ApiEviction,Abandoned": 1,
-    "ApiEviction,Withdrawn": 1,
-    "DrainTaint,Withdrawn": 1,
-    ApiEviction: 1,
-  });
-  expect(await ended()).toMatchObject({ "ApiEviction,Abandoned": 1, "ApiEviction,Withdrawn": 1 });
+  const denied = { response: { allowed: false, status: { code: 429, message: expect.stringContaining("triggered") } } };
+  for (const answer of await Promise.all([stage.worker(), ...others].map(review))) expect(answer).toMatchObject(denied);
+  expect(await phases()).toHaveProperty("vm-001");
+  expect((await stage.client.list(evacuations)).items).toHaveLength(1);
 });
