@@ -49,7 +49,7 @@ test("a large cluster: VMs are not read to be counted", async () => {
 });
 
 test("a node: other nodes' pods are read seldom; what happens on it, each time, in few requests", async () => {
-  const vms = Array.from({ length: 300 }, (_, i) => vmiOf(`vm-${i}`, { evacuationNodeName: NODE }));
+  const vms = Array.from({ length: 200 }, (_, i) => vmiOf(`vm-${i}`, { evacuationNodeName: NODE }));
   const after = counting({ vms, cordoned: true }, (visit) => watching(nodePage(visit, NODE), visit));
   expect((await after(0)).asked).toContainEqual(NEIGHBOURS);
   const { asked } = await after(2);
