@@ -7,19 +7,22 @@ import { measureFiles } from "../../../infra/tools/files-run/measure.ts";
 
 const ARCHITECTURE = new URL("../../../ARCHITECTURE.md", import.meta.url);
 
+function fileOf(row: string): string {
+  return /^\| `([^`]+)`/.exec(row)?.[1] ?? "";
+}
+
 /** Of the table after a marker, rows of files that run stay as they are; a list names the others by their folders. */
 function withWay(text: string, way: string, ran: ReadonlySet<string>): string {
   const [begin, end] = [`<!-- way: ${way} -->`, `<!-- end of way: ${way} -->`];
   const [before = "", after = ""] = text.split(begin);
   const [own = "", rest = ""] = after.split(end);
   const [head = "", rule = "", ...rows] = own.split("\n").filter((line) => line.startsWith("|"));
-  const fileOf = (row: string) => /^\| `([^`]+)`/.exec(row)?.[1] ?? "";
   const kept = rows.filter((row) => ran.has(fileOf(row)));
   const others = [...ran].filter((file) => !kept.some((row) => fileOf(row) === file)).toSorted();
   const list = [...Map.groupBy(others, dirname)].map(
     ([folder, files]) => `- \`${folder}/\`: ${files.map((file) => basename(file, ".ts")).join(", ")}`,
   );
-  const lines = [...[head, rule, ...kept], "", "And beneath them:", "", ...list];
+  const lines = [head, rule, ...kept, "", "And beneath them:", "", ...list];
   return `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${rest}`;
 }
 
