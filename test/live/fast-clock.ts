@@ -8,10 +8,10 @@ import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actor
 
 const STEP_MS = 20;
 
-/** Until the end of a test. */
-export function createFastClock(times: number): SteppedClock {
+/** Until the end of a test; where several run at a time, that is said by its own `onTestFinished`. */
+export function createFastClock(times: number, atEnd = onTestFinished): SteppedClock {
   const clock = createSteppedClock(new Date());
   const stepping = setInterval(() => clock.advance(STEP_MS * times), STEP_MS);
-  onTestFinished(() => clearInterval(stepping));
+  atEnd(() => clearInterval(stepping));
   return clock;
 }

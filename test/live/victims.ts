@@ -55,7 +55,7 @@ export async function start(
   { onTestFinished, expect: ofTest }: TestContext,
   { guard = {}, faster = FASTER }: SceneOptions = {},
 ): Promise<Scene> {
-  const clock = IS_REAL || faster === 1 ? systemClock : createFastClock(faster);
+  const clock = IS_REAL || faster === 1 ? systemClock : createFastClock(faster, onTestFinished);
   const reviews: Review[] = [];
   const onLog = (text: string) => {
     for (const line of text.split("\n")) {
