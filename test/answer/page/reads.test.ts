@@ -55,7 +55,8 @@ test("a node: other nodes' pods are read seldom; what happens on it, each time, 
   const { asked } = await after(2);
   expect(asked).not.toContainEqual(NEIGHBOURS);
   expect(asked).toContain("list pods spec.nodeName=node01");
-  expect(asked.length).toBeLessThanOrEqual(8);
+  // The API server gives the 300 VMs and their pods in pages.
+  expect(asked.length).toBeLessThanOrEqual(10);
   expect((await after(31)).asked).toContainEqual(NEIGHBOURS);
 });
 
