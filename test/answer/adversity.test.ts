@@ -3,7 +3,8 @@
  * is refused, lost, or the last thing that its function does; each read is refused, lost, old or empty.
  */
 import { describe, expect, test } from "vitest";
-import { type Disturbance, type Flow, READ_FAULTS, run, WRITE_FAULTS } from "./adversity.ts";
+import { type Flow, run } from "./adversity.ts";
+import { type Disturbance, READ_FAULTS, WRITE_FAULTS } from "./disturbance.ts";
 
 const MOVES = { outcomes: [], evacuates: true } as const;
 const MOVED = { node: "node02", phases: ["Moved"] } as const;

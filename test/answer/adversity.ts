@@ -3,17 +3,13 @@
  * tick, and a step of KubeVirt's, by functions that know nothing of each other.
  */
 import { expect } from "vitest";
-import { reconcileWithin } from "../../functions/reconcile.ts";
 import { isUnfinished } from "../../shared/kube/evacuation.ts";
 import { isFinal } from "../../shared/kube/facts.ts";
-import { ClusterError } from "../../shared/kube/failures.ts";
 import { retryVm } from "../../shared/evacuation/api.ts";
-import { reconcileActive, reconcileAll } from "../../shared/reconcile/reconcile.ts";
-import { budget, node, NOW, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
-import type { Asked } from "../support/asked.ts";
-import { type Before, failure } from "../support/fake-api.ts";
+import { type Disturbance, Disturbed } from "./disturbance.ts";
+import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
-import { type FakeDoors, objectOf, openFakeDoors } from "../support/fake-doors.ts";
+import { type FakeDoors, objectOf } from "../support/fake-doors.ts";
 import { KubeVirt, type Moves } from "../support/kubevirt.ts";
 import { reviewBeside } from "../support/parties.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
@@ -33,73 +29,10 @@ export interface Flow extends Moves {
   readonly end: { readonly node: string; readonly phases: readonly string[] };
 }
 
-/** What becomes of one request; it may have had its effect all the same. */
-export type Fault = (asked: Asked, course: Course) => Response | Promise<never>;
-const never = () => new Promise<never>(() => undefined);
-const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
-
-export const refusal =
-  (code: number, reason: string): Fault =>
-  () => {
-    const { body } = failure(code, reason);
-    return Response.json(body, { status: code });
-  };
-
-export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
-  "is refused: 403": refusal(403, "Forbidden"),
-  "is refused: 409": refusal(409, "Conflict"),
-  "is refused: 422": refusal(422, "Invalid"),
-  "is refused: 429": refusal(429, "TooManyRequests"),
-  "never arrives": lost,
-  "is done, and its answer is lost": (asked, { fake }) => {
-    fake.api.answer(asked);
-    return lost();
-  },
-  "is done, and the function dies after it": (asked, { fake, die }) => {
-    fake.api.answer(asked);
-    die();
-    return never();
-  },
-};
-
-export const READ_FAULTS: Readonly<Record<string, Fault>> = {
-  "is forbidden": refusal(403, "Forbidden"),
-  // A connection that breaks costs a read nothing.
-  "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // But for the VMI: rules rely on its being read after the Evacuations.
-  "is as old as the round before": (asked, { fake, before }) => {
-    const isVmi = asked.label === "get virtualmachineinstances";
-    const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
-    return Response.json(body, { status: code });
-  },
-  // But for migrations: among those is what an end takes back.
-  "is an empty list": (asked, { fake }) => {
-    const { code, body } = fake.api.answer(asked);
-    const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";
-    return Response.json(isEmpty ? { kind: "List", metadata: {}, items: [] } : body, { status: code });
-  },
-};
-
-export interface Course {
-  readonly fake: FakeCluster;
-  readonly die: () => void;
-  /** The cluster as it was a round ago. */
-  readonly before: ReturnType<FakeCluster["api"]["snapshot"]>;
-}
-
 const ROUND_SECONDS = 5;
 const ROUNDS = 14;
 /** Of reconciles that nothing disturbs any more, a minute apart. */
 const MINUTES = 12;
-
-export interface Disturbance {
-  readonly isWrite: boolean;
-  /** Which one of them, from 1 on. */
-  readonly at: number;
-  readonly fault: Fault;
-  /** From then on every such request goes wrong. */
-  readonly isLasting?: boolean;
-}
 
 function given(configuration: object = {}): FakeCluster {
   const fake = new FakeCluster();
@@ -117,62 +50,32 @@ function given(configuration: object = {}): FakeCluster {
 }
 
 /** Undefined: there is no such request in the course of it. */
-export async function run(
-  flow: Flow,
-  { isWrite, at, fault, isLasting = false }: Disturbance,
-): Promise<string | undefined> {
+export async function run(flow: Flow, disturbance: Disturbance): Promise<string | undefined> {
   const fake = given(flow.configuration);
   const kubeVirt = new KubeVirt(fake, WEB, flow);
-  let [count, seconds, isDone] = [0, 0, flow.person === undefined];
-  const asks = new Map<string, number>();
-  let label: string | undefined;
-  let [last, before] = [fake.api.snapshot(), fake.api.snapshot()];
-  const isolate = async (work: (app: FakeDoors) => Promise<unknown>) => {
-    const death = Promise.withResolvers<void>();
-    let isDead = false;
-    const die = () => {
-      isDead = true;
-      death.resolve();
-    };
-    const disturb: Before = (_, asked) => {
-      if (isDead) return never();
-      if (asked === undefined || (asked.verb !== "get" && asked.verb !== "list") !== isWrite) return undefined;
-      const times = (asks.get(asked.label) ?? 0) + 1;
-      asks.set(asked.label, times);
-      // Of reads of a kind the first and the third.
-      if (!isWrite && times !== 1 && times !== 3) return undefined;
-      count += 1;
-      if (count !== at && !(isLasting && asked.label === label)) return undefined;
-      label = asked.label;
-      return fault(asked, { fake, die, before });
-    };
-    const app = openFakeDoors(fake, disturb);
-    app.pass(seconds);
-    const working = work(app).then(() => app.settle());
-    await Promise.race([working, death.promise]);
-    expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
+  const course = new Disturbed(fake, disturbance);
+  const { rounds = ROUNDS, person } = flow;
+  let isDone = person === undefined;
+  const act = async () => {
+    if (!isDone) await course.isolate(async (app) => (isDone = await personally(flow, app).catch(() => false)));
   };
   for (let round = 0; round < ROUNDS; round++) {
-    [before, last] = [last, fake.api.snapshot()];
-    if (round < (flow.rounds ?? ROUNDS)) await isolate((app) => ask(flow, app, fake));
-    if (!isDone && round >= (flow.person?.round ?? 0)) {
-      await isolate(async (app) => {
-        isDone = await personally(flow, app).catch(() => false);
-      });
-    }
-    await isolate((app) => reconcileWithin(app.target, 20, reconcileActive).catch(() => undefined));
-    kubeVirt.step(new Date(NOW.getTime() + seconds * 1000));
-    seconds += ROUND_SECONDS;
+    course.remember();
+    if (round < rounds) await course.isolate((app) => ask(flow, app, fake));
+    if (person !== undefined && round >= person.round) await act();
+    await course.reconcile();
+    kubeVirt.step(course.now);
+    course.seconds += ROUND_SECONDS;
   }
   for (let minute = 0; minute < MINUTES; minute++) {
-    if (!isDone) await isolate(async (app) => (isDone = await personally(flow, app).catch(() => false)));
-    await isolate((app) => reconcileWithin(app.target, 60, reconcileAll, { fresh: true }).catch(() => undefined));
-    kubeVirt.step(new Date(NOW.getTime() + seconds * 1000));
-    seconds += 60;
+    await act();
+    await course.reconcile(true);
+    kubeVirt.step(course.now);
+    course.seconds += 60;
   }
-  if (isLasting) expectSaved(flow, fake, label);
+  if (disturbance.isLasting === true) expectSaved(flow, fake, course.label);
   else expectEnd(flow, fake);
-  return label;
+  return course.label;
 }
 
 /** Whether the guest runs in the pod that is to go. */
@@ -218,7 +121,7 @@ function expectEnd({ end }: Flow, fake: FakeCluster): void {
     mark: found?.evacuationNodeName,
     label: found?.evacuationLabel,
     migrations,
-    phases: [...phases].toSorted(),
+    phases,
     unfinished: evacuations.filter(isUnfinished).map(({ name }) => name),
     budgets: fake.budgets.list().map(({ minAvailable }) => minAvailable),
   }).toEqual({
@@ -226,7 +129,7 @@ function expectEnd({ end }: Flow, fake: FakeCluster): void {
     mark: undefined,
     label: undefined,
     migrations: [],
-    phases: end.phases,
+    phases: new Set<string | undefined>(end.phases),
     unfinished: [],
     budgets: [2],
   });

@@ -150,9 +150,9 @@ const PATIENCE_MS = 1_500;
 
 async function isEmptied(admin: KubeClient, namespace: string): Promise<boolean> {
   const client = admin.as(NAMESPACE_CONTROLLER, ["system:masters", "system:authenticated"]);
-  const isEmpty = async (resource: core.Resource<core.KubeObject>) =>
+  const isEmpty = async (resource: core.Resource) =>
     (await client.list(resource, namespace, { limit: 1 })).items.length === 0;
-  const areGone = async (resources: readonly core.Resource<core.KubeObject>[]) => {
+  const areGone = async (resources: readonly core.Resource[]) => {
     for (const resource of resources)
       if (!(await isEmpty(resource))) await client.deleteAll(resource, namespace, { gracePeriodSeconds: 0 });
     const end = performance.now() + PATIENCE_MS;

@@ -24,17 +24,19 @@ const PATH =
 
 export function askedOf(url: string, init: RequestInit): Asked {
   const { pathname, searchParams: query } = new URL(url);
-  const found = PATH.exec(pathname)?.groups ?? { resource: pathname.slice(1), name: "" };
-  const { namespace = "", resource = "", name = "", subresource = "" } = mapped(found);
-  const { method = "GET", body } = init;
-  const verb = VERBS[method] ?? (name === "" && resource !== "version" ? "list" : "get");
-  const selectors = ["labelSelector", "fieldSelector"].flatMap((selector) => query.get(selector) ?? []);
-  const told = verb === "list" && query.get("limit") === "1" ? "count" : verb;
-  const label = [`${told} ${resource}${subresource && `/${subresource}`}`, ...(verb === "list" ? selectors : [])];
-  const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
-  return { verb, resource, namespace, name, subresource, query, body: sent, label: label.join(" ") };
+  const found: Readonly<Record<string, string>> = PATH.exec(pathname)?.groups ?? { resource: pathname.slice(1) };
+  const part = (group: string) => decodeURIComponent(found[group] ?? "");
+  const [namespace, resource, name] = [part("namespace"), part("resource"), part("name")];
+  const read = name === "" && resource !== "version" ? "list" : "get";
+  const verb = VERBS[init.method ?? "GET"] ?? read;
+  const body: unknown = typeof init.body === "string" ? JSON.parse(init.body) : undefined;
+  const asked = { verb, resource, namespace, name, subresource: part("subresource"), query, body };
+  return { ...asked, label: labelOf(asked) };
 }
 
-function mapped(groups: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(groups).map(([key, text = ""]) => [key, decodeURIComponent(text)]));
+function labelOf({ verb, resource, subresource, query }: Omit<Asked, "label">): string {
+  const what = `${resource}${subresource && `/${subresource}`}`;
+  if (verb !== "list") return `${verb} ${what}`;
+  const selectors = ["labelSelector", "fieldSelector"].flatMap((selector) => query.get(selector) ?? []);
+  return [`${query.get("limit") === "1" ? "count" : "list"} ${what}`, ...selectors].join(" ");
 }

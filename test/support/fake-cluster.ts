@@ -164,10 +164,11 @@ export class FakeCluster {
 
 export const SERVER = "https://fake.example";
 
+const never = () => new AbortController().signal;
+
 /** The product's own client. */
 export function connectTo(fake: FakeCluster, before?: Before, more: Partial<ClientOptions> = {}): Client {
   const endpoint = { server: SERVER, token: "t", headers: {}, fetch: fake.api.fetch(before) };
-  const never = () => new AbortController().signal;
   return createClient({ endpoint, signal: never(), timeout: never, onOddItem: odd, ...more });
 }
 

@@ -1,7 +1,7 @@
 /** What other parties do in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
 import { isToMove } from "../../shared/eviction/table.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
-import { isFinal } from "../../shared/kube/facts.ts";
+import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
 import * as names from "../../shared/kube/names.ts";
 import type { Asked } from "./asked.ts";
 import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./fake-api.ts";
@@ -83,36 +83,44 @@ function evict(fake: FakeCluster, { body, query }: Asked, pod: JsonObject | unde
   const isReal = uid === at(pod, "metadata", "uid");
   const isDryRun = query.get("dryRun") === "All";
   if (isReal && !isDryRun) fake.evictions.push(key.name);
-  const answer = fake.evictionAnswers.get(key.name);
-  if (answer !== undefined)
-    return answer.code < 300 ? { code: answer.code, body: {} } : failure(answer.code, "Told", answer.message);
+  const told = fake.evictionAnswers.get(key.name);
+  if (told !== undefined) return failure(told.code, "Told", told.message);
   if (!isDryRun) reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
-  const isAskedOnly = names.REQUEST_EVICT_ONLY_ANNOTATION in textsAt(pod, "metadata", "annotations");
-  const isLauncher = textsAt(pod, "metadata", "labels")[names.COMPONENT_LABEL] === names.LAUNCHER_COMPONENT;
-  if (isLauncher || isAskedOnly) return failure(429, "TooManyRequests", `Eviction triggered evacuation of ${key.name}`);
-  if (!isReal) return failure(isAskedOnly ? 429 : 409, "Conflict");
+  if (isOnlyAsked(pod)) return failure(429, "TooManyRequests", `Eviction triggered evacuation of ${key.name}`);
+  if (!isReal) return failure(409, "Conflict");
   if (!isDryRun) fake.pods.delete(key);
   return { code: 201, body: {} };
+}
+
+function isOnlyAsked(pod: JsonObject): boolean {
+  const isAskedOnly = names.REQUEST_EVICT_ONLY_ANNOTATION in textsAt(pod, "metadata", "annotations");
+  return isAskedOnly || textsAt(pod, "metadata", "labels")[names.COMPONENT_LABEL] === names.LAUNCHER_COMPONENT;
 }
 
 /** KubeVirt's webhook marks the VM of the pod that its guest runs in. */
 export function reviewEviction(
   fake: FakeCluster,
-  key: { readonly namespace: string; readonly name: string },
+  key: NamespacedName,
   annotations: Readonly<Record<string, string>> = {},
 ): void {
-  const pod = fake.pods.get(key);
-  const vmiKey = { namespace: key.namespace, name: pod?.annotations[names.DOMAIN_ANNOTATION] ?? "" };
-  const vmi = fake.vmis.get(vmiKey);
-  if (pod === undefined || isFinal(pod) || vmi?.nodeName === undefined || vmi.nodeName !== pod.nodeName) return;
+  const vmi = guestOf(fake, key);
+  if (vmi === undefined || !fake.isReviewing || vmi.evacuationNodeName !== undefined) return;
   const { evictionStrategy: clusterStrategy } = fake.kubeVirt ?? {};
-  if (!fake.isReviewing || vmi.evacuationNodeName !== undefined) return;
   if (!isToMove(vmi, clusterStrategy === undefined ? {} : { clusterStrategy })) return;
   const isDescheduler = annotations[names.REQUESTED_BY_ANNOTATION] === names.DESCHEDULER && vmi.hasAnnotations;
   const source = isDescheduler
     ? { metadata: { annotations: { [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" } } }
     : {};
-  fake.api.merge("virtualmachineinstances", vmiKey, { ...source, status: { evacuationNodeName: vmi.nodeName } });
+  fake.api.merge("virtualmachineinstances", vmi, { ...source, status: { evacuationNodeName: vmi.nodeName } });
+}
+
+/** The VMI whose guest runs in this pod. */
+function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
+  const pod = fake.pods.get(key);
+  if (pod === undefined || isFinal(pod)) return undefined;
+  const name = pod.annotations[names.DOMAIN_ANNOTATION] ?? "";
+  const vmi = fake.vmis.get({ namespace: key.namespace, name });
+  return vmi?.nodeName !== undefined && vmi.nodeName === pod.nodeName ? vmi : undefined;
 }
 
 /** The same request as Lifeboat has reviewed. */

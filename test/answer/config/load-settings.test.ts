@@ -152,12 +152,12 @@ test.each<[string, CannedAnswers, string]>([
   ["another object for it",                 { configuration: json({ kind: "Pod" }) },                "metadata"],
   ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
 ])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
-  const { cluster } = await canned(answers);
+  const { cluster } = canned(answers);
   await expect(cache.load("prod", cluster, new Date(0))).rejects.toThrow(message);
 });
 
 test("over HTTP, webhooks that may not be read are none", async () => {
-  const { cluster } = await canned({ configuration: configured(GUARDED), webhooks: status(403, "Forbidden") });
+  const { cluster } = canned({ configuration: configured(GUARDED), webhooks: status(403, "Forbidden") });
   const { settings, problems } = await cache.load("prod", cluster, new Date(0));
   expect([settings.evictionsCovered, problems]).toEqual([false, []]);
 });

@@ -76,7 +76,7 @@ describe("API requests before the answer, with a warm cache", () => {
 
   test("two round trips: three reads at once, then two writes at once", async () => {
     const [read, write] = [together(3), together(2)];
-    const [, doors] = await open({
+    const [, doors] = open({
       pod: read(json(CANNED_POD)),
       vmi: read(json(CANNED_VMI)),
       evacuations: read(list()),
@@ -97,7 +97,7 @@ const byCluster = (evictionStrategy: string) =>
 describe("the settings' cache", () => {
   test("serves 30 s, then the change is seen", async () => {
     let strategy = "LiveMigrate";
-    const [, doors] = await open({
+    const [, doors] = open({
       vmi: json({ ...CANNED_VMI, spec: {} }),
       kubevirt: (request, signal) =>
         list({
@@ -114,7 +114,7 @@ describe("the settings' cache", () => {
   });
 
   test("is one for each cluster: what one says is never another's", async () => {
-    const [moves, stays] = [await byCluster("LiveMigrate"), await byCluster("None")];
+    const [moves, stays] = [byCluster("LiveMigrate"), byCluster("None")];
     const doors = openDoors({ CLUSTERS: { moves: entry(moves.url), stays: entry(stays.url) } });
     for (let round = 0; round < 2; round++) {
       expect(await review(doors, undefined, { cluster: "moves" })).toMatchObject({ body: refusal(IN_PROGRESS) });
@@ -123,7 +123,7 @@ describe("the settings' cache", () => {
   });
 
   test("of a wrong configuration: warm or cold, the webhook goes on", async () => {
-    const [, doors] = await open({ configuration: configured({ disruptionBudgets: "By hand" }) });
+    const [, doors] = open({ configuration: configured({ disruptionBudgets: "By hand" }) });
     for (const seconds of [0, 1, 30]) {
       doors.pass(seconds);
       expect(await review(doors)).toMatchObject({ body: refusal(TRIGGERED) });

@@ -65,7 +65,7 @@ describe("tried by a patch that changes nothing", () => {
     ["forbidden",                      list(CANNED_POD), status(403, "Forbidden"),   /403 Forbidden/, 1],
     ["no launcher pod",                list(),           status(403, "Forbidden"),   "Done",          0],
   ])("%s", async (...[, pods, other, expected, patches]) => {
-    const { cluster, requests } = await canned({ list: pods, other });
+    const { cluster, requests } = canned({ list: pods, other });
     expect(await tryAnnotating(cluster).then(() => "Done", String)).toMatch(expected);
     const [listed, ...tried] = requests;
     expect(listed?.query.get("labelSelector")).toBe("kubevirt.io=virt-launcher");

@@ -70,10 +70,10 @@ describe("with the queue", () => {
 });
 
 /** API servers that each take so long to begin an answer, by the clock of the Worker. */
-async function fleet(count: number, seconds: number): Promise<[Doors, readonly stub.Stub[]]> {
+function fleet(count: number, seconds: number): [Doors, readonly stub.Stub[]] {
   const slow: { doors?: Doors } = {};
   const isAsked = new Set<string>();
-  const servers = await Promise.all(named(count).map(() => start()));
+  const servers = named(count).map(() => start());
   const CLUSTERS = Object.fromEntries(servers.map(({ url }, i) => [`cluster-${i}`, entry(url)]));
   const doors = openDoors({ CLUSTERS }, (_, __, url) => {
     if (isAsked.has(url.host)) return;
@@ -85,7 +85,7 @@ async function fleet(count: number, seconds: number): Promise<[Doors, readonly s
 }
 
 test("without one, every cluster is reached in turn", async () => {
-  const [doors, servers] = await fleet(9, 1);
+  const [doors, servers] = fleet(9, 1);
   await doors.tick(NOW);
   expect(servers.map(reached)).toEqual(servers.map(() => true));
   expect(doors.log).toEqual([]);

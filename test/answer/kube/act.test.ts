@@ -101,7 +101,7 @@ describe("on migrations", () => {
     ["an invalid field",      status(422, "Invalid", "spec.priority: forbidden"),                                                                 "Refused"],
     ["the name is taken",     status(409, "AlreadyExists"),                                                                                       "Done"],
   ])("Create, and KubeVirt's admission says: %s", async (_, other, result) => {
-    const { cluster } = await canned({ other });
+    const { cluster } = canned({ other });
     const create: Action = { verb: "CreateMigration", vmi: vmiFixture(), name: "m", evacuation: EVACUATION };
     expect(await performAction(create, { cluster, now: () => NOW })).toBe(result);
   });

@@ -77,7 +77,7 @@ describe("an Evacuation", () => {
     ])("%s", async (_, tweak, field) => {
       const odd: string[] = [];
       const items = [{ metadata: META, spec: SPEC, ...tweak }, { metadata: { ...META, name: "next" }, spec: SPEC }];
-      const { cluster } = await canned({ evacuations: list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+      const { cluster } = canned({ evacuations: list(...items) }, (resource, issue) => void odd.push(`${resource}: ${issue}`));
       expect((await activeEvacuations(cluster)).map(({ name }) => name)).toEqual(["next"]);
       expect(odd).toEqual([expect.stringContaining(`evacuations: ${field}`)]);
     });

@@ -78,7 +78,7 @@ const refused = (code: number): Behaviour => status(code, "Whatever");
 const LAUNCHERS = list(CANNED_POD);
 
 async function perform(verb: "Mark" | "Unmark", answers: CannedAnswers, tweak: Partial<VmiFacts> = {}) {
-  const { cluster, requests } = await canned(answers);
+  const { cluster, requests } = canned(answers);
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web", ...tweak });
   const result = await performAction({ verb, vmi }, { cluster, now: () => NOW }).catch(String);
   return { result, asked: requests.map(({ method, path }) => `${method} ${path}`), requests };

@@ -24,7 +24,7 @@ test.each<[string, unknown, unknown]>([
   ["without a time",                [told()],                                                   "Unknown"      ],
   ["what is no Event, beside one",  [{ message: 7 }, told(time(-9))],                           span(-9, -9)   ],
 ])("%s", async (_, items, expected) => {
-  const { cluster, requests } = await canned({ other: json({ kind: "EventList", items }) }, () => undefined);
+  const { cluster, requests } = canned({ other: json({ kind: "EventList", items }) }, () => undefined);
   expect(await readRefusal(vmi({ uid: "u" }), cluster)).toEqual(expected);
   expect(requests.map(({ path, query }) => [path, query.get("fieldSelector")])).toEqual([
     ["/api/v1/namespaces/apps/events", "involvedObject.uid=u,reason=SyncFailed"],
@@ -32,6 +32,6 @@ test.each<[string, unknown, unknown]>([
 });
 
 test("what may not be read is unknown", async () => {
-  const { cluster } = await canned({ other: status(403, "Forbidden") });
+  const { cluster } = canned({ other: status(403, "Forbidden") });
   expect(await readRefusal(vmi(), cluster)).toBe("Unknown");
 });

@@ -11,7 +11,7 @@ let requests: readonly StubRequest[] = [];
 
 async function clusterWith(answers: CannedAnswers): Promise<Client> {
   odd = [];
-  const given = await canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
+  const given = canned(answers, (resource, issue) => void odd.push(`${resource}: ${issue}`));
   requests = given.requests;
   return given.cluster;
 }

@@ -1,0 +1,144 @@
+/** What goes wrong with one request in the course of an evacuation. */
+import { expect } from "vitest";
+import { reconcileWithin } from "../../functions/reconcile.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import { reconcileActive, reconcileAll } from "../../shared/reconcile/reconcile.ts";
+import type { Asked } from "../support/asked.ts";
+import { type Before, failure } from "../support/fake-api.ts";
+import type { FakeCluster } from "../support/fake-cluster.ts";
+import { type FakeDoors, openFakeDoors } from "../support/fake-doors.ts";
+import { NOW } from "../support/fixtures.ts";
+
+/** What becomes of one request; it may have had its effect all the same. */
+export type Fault = (asked: Asked, course: Course) => Response | Promise<never>;
+const never = () => new Promise<never>(() => undefined);
+const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
+
+const refusal =
+  (code: number, reason: string): Fault =>
+  () => {
+    const { body } = failure(code, reason);
+    return Response.json(body, { status: code });
+  };
+
+export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
+  "is refused: 403": refusal(403, "Forbidden"),
+  "is refused: 409": refusal(409, "Conflict"),
+  "is refused: 422": refusal(422, "Invalid"),
+  "is refused: 429": refusal(429, "TooManyRequests"),
+  "never arrives": lost,
+  "is done, and its answer is lost": (asked, { fake }) => {
+    fake.api.answer(asked);
+    return lost();
+  },
+  "is done, and the function dies after it": (asked, { fake, die }) => {
+    fake.api.answer(asked);
+    die();
+    return never();
+  },
+};
+
+export const READ_FAULTS: Readonly<Record<string, Fault>> = {
+  "is forbidden": refusal(403, "Forbidden"),
+  // A connection that breaks costs a read nothing.
+  "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
+  // But for the VMI: rules rely on its being read after the Evacuations.
+  "is as old as the round before": (asked, { fake, before }) => {
+    const isVmi = asked.label === "get virtualmachineinstances";
+    const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
+    return Response.json(body, { status: code });
+  },
+  // But for migrations: among those is what an end takes back.
+  "is an empty list": (asked, { fake }) => {
+    const { code, body } = fake.api.answer(asked);
+    const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";
+    return Response.json(isEmpty ? { kind: "List", metadata: {}, items: [] } : body, { status: code });
+  },
+};
+
+export interface Course {
+  readonly fake: FakeCluster;
+  readonly die: () => void;
+  /** The cluster as it was a round ago. */
+  readonly before: Snapshot;
+}
+type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
+
+export interface Disturbance {
+  readonly isWrite: boolean;
+  /** Which one of them, from 1 on. */
+  readonly at: number;
+  readonly fault: Fault;
+  /** From then on every such request goes wrong. */
+  readonly isLasting?: boolean;
+}
+
+/** Isolates one after the other, and what goes wrong for one of them. */
+export class Disturbed {
+  readonly #fake: FakeCluster;
+  readonly #disturbance: Disturbance;
+  readonly #asks = new Map<string, number>();
+  #count = 0;
+  #last: Snapshot;
+  #before: Snapshot;
+  /** Since the beginning. */
+  seconds = 0;
+  /** Of the request that went wrong. */
+  label: string | undefined;
+
+  constructor(fake: FakeCluster, disturbance: Disturbance) {
+    this.#fake = fake;
+    this.#disturbance = disturbance;
+    this.#last = this.#before = fake.api.snapshot();
+  }
+
+  get now(): Date {
+    return new Date(NOW.getTime() + this.seconds * 1000);
+  }
+
+  /** A round begins. */
+  remember(): void {
+    this.#before = this.#last;
+    this.#last = this.#fake.api.snapshot();
+  }
+
+  async isolate(work: (app: FakeDoors) => Promise<unknown>): Promise<void> {
+    const death = Promise.withResolvers<void>();
+    let isDead = false;
+    const die = () => {
+      isDead = true;
+      death.resolve();
+    };
+    const disturb: Before = (_, asked) => {
+      if (isDead) return never();
+      if (asked === undefined || !this.#goesWrong(asked)) return undefined;
+      this.label = asked.label;
+      return this.#disturbance.fault(asked, { fake: this.#fake, die, before: this.#before });
+    };
+    const app = openFakeDoors(this.#fake, disturb);
+    app.pass(this.seconds);
+    await Promise.race([work(app).then(() => app.settle()), death.promise]);
+    expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
+  }
+
+  /** The next one will do what it did not come to. */
+  async reconcile(isFull = false): Promise<void> {
+    await this.isolate(({ target }) => {
+      const reconciling = isFull
+        ? reconcileWithin(target, 60, reconcileAll, { fresh: true })
+        : reconcileWithin(target, 20, reconcileActive);
+      return reconciling.catch(() => undefined);
+    });
+  }
+
+  #goesWrong({ verb, label }: Asked): boolean {
+    const { isWrite, at, isLasting = false } = this.#disturbance;
+    if ((verb !== "get" && verb !== "list") !== isWrite) return false;
+    const times = (this.#asks.get(label) ?? 0) + 1;
+    this.#asks.set(label, times);
+    // Of reads of a kind the first and the third.
+    if (!isWrite && times !== 1 && times !== 3) return false;
+    this.#count += 1;
+    return this.#count === at || (isLasting && label === this.label);
+  }
+}
