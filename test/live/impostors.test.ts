@@ -74,7 +74,7 @@ async function evict(kind: Kind): Promise<void> {
     body: JSON.stringify(evictionReview()),
   });
   expect(answer.status).toBe(503);
-  expect(await answer.json()).toMatchObject({ error: { reason: "Blind" } });
+  expect(await answer.json()).toMatchObject({ error: { reason: "Undecided" } });
 }
 
 test.each(WRONG)("a certificate of %s: 503, and the token does not arrive", async (kind) => {

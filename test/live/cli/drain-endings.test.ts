@@ -30,7 +30,7 @@ test("given Ctrl-C, or --timeout, the drain says what is left and how to go on; 
     out: expect.stringMatching(`node/${node} is not drained after 3\\ds: 1 left[^]*VM vms/${name}: `),
   });
   await on.limitMigrations(5);
-  const { code, err } = await on.lifeboat(words);
+  const { code, err } = await on.lifeboat(["drain", node]);
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining("already cordoned") });
   expect(await on.nodeOf(name)).not.toBe(node);
 });

@@ -26,6 +26,7 @@ interface Route {
   readonly codes: readonly number[];
 }
 
+const ACTS = ["evacuate", "cancel", "retry"];
 const ANY = [200, 303, 401, 403, 404, 502, 503, 504];
 const vms = (suffix = "") => VMS.map((vm) => `/fleet/prod/vms/${NAMESPACE}/${vm}${suffix}`);
 /** One line a page; a new one needs no more. */
@@ -40,7 +41,7 @@ const ROUTES: readonly Route[] = [
   { name: "cluster", paths: ["/fleet/prod", "/fleet/nowhere"], codes: ANY },
   { name: "node", paths: [`/fleet/prod/nodes/${NODE}`, "/fleet/prod/nodes/none"], codes: ANY },
   { name: "vm", paths: vms(), codes: ANY },
-  ...["evacuate", "cancel", "retry"].map((act) => ({
+  ...ACTS.map((act) => ({
     name: act,
     paths: vms(`/${act}`),
     codes: [...ANY, 400, 409, 413, 415],
@@ -207,6 +208,7 @@ async function visitPages({
 }
 
 export const PAGES: Property = property("every page keeps the contract", visit, visitPages, [
-  ...ROUTES.filter(({ name }) => !["fleet", "signout"].includes(name)).map(({ name }) => `page:${name} 200`),
+  ...ROUTES.filter(({ name }) => !["fleet", "signout", ...ACTS].includes(name)).map(({ name }) => `page:${name} 200`),
+  ...ACTS.map((act) => `page:${act} 303`),
   "page:stream 200",
 ]);
