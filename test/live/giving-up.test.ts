@@ -144,14 +144,13 @@ test.each([
 ])("the policies of three attempts: %s", { tags: ["backoff"] }, async (_, tweak, expected) => {
   const evacuation = { maxAttempts: 3, backoffSeconds: 0.2, maxBackoffSeconds: 60 };
   const simulated = await startStage.simulated({
+    clock: createFastClock(20),
     optional: ["optional/migration-policy/migration-policy.yaml"],
     configuration: { evacuation },
   });
   stage = simulated;
   simulated.sandbox.migrations.configure({
     outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded"),
-    // Shorter than KubeVirt's 20 s, and longer than a drain's repeats here.
-    backoffSeconds: 4,
   });
   const policies = new Map<string, string>();
   const vm = await createVm(stage, "busy", tweak);

@@ -14,8 +14,6 @@ import { WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 export interface InCluster {
   readonly sandbox: Sandbox;
   readonly client: KubeClient;
-  /** What the replicas have logged. */
-  readonly output: () => string;
   /** Those that are not being deleted. */
   replicas(): Promise<readonly Pod[]>;
   untilReady(): Promise<void>;
@@ -46,8 +44,7 @@ const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 export async function startInCluster(given: InClusterOptions = {}): Promise<InCluster> {
   const { optional = [], secret, configuration, adoptSeconds, failurePolicy = "Fail", ...options } = given;
-  let output = "";
-  const images = serverImages({ cluster: "sandbox", onOutput: (text) => (output += text) });
+  const images = serverImages({ cluster: "sandbox" });
   const sandbox = await startSandboxAsChosen({
     migrationSeconds: MIGRATION_SECONDS,
     terminationSeconds: 0.05,
@@ -71,7 +68,6 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
   const stage: InCluster = {
     sandbox,
     client,
-    output: () => output,
     replicas,
     untilReady: () =>
       expect.poll(async () => (await replicas()).filter(isReady).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2),
