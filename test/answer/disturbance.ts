@@ -64,29 +64,32 @@ export interface Course {
 }
 type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
 
+/** Of the requests of a kind one: which one, from 1 on. */
+export interface Request {
+  readonly label: string;
+  readonly time: number;
+}
+
 export interface Disturbance {
-  readonly isWrite: boolean;
-  /** Which one of them, from 1 on. */
-  readonly at: number;
+  readonly request: Request;
   readonly fault: Fault;
-  /** From then on every such request goes wrong. */
+  /** And every later one of the kind. */
   readonly isLasting?: boolean;
 }
 
 /** Isolates one after the other, and what goes wrong for one of them. */
 export class Disturbed {
   readonly #fake: FakeCluster;
-  readonly #disturbance: Disturbance;
-  readonly #asks = new Map<string, number>();
-  #count = 0;
+  readonly #disturbance: Disturbance | undefined;
+  /** So often each kind of request was made. */
+  readonly requests = new Map<string, number>();
   #last: Snapshot;
   #before: Snapshot;
   /** Since the beginning. */
   seconds = 0;
-  /** Of the request that went wrong. */
-  label: string | undefined;
+  isDisturbed = false;
 
-  constructor(fake: FakeCluster, disturbance: Disturbance) {
+  constructor(fake: FakeCluster, disturbance?: Disturbance) {
     this.#fake = fake;
     this.#disturbance = disturbance;
     this.#last = this.#before = fake.api.snapshot();
@@ -111,9 +114,10 @@ export class Disturbed {
     };
     const disturb: Before = (_, asked) => {
       if (isDead) return never();
-      if (asked === undefined || !this.#goesWrong(asked)) return undefined;
-      this.label = asked.label;
-      return this.#disturbance.fault(asked, { fake: this.#fake, die, before: this.#before });
+      const fault = asked && this.#faultOf(asked);
+      if (!fault) return undefined;
+      this.isDisturbed = true;
+      return fault(asked, { fake: this.#fake, die, before: this.#before });
     };
     const app = openFakeDoors(this.#fake, disturb);
     app.pass(this.seconds);
@@ -131,14 +135,12 @@ export class Disturbed {
     });
   }
 
-  #goesWrong({ verb, label }: Asked): boolean {
-    const { isWrite, at, isLasting = false } = this.#disturbance;
-    if ((verb !== "get" && verb !== "list") !== isWrite) return false;
-    const times = (this.#asks.get(label) ?? 0) + 1;
-    this.#asks.set(label, times);
-    // Of reads of a kind the first and the third.
-    if (!isWrite && times !== 1 && times !== 3) return false;
-    this.#count += 1;
-    return this.#count === at || (isLasting && label === this.label);
+  /** What becomes of it. */
+  #faultOf({ label }: Asked): Fault | undefined {
+    const time = (this.requests.get(label) ?? 0) + 1;
+    this.requests.set(label, time);
+    const { request, fault, isLasting = false } = this.#disturbance ?? {};
+    if (request?.label !== label || time < request.time || (time > request.time && !isLasting)) return undefined;
+    return fault;
   }
 }
