@@ -12,7 +12,7 @@ import { preflight } from "../../shared/preflight/verdict.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
 import { NOW } from "./fixtures.ts";
 import type { VirtualClock } from "./clock.ts";
-import { type Answer, answerOf, asOperator, asWebhook, type Doors, entry, newPlatform } from "./doors.ts";
+import { type Answer, answerOf, asOperator, asWebhook, type Doors, entry, newPlatform, openDoors } from "./doors.ts";
 import { type Before, type FakeCluster, SERVER } from "./fake-cluster.ts";
 import { reviewBeside } from "./parties.ts";
 import { podObject } from "./pods-and-nodes.ts";
@@ -36,6 +36,13 @@ export interface FakeDoors extends Pick<Doors, "log" | "settle" | "now" | "pass"
 }
 
 const ASK_SECONDS = 10;
+
+/** All that the app of an isolate is asked by anyone, over a fake cluster. */
+export function openDoorsOf(fake: FakeCluster, before?: Before): Doors {
+  const doors = openDoors({ CLUSTERS: { prod: entry(SERVER) } }, undefined, { fetch: fake.api.fetch(before) });
+  fake.now = () => doors.now();
+  return doors;
+}
 
 /** `clock`: time passes by it, and deadlines with it. */
 export function openFakeDoors(

@@ -1,31 +1,44 @@
 /** The descheduling door: who may ask, what is answered, and when a cycle begins by itself. */
-import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { dump } from "js-yaml";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type PolicyFile, policyOf } from "../../live/descheduling-stage.ts";
-import { asOperator, asWebhook, type Doors, NOW, openDoors } from "../../support/doors.ts";
-import { BOTH, createPod, POLICY, setPolicy, startToDeschedule, TAINTS } from "./support/descheduling.ts";
-import { NAMESPACE, QUIET, type TestCluster } from "../../support/test-cluster.ts";
+import { plainPod } from "../../support/descheduling/worlds.ts";
+import { asOperator, asWebhook, type Doors, NOW } from "../../support/doors.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { openDoorsOf } from "../../support/fake-doors.ts";
+import { node, owner } from "../../support/fixtures.ts";
 
-const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
+const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
+/** Nothing but the doors: no budget, no migration. */
+const QUIET = { disruptionBudgets: "Never" };
+const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
+const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 
-let cluster: TestCluster;
+let fake: FakeCluster;
 let doors: Doors;
-beforeEach(async () => {
-  cluster = await startToDeschedule();
-  doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
+beforeEach(() => {
+  fake = new FakeCluster();
+  fake.configure({ ...QUIET, featureGates: BOTH });
+  fake.nodes.put(node({ taints: [{ key: "maintenance", effect: "NoSchedule" }] }), node({ name: "node02" }));
+  doors = openDoorsOf(fake);
 });
-afterEach(() => cluster.stop());
+
+function setPolicy(policy: PolicyFile | string): void {
+  const data = { "policy.yaml": typeof policy === "string" ? policy : dump(policy) };
+  fake.api.put("configmaps", { metadata: { ...POLICY, uid: "policy", resourceVersion: "1" }, data });
+}
+
+/** On the node that repels it. */
+function createPod(name: string): void {
+  fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
+}
 
 const deschedule = (query = "", headers: Record<string, string> = asWebhook) =>
   doors.request(`/clusters/prod/deschedule${query}`, { method: "POST", headers });
 
-/** Names of the pods that are not being deleted. */
-async function alive(): Promise<readonly string[]> {
-  const { items } = await cluster.client.list(core.pods, NAMESPACE);
-  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.name);
-}
+const alive = () => fake.pods.list().map(({ name }) => name);
+const story = () => fake.story.map(({ reason }) => reason);
 
 describe("who asks", () => {
   // prettier-ignore
@@ -33,16 +46,16 @@ describe("who asks", () => {
     ["no token",     {}],
     ["an operator",  asOperator],
   ])("%s: 401", async (_, headers) => {
-    await setPolicy(cluster, TAINTS);
+    setPolicy(TAINTS);
     expect(await deschedule("", headers)).toMatchObject({ code: 401, body: { error: { reason: "Unauthorized" } } });
   });
 
   test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) => {
-    await setPolicy(cluster, TAINTS);
-    await createPod(cluster, "batch-1");
+    setPolicy(TAINTS);
+    createPod("batch-1");
     const error = { reason: "BadRequest", field: "dryRun", message: "expected true or false" };
     expect(await deschedule(`?dryRun=${value}`)).toMatchObject({ code: 400, body: { error } });
-    expect(await alive()).toEqual(["batch-1"]);
+    expect(alive()).toEqual(["batch-1"]);
   });
 });
 
@@ -57,31 +70,30 @@ describe("the policy", () => {
     ["has another plugin",  policyOf("RemoveDuplicates", {}),       "policy.yaml.profiles.0",         "not supported by Lifeboat"],
     ["is of another kind",  { ...TAINTS, kind: "Policy" },          "policy.yaml.kind",               "expected DeschedulerPolicy"],
   ])("%s: 503, and nothing is evicted", async (_, policy, field, message) => {
-    if (policy !== undefined) await setPolicy(cluster, policy);
-    await createPod(cluster, "batch-1");
+    if (policy !== undefined) setPolicy(policy);
+    createPod("batch-1");
     const { code, body } = await deschedule();
     await doors.settle();
     const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
     expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
-    expect(await alive()).toEqual(["batch-1"]);
-    expect(await cluster.storyOf(POLICY.name)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
+    expect(alive()).toEqual(["batch-1"]);
+    expect(story()).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
   });
 
   test("is read anew for every cycle", async () => {
-    await setPolicy(cluster, { ...TAINTS, maxNoOfPodsToEvictTotal: 0 });
-    await createPod(cluster, "batch-1");
+    setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 0 });
+    createPod("batch-1");
     expect(await deschedule()).toMatchObject({ body: { results: { evictionsTotal: 1 } } });
-    const body = { data: { "policy.yaml": dump(TAINTS) } };
-    await cluster.client.patch(core.configMaps, POLICY, { type: "merge", body });
+    setPolicy(TAINTS);
     expect(await deschedule()).toMatchObject({ body: { results: { Evicted: 1 } } });
   });
 });
 
 describe("a cycle", () => {
   test("says what it nominated, what it requested, what it skipped and why", async () => {
-    await setPolicy(cluster, { ...TAINTS, maxNoOfPodsToEvictTotal: 1 });
-    await createPod(cluster, "batch-1");
-    await createPod(cluster, "batch-2");
+    setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 1 });
+    createPod("batch-1");
+    createPod("batch-2");
     const about = { node: "node01", profile: "vms", plugin: "RemovePodsViolatingNodeTaints" };
     expect(await deschedule()).toMatchObject({
       code: 200,
@@ -97,28 +109,28 @@ describe("a cycle", () => {
         skipped: [{ pod: "apps/batch-2", ...about, why: "evictionsTotal" }],
       },
     });
-    expect(await alive()).toEqual(["batch-2"]);
+    expect(alive()).toEqual(["batch-2"]);
   });
 
   test("dry run: the same answer, and nothing is written anywhere", async () => {
-    await setPolicy(cluster, TAINTS);
-    await createPod(cluster, "batch-1");
+    setPolicy(TAINTS);
+    createPod("batch-1");
     expect(await deschedule("?dryRun=true")).toMatchObject({ body: { dryRun: true, results: { Evicted: 1 } } });
-    expect(await alive()).toEqual(["batch-1"]);
-    expect(await cluster.client.get(core.leases, LEASE)).toBeUndefined();
+    expect(alive()).toEqual(["batch-1"]);
+    expect(fake.api.objects("leases")).toEqual([]);
   });
 
   test("the pod's eviction says who asks for it, and why", async () => {
-    await setPolicy(cluster, TAINTS);
-    await createPod(cluster, "batch-1");
+    setPolicy(TAINTS);
+    createPod("batch-1");
     await deschedule();
-    expect(await cluster.storyOf("batch-1")).toEqual(["Descheduled"]);
+    expect(story()).toEqual(["Descheduled"]);
   });
 });
 
 /** Another isolate, which knows of the last cycle only what the cluster says. */
 function openDoorsLater(seconds: number): Doors {
-  const later = openDoors({ CLUSTERS: { prod: cluster.entry } });
+  const later = openDoorsOf(fake);
   later.pass(seconds);
   return later;
 }
@@ -135,30 +147,30 @@ describe("by itself", () => {
     ["an interval",               { featureGates: BOTH, descheduling: { intervalSeconds: 60 } },                                         true ],
     ["an interval, gate off",     { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 60 } },                 false],
   ])("%s", async (_, configuration, evicts) => {
-    await cluster.configure({ ...QUIET, ...configuration });
-    await setPolicy(cluster, TAINTS);
-    await createPod(cluster, "batch-1");
+    fake.configure({ ...QUIET, ...configuration });
+    setPolicy(TAINTS);
+    createPod("batch-1");
     doors.pass(60);
     await doors.tick(at(0));
-    expect(await alive()).toEqual(evicts ? [] : ["batch-1"]);
+    expect(alive()).toEqual(evicts ? [] : ["batch-1"]);
   });
 
   test("not before the interval is over, whichever isolate looks", async () => {
-    await cluster.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 120 } });
-    await setPolicy(cluster, TAINTS);
+    fake.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 120 } });
+    setPolicy(TAINTS);
     await doors.tick(at(0));
-    await createPod(cluster, "batch-1");
+    createPod("batch-1");
     doors.pass(60);
     await openDoorsLater(60).tick(at(60));
-    expect(await alive()).toEqual(["batch-1"]);
+    expect(alive()).toEqual(["batch-1"]);
     await openDoorsLater(121).tick(at(121));
-    expect(await alive()).toEqual([]);
+    expect(alive()).toEqual([]);
   });
 
   test("with a policy that has an error: an Event, and everything else goes on", async () => {
-    await cluster.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 60 } });
-    await setPolicy(cluster, "kind: [\n");
+    fake.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 60 } });
+    setPolicy("kind: [\n");
     await doors.tick(at(0));
-    expect(await cluster.storyOf(POLICY.name)).toEqual(["InvalidConfiguration"]);
+    expect(story()).toEqual(["InvalidConfiguration"]);
   });
 });

@@ -1,9 +1,6 @@
 /** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import {
   CANNED_VMI,
   type CannedAnswers,
@@ -15,7 +12,10 @@ import {
 import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import * as stub from "../../support/answers.ts";
-import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
+import { failing, FakeCluster } from "../../support/fake-cluster.ts";
+import { openDoorsOf } from "../../support/fake-doors.ts";
+import { EXTERNAL } from "../../support/fixtures.ts";
+import { putVm } from "./support/fleets.ts";
 
 const FULL = tickTime("prod", "full", NOW);
 const SMALL = tickTime("prod", "small", NOW);
@@ -24,55 +24,48 @@ const MARKED = { evacuationNodeName: "node01" };
 const reconcile = (doors: Doors, cluster = "prod") =>
   doors.request(`/clusters/${cluster}/reconcile`, { method: "POST", headers: asWebhook });
 
+/** Two VMs that are to move, one of them marked, and one that is not. */
+function withVms(): FakeCluster {
+  const fake = new FakeCluster();
+  fake.configure({ disruptionBudgets: "Always", evacuation: { adoptSeconds: 0 } });
+  putVm(fake, "web");
+  putVm(fake, "batch", { evictionStrategy: "None" });
+  putVm(fake, "marked", { ...EXTERNAL, ...MARKED });
+  return fake;
+}
+
 describe("a cluster with VMs", () => {
-  let cluster: TestCluster;
-  let doors: Doors;
-  beforeAll(async () => {
-    cluster = await startTestCluster();
-    await cluster.configure({ disruptionBudgets: "Always", evacuation: { adoptSeconds: 0 } });
-    doors = openDoors({ CLUSTERS: { prod: cluster.entry } });
-    await cluster.createVm({ name: "web", strategy: "LiveMigrate" });
-    await cluster.createVm({ name: "batch", strategy: "None" });
-    await cluster.createVm({ name: "marked", strategy: "External", status: MARKED });
-  });
-  afterAll(() => cluster.stop());
-  const owners = async () => {
-    const { items } = await cluster.client.list(core.podDisruptionBudgets, NAMESPACE);
-    return items
-      .map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? "")
-      .toSorted((a, b) => a.localeCompare(b));
-  };
-  const found = async () => {
-    const { items } = await cluster.client.list(evacuations, NAMESPACE);
-    return items.map(({ spec, status }) => [spec.virtualMachineInstance.name, status?.phase]);
-  };
+  const fake = withVms();
+  const doors = openDoorsOf(fake);
+  const owners = () => fake.budgets.list().map((budget) => budget.owners[0]?.name ?? "");
+  const found = () => fake.evacuations.list().map(({ spec, status }) => [spec.vmiName, status.phase]);
+  const end = (name: string) => fake.change({ namespace: "apps", name }, { phase: "Succeeded" });
 
   test("where budgets are wanted and there is none, every tick is a full scan", async () => {
     await doors.tick(SMALL);
-    expect(await owners()).toEqual(["marked", "web"]);
-    expect(await found()).toEqual([["marked", "WaitingForOwner"]]);
+    expect(new Set(owners())).toEqual(new Set(["marked", "web"]));
+    expect(found()).toEqual([["marked", "WaitingForOwner"]]);
   });
 
   test("a small tick looks at what has not ended, and at nothing else", async () => {
-    await cluster.createVm({ name: "late", strategy: "LiveMigrate" });
-    await cluster.createVm({ name: "later", strategy: "LiveMigrate", status: MARKED });
-    await cluster.patchVmi("marked", { status: { phase: "Succeeded" } });
+    putVm(fake, "late");
+    putVm(fake, "later", MARKED);
+    end("marked");
     await doors.tick(SMALL);
-    expect(await owners()).toEqual(["web"]);
-    expect(await found()).toEqual([["marked", "Gone"]]);
+    expect(owners()).toEqual(["web"]);
+    expect(found()).toEqual([["marked", "Gone"]]);
   });
 
   test("a full one finds the rest, and moves on what it begins", async () => {
     await doors.tick(FULL);
-    expect(await owners()).toEqual(["late", "later", "web"]);
-    expect(await found()).toEqual(expect.arrayContaining([["later", "Pending"]]));
-    const { items } = await cluster.client.list(kubevirt.migrations, NAMESPACE);
-    expect(items).toMatchObject([{ spec: { vmiName: "later" } }]);
+    expect(new Set(owners())).toEqual(new Set(["late", "later", "web"]));
+    expect(found()).toEqual(expect.arrayContaining([["later", "Pending"]]));
+    expect(fake.migrations.list().map(({ vmiName }) => vmiName)).toEqual(["later"]);
   });
 
   test("a full scan that is asked for answers with what was done; a second one has nothing left to do", async () => {
-    await cluster.createVm({ name: "asked", strategy: "LiveMigrate" });
-    await cluster.patchVmi("later", { status: { phase: "Succeeded" } });
+    putVm(fake, "asked");
+    end("later");
     expect(await reconcile(doors)).toMatchObject({ code: 200, body: { done: { CreateBudget: 1 }, failures: 0 } });
     await doors.settle();
     const settled = await reconcile(doors);
@@ -81,35 +74,30 @@ describe("a cluster with VMs", () => {
   });
 
   test("what cannot be done is counted, and does not keep the rest from being done", async () => {
-    await cluster.createVm({ name: "alone", strategy: "LiveMigrate" });
-    await cluster.createVm({ name: "broken", strategy: "External", status: MARKED });
-    const failing = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
-      if (request.startsWith("POST") && request.endsWith("/evacuations")) throw new TypeError("the connection broke");
-    });
-    expect((await reconcile(failing)).body).toMatchObject({ done: { CreateBudget: 2 }, failures: 1 });
+    putVm(fake, "alone");
+    putVm(fake, "broken", { ...EXTERNAL, ...MARKED });
+    const broken = openDoorsOf(fake, failing(/^create evacuations$/));
+    expect((await reconcile(broken)).body).toMatchObject({ done: { CreateBudget: 2 }, failures: 1 });
     const failures = [{ times: 1, doing: "reconciling: beginnings", failure: { reason: "Unreachable" } }];
     const line = { cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 };
-    expect(failing.log).toContainEqual(line);
-    await failing.settle();
+    expect(broken.log).toContainEqual(line);
+    await broken.settle();
   });
 });
 
-describe("a full scan that takes longer than it may", () => {
+describe("a full scan of a hundred VMs", () => {
   const VMS = 100;
-  let cluster: TestCluster;
-  beforeAll(async () => {
-    cluster = await startTestCluster();
-    await cluster.configure({ disruptionBudgets: "Always" });
-    for (let i = 0; i < VMS; i++) await cluster.createVm({ name: `vm-${i}`, strategy: "LiveMigrate" });
-  });
-  afterAll(() => cluster.stop());
+  function large(): FakeCluster {
+    const fake = new FakeCluster();
+    fake.configure({ disruptionBudgets: "Always" });
+    for (let i = 0; i < VMS; i++) putVm(fake, `vm-${i}`);
+    return fake;
+  }
 
-  test("answers 202 with what is left until it is done, and logs a line each time", async () => {
-    const slow: { doors?: Doors } = {};
-    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
-      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) slow.doors?.pass(1);
+  test("that takes longer than it may answers 202 with what is left until it is done, and logs a line each time", async () => {
+    const doors: Doors = openDoorsOf(large(), (label) => {
+      if (label === "create poddisruptionbudgets") doors.pass(1);
     });
-    slow.doors = doors;
     const bodies: unknown[] = [];
     let answer = await reconcile(doors);
     for (; answer.code === 202; answer = await reconcile(doors)) bodies.push(answer.body);
@@ -125,13 +113,7 @@ describe("a full scan that takes longer than it may", () => {
   });
 
   test("ten thousand failures of one kind are one line", async () => {
-    const { items } = await cluster.client.list(core.podDisruptionBudgets, NAMESPACE);
-    for (const { metadata } of items) {
-      await cluster.client.delete(core.podDisruptionBudgets, { namespace: NAMESPACE, name: metadata.name });
-    }
-    const doors = openDoors({ CLUSTERS: { prod: cluster.entry } }, (request) => {
-      if (request.startsWith("POST") && request.endsWith("/poddisruptionbudgets")) throw new TypeError("broken");
-    });
+    const doors = openDoorsOf(large(), failing(/^create poddisruptionbudgets$/));
     expect((await reconcile(doors)).body).toEqual({ done: {}, failures: VMS });
     await doors.settle();
     const failures = [{ times: VMS, doing: "reconciling: budget", failure: { reason: "Unreachable" } }];
