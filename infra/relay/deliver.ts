@@ -19,7 +19,7 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** Short: what is new waits as long as what has failed, and a disruption is over after about two minutes. */
+/** Short: a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -27,6 +27,8 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 export function startDelivery({ outbox, send, clock, random, log, onResult }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
+  /** Ends the present pause soon. */
+  let wake: (() => void) | undefined;
   /** Deliveries that have failed one after another, and how many events the next one has at most. */
   let [failures, limit] = [0, LARGEST_BATCH];
 
@@ -75,7 +77,8 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
   ): Promise<void> => {
     failures += 1;
     // The Worker answers, so either the batch is too much for it, or it fails on one of these objects.
-    if (result === "unavailable" && status !== undefined) {
+    const answers = result === "unavailable" && status !== undefined;
+    if (answers) {
       limit = halfOf(events);
       outbox.postpone(events);
     }
@@ -83,13 +86,17 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
     const details = { status, reason, failures, waiting: outbox.length, inMs: Math.round(ms) };
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, "Lifeboat did not take a delivery, sending all of it again", details);
-    await pause(clock, ms, stopped.signal);
+    const woken = new AbortController();
+    // What is new has not failed, and does not wait for what has.
+    if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
+    await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
+    wake = undefined;
   };
 
   const running = run();
   return {
     put(event) {
-      outbox.put(event, clock.now());
+      if (outbox.put(event, clock.now())) wake?.();
       filled.resolve();
     },
     async stop() {

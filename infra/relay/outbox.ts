@@ -3,12 +3,13 @@ import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/clo
 
 export interface Outbox {
   readonly length: number;
-  put(event: LifeboatEvent, now: Date): void;
-  /** The next events, as many as one delivery takes; they stay until they are settled. */
+  /** False if one of this object and type is postponed, and this one instead of it now. */
+  put(event: LifeboatEvent, now: Date): boolean;
+  /** The next events, as many as one delivery takes; they stay until they are settled. Postponed ones come when no other is left. */
   first(limit: number): readonly LifeboatEvent[];
   /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** To the end: those behind them must not wait for them. */
+  /** Those that have failed: the others must not wait for them. */
   postpone(events: readonly LifeboatEvent[]): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
@@ -19,6 +20,7 @@ interface Waiting {
   readonly since: Date;
   /** When this event came; an earlier one of the same object may have come before. */
   readonly newest: Date;
+  readonly postponed: boolean;
 }
 
 export function createOutbox(): Outbox {
@@ -35,12 +37,15 @@ export function createOutbox(): Outbox {
     },
     put(event, now) {
       const key = keyOf(event);
-      waiting.set(key, { event, since: waiting.get(key)?.since ?? now, newest: now });
+      const { since = now, postponed = false } = waiting.get(key) ?? {};
+      waiting.set(key, { event, since, newest: now, postponed });
+      return !postponed;
     },
     first(limit) {
       const events: LifeboatEvent[] = [];
       let bytes = BRACKETS_BYTES;
-      for (const { event } of waiting.values()) {
+      const others = [...waiting.values()].filter(({ postponed }) => !postponed);
+      for (const { event } of others.length > 0 ? others : waiting.values()) {
         bytes += bytesOf(event);
         if (events.length === limit || (events.length > 0 && bytes > LARGEST_BATCH_BYTES)) break;
         events.push(event);
@@ -51,13 +56,14 @@ export function createOutbox(): Outbox {
       for (const event of events) {
         const entry = remove(event);
         // To the end: an object that changes all the time must not make the others wait.
-        if (entry !== undefined && entry.event !== event) waiting.set(keyOf(event), { ...entry, since: entry.newest });
+        if (entry !== undefined && entry.event !== event)
+          waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: false });
       }
     },
     postpone(events) {
       for (const event of events) {
         const entry = remove(event);
-        if (entry !== undefined) waiting.set(keyOf(event), entry);
+        if (entry !== undefined) waiting.set(keyOf(event), { ...entry, postponed: true });
       }
     },
     waitingSince() {

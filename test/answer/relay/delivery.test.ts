@@ -197,6 +197,17 @@ describe("a Worker that cannot do all of it", () => {
       expect(takenIds()).toContain("new.1");
     });
   });
+
+  test("given the longest pause after an object that fails, when another one changes, then it is delivered within half a second", async () => {
+    worker.answer((events) => ({ code: events.some(({ id }) => id === "odd.1") ? 503 : 204 }));
+    const pass = waitPasser();
+    delivery.put(vmiEvent("odd"));
+    for (let failures = 0; failures < 6; failures++) await pass();
+    await soon(() => expect(waits().at(-1)).toBe(5_000));
+    delivery.put(vmiEvent("new"));
+    clock.advance(500);
+    await soon(() => expect(takenIds()).toEqual(["new.1"]));
+  });
 });
 
 describe("a Worker that is away for an hour", () => {

@@ -57,8 +57,19 @@ describe("the outbox", () => {
     const batch = outbox.first(3);
     outbox.settle(batch.slice(1, 2));
     outbox.postpone(batch);
-    expect(ids(outbox)).toEqual(["d.1", "a.1", "c.1"]);
-    expect([outbox.length, outbox.waitingSince()]).toEqual([3, at(0)]);
+    expect(ids(outbox)).toEqual(["d.1"]);
+    outbox.settle(outbox.first(1));
+    expect(ids(outbox)).toEqual(["a.1", "c.1"]);
+    expect([outbox.length, outbox.waitingSince()]).toEqual([2, at(0)]);
+  });
+
+  test("given one that has failed, when another is left, then only the other is given out, also if the first changes", () => {
+    outbox.put(vmiEvent("a"), at(0));
+    outbox.postpone(outbox.first(1));
+    expect([outbox.put(vmiEvent("a", 2), at(1)), outbox.put(vmiEvent("b"), at(2))]).toEqual([false, true]);
+    expect(ids(outbox)).toEqual(["b.1"]);
+    outbox.settle(outbox.first(1));
+    expect(ids(outbox)).toEqual(["a.2"]);
   });
 
   test("tells types of one object apart", () => {
