@@ -10,7 +10,7 @@ import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
 import { act, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
-import { ACTS, clusterPath, FLEET_PATH } from "./components.ts";
+import { ACTS, clusterPath, FLEET_PATH, vmPath } from "./components.ts";
 import { type Fleet, fleetPage } from "./fleet.ts";
 import { answerError, type Asset, ASSETS } from "./layout.ts";
 import { nodePage } from "./node.ts";
@@ -97,6 +97,8 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   for (const name of ACTS) {
     const path = `/fleet/:cluster/vms/:namespace/:name/${name}`;
     app.post(path, async (c) => act(c, await visitOf(c), { act: name, key: vmIn(c) }));
+    // Where they come back to once they have signed in again.
+    app.get(path, (c) => c.redirect(vmPath(c.req.param("cluster") ?? "", vmIn(c)), 303));
   }
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));

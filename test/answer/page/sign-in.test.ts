@@ -124,6 +124,14 @@ describe("where it leads", () => {
   });
 });
 
+test("given a session that has ended, when the visitor acts and signs in again, then they see the VM's page", async () => {
+  const visitor = one();
+  const { location: ask } = await visitor.post("/fleet/prod/vms/apps/web/evacuate", {});
+  const to = new URL(ask ?? "", "https://lifeboat.example").searchParams.get("to") ?? "";
+  const { location = "" } = await visitor.post("/signin", { token: RIGHT, to });
+  expect(await visitor.get(location ?? "")).toMatchObject({ code: 303, location: "/fleet/prod/vms/apps/web" });
+});
+
 test("what is typed stays text", async () => {
   const { code, text } = await fleet().post("/signin", { cluster: HOSTILE, token: RIGHT, to: HOSTILE });
   expect(code).toBe(401);
