@@ -37,8 +37,9 @@ export default defineConfig({
       {
         test: {
           name: "lifeboat",
-          // A process loads the sandbox and the product once for all of its files: half of what a short file costs.
-          isolate: false,
+          // A process loads the sandbox and the product once for all of its files: half of what a short file costs. A real control
+          // plane is used again within a process, and keeps what a file leaves in it.
+          isolate: IS_REAL,
           include: ["test/**/*.test.ts"],
           exclude: [...PURE, ...LEFT_OUT],
           globalSetup: ["test/support/setup/build-worker.ts"],
