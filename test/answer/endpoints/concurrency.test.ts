@@ -4,11 +4,10 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { isToBeReleased, isUnfinished } from "../../../shared/kube/evacuation.ts";
 import { once } from "../../support/fake-cluster.ts";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { endedEvacuation, evacuation, migration, newborn, NODE, node, NOW, time } from "../../support/fixtures.ts";
+import { endedEvacuation, evacuation, migration, NODE, node, NOW, time } from "../../support/fixtures.ts";
 import {
   all,
   always,
@@ -26,7 +25,6 @@ import {
   some,
   type Task,
   tick,
-  WEB,
   withVm,
 } from "./support/isolates.ts";
 
@@ -110,65 +108,10 @@ test("of a disruption that is refused, every look knows the cause and the deadli
 });
 
 const pending = migration({ phase: "Pending", evacuates: NODE });
-const resting = { attempts: 99, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
-
-function is(...subjects: readonly EvacuationFacts[]) {
-  return (fake: FakeCluster) => fake.evacuations.put(...subjects);
-}
-
-// prettier-ignore
-const SITUATIONS: readonly (readonly [what: string, (fake: FakeCluster) => void])[] = [
-  ["a mark",                 (fake) => fake.evacuations.delete(evacuation())],
-  ["an Evacuation",          is(newborn())],
-  ["two of them",            is(newborn({ name: "by-hand", uid: "2", createdAt: 0 }))],
-  ["cancelled",              is(evacuation({ spec: { intent: "Withdrawn" } }))],
-  ["the mark was removed",   (fake) => fake.setMark(WEB, undefined)],
-  ["given up",               is(evacuation({ status: resting }))],
-  ["between two attempts",   is(evacuation({ status: { ...resting, attempts: 1, nextAttemptTime: time(900) } }))],
-  ["an attempt failed",      (fake) => fake.migrations.put({ ...pending, phase: "Failed" })],
-  ["strategy None",          (fake) => fake.change(WEB, { evictionStrategy: "None" })],
-  ["moved, a label is left", (fake) => fake.change(WEB, { nodeName: "node02", evacuationLabel: "urgent" })],
-  ["it ended",               (fake) => fake.change(WEB, { phase: "Failed" })],
-];
-
-describe("a function that is killed between any two requests leads to the same end", () => {
-  test.each(SITUATIONS)("%s", async (_, change) => {
-    const endAfter = async (requests: number) => {
-      const fake = underWay();
-      fake.migrations.put(pending);
-      change(fake);
-      await run({ task: look, requests }, fake, () => undefined);
-      await settle(fake);
-      const told = all(fake).map(({ name, status }) => [name, status.phase, status.reason, status.attempts]);
-      return { told, mark: markOf(fake), migrations: fake.migrations.list().map(({ name }) => name) };
-    };
-    const undisturbed = await endAfter(Infinity);
-    for (let requests = 0; requests < 24; requests++) expect(await endAfter(requests)).toEqual(undisturbed);
-  });
-});
 
 const untroubled = () => undefined;
 
 describe("an end has two steps, and what is old takes nothing away", () => {
-  // prettier-ignore
-  test.each<[string, EvacuationFacts]>([
-    ["cancelled", evacuation({ spec: { intent: "Withdrawn" } })],
-    ["given up",  evacuation({ status: resting })],
-  ])("%s, by a function that is killed anywhere: the next tick takes back what is left", async (_, subject) => {
-    let halfway = 0;
-    for (let requests = 0; requests < 24; requests++) {
-      const fake = underWay();
-      fake.evacuations.put(subject);
-      fake.migrations.put(pending);
-      await run({ task: look, requests }, fake, () => undefined);
-      if (all(fake).some(isToBeReleased)) halfway += 1;
-      await run({ task: tick, requests: Infinity }, fake, () => undefined);
-      expect([markOf(fake), fake.migrations.list(), all(fake).filter(isUnfinished)]).toEqual([undefined, [], []]);
-      expect(all(fake)).toHaveLength(1);
-    }
-    expect(halfway).toBeGreaterThan(2);
-  });
-
   test("a tick that has listed an evacuation which ended since leaves mark and migration to the one that follows it", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));

@@ -1,19 +1,7 @@
 /** What every request to an API server says. */
 import { act } from "../../../shared/evacuation/act.ts";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Client, createClient, named } from "../../../shared/kube/client.ts";
-import {
-  activeEvacuations,
-  evacuationsFrom,
-  evacuationsOf,
-  kubeVirt,
-  LAUNCHER,
-  migratingVmis,
-  migrationsOf,
-  OURS,
-  unfinishedEvacuations,
-  vmisOn,
-} from "../../../shared/kube/selections.ts";
+import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { CANNED_VMI, startCannedCluster } from "../../support/canned-cluster.ts";
 import { json, reach, type StubRequest, type Stub } from "../../support/answers.ts";
 import { NOW, vmi } from "../../support/fixtures.ts";
@@ -41,10 +29,6 @@ async function requestOf(ask: () => Promise<unknown>): Promise<StubRequest> {
 }
 
 const WEB = { namespace: "apps", name: "web" };
-const NOT_ENDED = "Moved Abandoned Withdrawn Duplicate Gone"
-  .replaceAll(" ", "%2Cstatus.phase%21%3D")
-  .replace(/^/, "status.phase%21%3D");
-
 describe("a read", () => {
   test("carries the token and the entry's headers, and is no other user's", async () => {
     const { headers, method, body } = await requestOf(() =>
@@ -54,30 +38,6 @@ describe("a read", () => {
     expect(headers).toMatchObject({ authorization: "Bearer secret", "x-access": "extra", "user-agent": "lifeboat" });
     expect(headers).not.toHaveProperty("impersonate-user");
     expect(headers).not.toHaveProperty("content-type");
-  });
-
-  // prettier-ignore
-  test.each<[string, () => Promise<unknown>, string]>([
-    ["one of a namespace",       () => cluster.get("pods", { namespace: "apps", name: "p" }), "/api/v1/namespaces/apps/pods/p"],
-    ["one at cluster scope",     () => cluster.get("nodes", named("node01")).catch(() => undefined), "/api/v1/nodes/node01"],
-    ["all",                      () => cluster.list("evacuations"),                       "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250"],
-    ["those of a namespace",     () => cluster.list("pods", { namespace: "apps" }),       "/api/v1/namespaces/apps/pods?limit=250"],
-    ["the first ones",           () => cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1 }), "/apis/policy/v1/poddisruptionbudgets?limit=1&labelSelector=app.kubernetes.io%2Fmanaged-by%3Dlifeboat"],
-    ["by a label and a field",   () => cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": "node01" } }), "/api/v1/pods?limit=250&labelSelector=kubevirt.io%3Dvirt-launcher&fieldSelector=spec.nodeName%3Dnode01"],
-    ["migrating VMIs",           () => migratingVmis(cluster),                            "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FmigrationTargetNodeName"],
-    ["VMIs of a node",           () => vmisOn("node01", cluster),                         "/apis/kubevirt.io/v1/virtualmachineinstances?limit=250&labelSelector=kubevirt.io%2FnodeName%3Dnode01"],
-    ["active Evacuations",       () => activeEvacuations(cluster),                        `/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=${NOT_ENDED}`],
-    ["unfinished Evacuations",   () => unfinishedEvacuations(cluster),                    "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.phase%21%3DMoved%2Cstatus.phase%21%3DDuplicate%2Cstatus.phase%21%3DGone"],
-    ["Evacuations of a VMI",     () => evacuationsOf(WEB, cluster),                       "/apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations?limit=250&fieldSelector=spec.virtualMachineInstance.name%3Dweb"],
-    ["Evacuations of a node",    () => evacuationsFrom("node01", cluster),                "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250&fieldSelector=status.sourceNode%3Dnode01"],
-    ["migrations of a VMI",      () => migrationsOf([WEB], cluster),                      "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name%3Dweb"],
-    ["… of several",             () => migrationsOf([WEB, { ...WEB, name: "db" }], cluster), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250&labelSelector=kubevirt.io%2Fvmi-name+in+%28web%2Cdb%29"],
-    ["… of a long name",         () => migrationsOf([{ ...WEB, name: "w".repeat(64) }], cluster), "/apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstancemigrations?limit=250"],
-    ["KubeVirt",                 () => kubeVirt(cluster),                                 "/apis/kubevirt.io/v1/kubevirts?limit=250"],
-    ["the API server's version", () => cluster.get("version", named("version")).catch(() => undefined), "/version"],
-  ])("%s", async (_, ask, expected) => {
-    const { path, query } = await requestOf(ask);
-    expect(query.size === 0 ? path : `${path}?${query.toString()}`).toBe(expected);
   });
 });
 

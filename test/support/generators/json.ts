@@ -183,13 +183,3 @@ const textChange: fc.Arbitrary<TextChange> = fc.oneof(
 export function mutatedText(of: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.tuple(of, textChange, fc.noBias(fc.nat())).map(([text, made, n]) => made(text, n % (text.length + 1)));
 }
-
-/** Valid JSON, a little changed in its structure and now and then in its text; or any text at all. */
-export function almostText(valid: unknown, render: (value: Json) => string = JSON.stringify): fc.Arbitrary<string> {
-  const text = mutated(fc.constant(asJson(valid))).map(render);
-  return fc.oneof(
-    { weight: 4, arbitrary: text },
-    { weight: 2, arbitrary: mutatedText(text) },
-    fc.string({ unit: "binary" }),
-  );
-}

@@ -16,7 +16,6 @@ export const KARPENTER = "system:serviceaccount:kube-system:karpenter";
 
 /** Causes that the pod's condition tells. */
 export type ConditionedCause = Exclude<GuardCause, "NodeTermination">;
-export const CONDITIONED = ["Preemption", "NoExecuteTaint"] as const satisfies readonly ConditionedCause[];
 
 export const REASON = {
   Preemption: "PreemptionByScheduler",

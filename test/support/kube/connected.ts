@@ -1,23 +1,13 @@
 /** A cluster as the product sees it, over HTTP. */
 import { type Client, type ClientOptions, createClient } from "../../../shared/kube/client.ts";
-import { type DeschedulingClient, deschedulingClient } from "../../../shared/descheduling/client.ts";
 import { reach } from "../answers.ts";
 import { type CannedAnswers, startCannedCluster } from "../canned-cluster.ts";
 
 type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions["endpoint"]>;
 
 export function connectTo(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): Client {
-  return createClient(optionsFor(server, onOddItem));
-}
-
-/** Descheduling's own client. */
-export function deschedulingAt(server: Server, onOddItem: ClientOptions["onOddItem"] = throwing): DeschedulingClient {
-  return deschedulingClient(connectTo(server, onOddItem));
-}
-
-function optionsFor(server: Server, onOddItem: ClientOptions["onOddItem"]): ClientOptions {
   const endpoint = { token: "t", headers: {}, fetch: reach, ...server };
-  return { endpoint, signal: timeout(60_000), timeout, onOddItem };
+  return createClient({ endpoint, signal: timeout(60_000), timeout, onOddItem });
 }
 
 function timeout(ms: number): AbortSignal {

@@ -14,11 +14,6 @@ export const created =
     cluster.createVm({ name: VMI.name, strategy, status });
 export const createdVm = created("LiveMigrate");
 
-export async function createdTwo(trial: Trial): Promise<void> {
-  await createdVm(trial);
-  await trial.cluster.createVm({ name: SECOND.name, strategy: "LiveMigrate" });
-}
-
 /** Marked, and beside it the pod of a VM with a volume, whose VMI is gone. */
 export async function storing(trial: Trial): Promise<void> {
   await created("LiveMigrate", { evacuationNodeName: NODE.name })(trial);
