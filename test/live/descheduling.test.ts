@@ -144,7 +144,7 @@ describe("EvacuationTTL", () => {
     await taint(stage, "node01");
     expect((await cycle(stage)).results).toEqual({ Background: 1 });
     const told = async () => (await evacuationsOf(stage.client, "vm-1"))[0]?.status?.message;
-    await expect.poll(told, { timeout: 20_000 }).toContain("moves the VM");
+    await expect.poll(told).toContain("moves the VM");
     const begun = Date.parse((await evacuationsOf(stage.client, "vm-1"))[0]?.metadata.creationTimestamp ?? "");
     const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - begun > 2_000);
     expect(answers.map(({ results, withdrawn }) => [results, withdrawn])).toEqual(

@@ -42,11 +42,12 @@ async function expectMoved(vm: Vm, cause: string): Promise<void> {
 
 test("preemption: the VM moves first, then the preemptor gets its place", async () => {
   await start("PreemptionEvictionLiveMigration", { nodes: [] });
+  // Admission of its pod reads it from a watch, later than the answer.
+  await createPriorityClass(stage.client, "urgent", 100_000);
   await createNode(stage.client, "node01", { memory: "8Gi" });
   const victim = await createVm(stage, "victim", { memory: "5Gi", node: "node01" });
   // Room for the VM, none for the pod that preempts it.
   await createNode(stage.client, "node02", { memory: "6Gi" });
-  await createPriorityClass(stage.client, "urgent", 100_000);
   const preemptor = { namespace: NAMESPACE, name: "preemptor" };
   await createPod(stage.client, { ...preemptor, priorityClassName: "urgent", requests: { memory: "7Gi" } });
   await expectMoved(victim, "Preemption");

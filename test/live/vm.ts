@@ -6,6 +6,7 @@ import { events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts"
 import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
 import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
 import { type Evacuation, evacuations } from "../../infra/lab/stage/evacuations.ts";
+import { PATIENCE } from "../support/setup/simulated-only.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 
 export type Vmi = kubevirt.VirtualMachineInstance;
@@ -122,7 +123,8 @@ export async function untilVmi(
   until: (vmi: Vmi) => boolean,
 ): Promise<Vmi> {
   const key = { namespace: NAMESPACE, name };
-  return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until });
+  const timeoutMs = 30_000 * PATIENCE;
+  return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
 /** It runs on another node, and nothing of the evacuation is left on it. */
