@@ -173,7 +173,7 @@ const WRITES = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate"),
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
-const BUDGETS = rights("create delete", "policy", "poddisruptionbudgets");
+const BUDGETS = rights("get create patch delete", "policy", "poddisruptionbudgets");
 
 /** Asked, not tried: a write that is tried may have been one. */
 async function mayWrite(cluster: Client, settings: Settings): Promise<void> {

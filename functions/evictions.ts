@@ -152,14 +152,15 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, { decision, facts: { vmi, evacuations }, created }: Review): void {
+function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
+  const { vmi, evacuations, migrations } = facts;
   if (vmi === undefined) return;
   const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
   // A VM that may stay must not be kept by a budget of a time when it was to move.
   if (!isUnderWay && decision.verdict !== "Allow") return;
   const known =
-    created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations: [] };
+    created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
   const isUnmarked = decision.actions.some(({ verb }) => verb === "Unmark");
   c.executionCtx.waitUntil(requeue(target, vmi, isUnmarked ? {} : known));
 }

@@ -3,6 +3,7 @@
  * disruption controller, and the eviction handler of the API server.
  */
 import type { Action, Plan } from "../kube/action.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { areBudgetsWanted } from "../settings/guarded.ts";
 import {
   type BudgetFacts,
@@ -33,7 +34,9 @@ export const MIN_AVAILABLE = 2;
 
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Of the VMIs under evacuation. */
+  /** Of these VMIs. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** Of the VMIs under evacuation, where they were read: a full scan reads none. */
   readonly migrations: readonly MigrationFacts[];
   /** Of these VMIs; where `complete`, every one that Lifeboat has made. */
   readonly budgets: readonly BudgetFacts[];
@@ -61,12 +64,23 @@ export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vm
     : [];
 }
 
+/** The same where its budget was read: one of the wrong size must not stay so while two pods are ready. */
+export function ensureRightBudget(vmi: VmiFacts, { budgets, settings }: Pick<BudgetWorld, "budgets" | "settings">) {
+  const key = keyOf({ namespace: vmi.namespace, name: budgetName(vmi) });
+  const found = budgets.find((b) => b.managedByUs && !b.deleting && keyOf(b) === key);
+  return found === undefined ? ensureBudget(vmi, settings) : repaired(found, vmi);
+}
+
 export function planBudgets(w: BudgetWorld): Plan {
   const ours = w.budgets.filter((b) => b.managedByUs && !b.deleting && isOfVmi(b));
   const vmis = areBudgetsWanted(w.settings) ? w.vmis : [];
   const byName = new Map(ours.map((b) => [keyOf(b), b]));
   const keyed = new Map(vmis.map((vmi) => [keyOf({ namespace: vmi.namespace, name: budgetName(vmi) }), vmi]));
-  const perVmi = [...keyed].map(([key, vmi]) => budgetActions(vmi, byName.get(key), w));
+  const moving = movingVmis(w);
+  const perVmi = [...keyed].map(([key, vmi]) => {
+    const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
+    return budgetActions(vmi, byName.get(key), isNeeded);
+  });
   // Garbage collection does this too, unless the owner reference was removed.
   const surplus = w.complete ? ours.filter((b) => !keyed.has(keyOf(b))) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
@@ -82,17 +96,22 @@ export function isVmi(owner: OwnerReference): boolean {
   return owner.kind === "VirtualMachineInstance";
 }
 
-/** One that was changed by hand, or made by an earlier version, is made anew. */
-function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, w: BudgetWorld): readonly Action[] {
-  const isNeeded = needsBudget(vmi, isMigrating(vmi, w), w.settings);
-  const isRight = found?.minAvailable === MIN_AVAILABLE && found.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
-  const removed: readonly Action[] =
-    found === undefined || (isNeeded && isRight) ? [] : [{ verb: "DeleteBudget", budget: found }];
-  return isNeeded && !isRight ? [...removed, { verb: "CreateBudget", vmi, missing: true }] : removed;
+function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, isNeeded: boolean): readonly Action[] {
+  if (found === undefined) return isNeeded ? [{ verb: "CreateBudget", vmi, missing: true }] : [];
+  return isNeeded ? repaired(found, vmi) : [{ verb: "DeleteBudget", budget: found }];
 }
 
-function isMigrating(vmi: VmiFacts, { migrations }: BudgetWorld): boolean {
-  return (
-    vmi.isMigrating || migrations.some((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name)
-  );
+/** One that was changed by hand, or made by an earlier version. It is never deleted for that: the VM would have none meanwhile. */
+function repaired(budget: BudgetFacts, vmi: VmiFacts): readonly Action[] {
+  const isRight = budget.minAvailable === MIN_AVAILABLE && budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
+  return isRight ? [] : [{ verb: "RepairBudget", budget, vmi }];
+}
+
+/** By key. An Evacuation that is Blocked has no migration, and must not keep a VM that may be shut down. */
+function movingVmis({ evacuations, migrations }: BudgetWorld): ReadonlySet<string> {
+  const evacuating = evacuations.filter((e) => isActive(e) && e.status.phase !== "Blocked");
+  return new Set([
+    ...evacuating.map(({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName })),
+    ...migrations.filter((m) => !isFinal(m)).map((m) => keyOf({ namespace: m.namespace, name: m.vmiName })),
+  ]);
 }

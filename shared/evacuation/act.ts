@@ -70,6 +70,8 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
       return await remove(MIGRATIONS, action.migration, cluster, action.migration.phase !== "Running");
     case "CreateBudget":
       return await createBudget(action, cluster);
+    case "RepairBudget":
+      return await patched(BUDGETS, action.budget, objects.repair(action));
     case "DeleteBudget":
       return await remove(BUDGETS, action.budget, cluster);
     case "DeletePod":

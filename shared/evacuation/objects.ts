@@ -126,6 +126,19 @@ function addTo(
   return Object.entries(entries).map(([key, value]) => ({ op: "add", path: pointer("metadata", map, key), value }));
 }
 
+const MANAGED_BY = pointer("metadata", "labels", names.MANAGED_BY_LABEL);
+
+/** In one request: a VM must not be without a budget in between. */
+export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): readonly Operation[] {
+  const { metadata, spec } = budget(vmi);
+  return [
+    test("/metadata/uid", uid),
+    test(MANAGED_BY, names.MANAGED_BY),
+    { op: "add", path: "/metadata/ownerReferences", value: metadata.ownerReferences },
+    { op: "add", path: "/spec", value: spec },
+  ];
+}
+
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 const SOURCE = pointer("metadata", "annotations", names.EVICTION_SOURCE_ANNOTATION);
 

@@ -88,7 +88,7 @@ async function attempt(action: Action, deps: Performing): Promise<Ended> {
 }
 
 function isOnBudget({ verb }: Action): boolean {
-  return verb === "CreateBudget";
+  return verb === "CreateBudget" || verb === "RepairBudget";
 }
 
 /** Between review and action another function may act; after so many the caller has to come again. */

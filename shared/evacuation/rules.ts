@@ -1,7 +1,7 @@
 /** What comes next for an Evacuation: the first rule that applies says phase, reason, message and actions. */
 import { recordEvent } from "../kube/action.ts";
 import * as attempts from "./attempts.ts";
-import { ensureBudget } from "../budget/budget.ts";
+import { ensureRightBudget } from "../budget/budget.ts";
 import { isMarked, resolveStrategy } from "../settings/strategy.ts";
 import { isFinal } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -219,7 +219,6 @@ function backingOff(f: Facts): Next | undefined {
 function createMigration(f: Facts): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
-  const budget = w.budgets.length === 0 ? ensureBudget(vmi, w.settings) : [];
   const attempt = world.inheritedAttempts(e) + 1;
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${attempt}`);
   const why = "the migration was refused when it was created";
@@ -229,7 +228,7 @@ function createMigration(f: Facts): Next | undefined {
   return {
     ...pending(`migration ${name} has been created`),
     actions: [
-      ...budget,
+      ...ensureRightBudget(vmi, w),
       ...marks.missingMark(f),
       { verb: "CreateMigration", vmi, name, evacuation: e, ifRefused: actionsOf(f, refused) },
     ],

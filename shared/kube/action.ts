@@ -52,6 +52,8 @@ export type Action =
    * any reason.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
+  /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
+  | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }

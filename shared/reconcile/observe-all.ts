@@ -20,14 +20,20 @@ export interface Scanned {
 export async function observeAll(observer: Observer): Promise<Scanned> {
   const { cluster, settings, now } = observer;
   const evacuations = await cluster.list("evacuations");
-  const [vmis, nodes] = await Promise.all([cluster.list("virtualmachineinstances"), cluster.list("nodes")]);
+  // A VMI that cannot be understood may have a budget all the same.
+  let complete = true;
+  const onOdd = () => {
+    complete = false;
+  };
+  const reading = cluster.list("virtualmachineinstances", { onOdd });
+  const [vmis, nodes] = await Promise.all([reading, cluster.list("nodes")]);
   const [{ budgets, unread }, launchers, pressure] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
     isAnnotating(settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
-  const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete: true };
+  const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete };
   return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };
 }
 

@@ -24,7 +24,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
 
 export function budgetWorld(tweak: Partial<BudgetWorld> = {}): BudgetWorld {
   const plain = { settings: settings(), now: NOW, complete: true };
-  return { vmis: [], migrations: [], budgets: [], ...plain, ...tweak };
+  return { vmis: [], evacuations: [], migrations: [], budgets: [], ...plain, ...tweak };
 }
 
 export function plannedBudgets(tweak: Partial<BudgetWorld>): readonly Action[] {

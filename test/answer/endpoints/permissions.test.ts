@@ -15,16 +15,26 @@ test("everything is permitted", async () => {
   expect(await missing()).toEqual({});
 });
 
-test("a write that is not granted is named, though everything can be read", async () => {
-  const problems = await missing((label, asked) => {
+/** Nothing is granted on these. */
+function without(...resources: readonly string[]): Before {
+  return (label, asked) => {
     if (label !== "create selfsubjectaccessreviews") return undefined;
     const resource = at(asJson(asked?.body ?? {}), "spec", "resourceAttributes", "resource");
-    const allowed = !["virtualmachineinstancemigrations", "pods"].includes(textOf(resource));
-    return Response.json({ status: { allowed } }, { status: 201 });
-  });
+    return Response.json({ status: { allowed: !resources.includes(textOf(resource)) } }, { status: 201 });
+  };
+}
+
+test("a write that is not granted is named, though everything can be read", async () => {
   const lacks = ["create", "patch", "delete"].map((verb) => `${verb} kubevirt.io/virtualmachineinstancemigrations`);
-  expect(problems).toEqual({
+  expect(await missing(without("virtualmachineinstancemigrations", "pods"))).toEqual({
     writing: `the service account may not ${[...lacks, "create pods/eviction"].join(", ")}`,
+  });
+});
+
+test("of budgets also a read is named without which nothing fails", async () => {
+  const lacks = ["get", "create", "patch", "delete"].map((verb) => `${verb} policy/poddisruptionbudgets`);
+  expect(await missing(without("poddisruptionbudgets"))).toEqual({
+    writing: `the service account may not ${lacks.join(", ")}`,
   });
 });
 

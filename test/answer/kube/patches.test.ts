@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/apiserver/patch/json.ts";
 import * as patches from "../../../shared/evacuation/objects.ts";
-import { marked, vmi, without } from "../../support/fixtures.ts";
+import { budget, marked, vmi, without } from "../../support/fixtures.ts";
 import { launcher } from "../../support/launchers.ts";
 
 const OURS = "lifeboat.dev/evacuation";
@@ -55,6 +55,22 @@ describe("a VMI", () => {
     ["keeps another label",                          UNLABEL,     stored(MARK, labels({ [OURS]: "normal" })),      undefined],
   ])("%s", (_, operations, before, after) => {
     expect(apply(before, operations)).toEqual(after);
+  });
+});
+
+describe("a budget", () => {
+  const made = patches.budget(vmi());
+  const ours = (metadata: object = {}) => ({ ...made, metadata: { ...made.metadata, uid: "budget-uid", ...metadata } });
+  const changed = { spec: { maxUnavailable: 1 } };
+
+  // prettier-ignore
+  test.each<[string, object, object | undefined]>([
+    ["is as it was made",             { ...ours({ ownerReferences: [] }), ...changed }, ours()],
+    ["… also without its owners",     { ...ours({ ownerReferences: undefined }), ...changed }, ours()],
+    ["stays if it is no longer ours", { ...ours({ labels: {} }), ...changed },          undefined],
+    ["… if it was made anew",         { ...ours({ uid: "anew" }), ...changed },         undefined],
+  ])("%s", (_, before, after) => {
+    expect(apply(before, patches.repair({ verb: "RepairBudget", budget: budget(), vmi: vmi() }))).toEqual(after);
   });
 });
 

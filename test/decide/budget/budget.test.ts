@@ -3,7 +3,17 @@ import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import { budgetName, type BudgetWorld, needsBudget, planBudgets } from "../../../shared/budget/budget.ts";
 import { type Cells, cellsOf } from "../cells.ts";
-import { budget, migration, MOBILITY, PINNED, settings, vmi, without } from "../../support/fixtures.ts";
+import {
+  budget,
+  endedEvacuation,
+  evacuation,
+  migration,
+  MOBILITY,
+  PINNED,
+  settings,
+  vmi,
+  without,
+} from "../../support/fixtures.ts";
 import { budgetWorld, plannedBudgets } from "../../support/worlds.ts";
 
 // prettier-ignore
@@ -38,9 +48,10 @@ describe("whether a VM needs a budget", () => {
   });
 });
 
-/** `create`, `delete <uid>`. */
+/** `create`, `repair <uid>`, `delete <uid>`. */
 function inShort(action: Action): string {
-  return action.verb === "DeleteBudget" ? `delete ${action.budget.uid}` : action.verb.replace("CreateBudget", "create");
+  const verb = action.verb.replace("Budget", "").toLowerCase();
+  return "budget" in action ? `${verb} ${action.budget.uid}` : verb;
 }
 
 const own = { vmis: [vmi()], budgets: [budget()] };
@@ -52,6 +63,8 @@ const deployment = budget({ name: "lifeboat", uid: "deployment", owners: [], sel
 const off = settings({ disruptionBudgets: "Never" });
 const covered = settings({ evictionsCovered: true });
 const done = ["delete budget-uid"];
+const repaired = ["repair budget-uid"];
+const blocked = evacuation({ status: { phase: "Blocked" } });
 
 // prettier-ignore
 const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expected: readonly string[]])[] = [
@@ -59,10 +72,14 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a VM with its budget",                     own,                                                                []],
   ["a pinned one that is sent elsewhere",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
   ["… another of that name, elsewhere",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
-  // It is made anew
-  ["of an earlier version",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 ["delete budget-uid", "create"]],
-  ["a size that was set by hand",              { ...own, budgets: [budget({ minAvailable: "50%" })] },             ["delete budget-uid", "create"]],
-  ["ours without its owner: made anew",        { ...own, budgets: [budget({ owners: [] })] },                      ["delete budget-uid", "create"]],
+  ["a pinned one under evacuation",            { ...own, vmis: [pinned], evacuations: [evacuation()] },            []],
+  ["… another of that name, elsewhere",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
+  ["… which cannot continue",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
+  ["… which has ended",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
+  // It is there all the time
+  ["of an earlier version",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
+  ["a size that was set by hand",              { ...own, budgets: [budget({ minAvailable: "50%" })] },             repaired],
+  ["ours without its owner",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["ours is being deleted",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
   // It goes
   ["strategy None",                            { ...own, ...none },                                                done],
@@ -87,9 +104,9 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
 describe("budgets", () => {
   test.each(rows)("%s", (_, tweak, expected) => expect(plannedBudgets(tweak).map(inShort)).toEqual(expected));
 
-  test("what is in the way goes before what replaces it, in one chain; VMs do not wait for each other", () => {
+  test("VMs do not wait for each other", () => {
     const db = vmi({ name: "db", uid: "db" });
     const { chains } = planBudgets(budgetWorld({ vmis: [vmi(), db], budgets: [budget({ owners: [] })] }));
-    expect(chains.map((chain) => chain.map(inShort))).toEqual([["delete budget-uid", "create"], ["create"]]);
+    expect(chains.map((chain) => chain.map(inShort))).toEqual([repaired, ["create"]]);
   });
 });

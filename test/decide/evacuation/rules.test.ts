@@ -12,6 +12,7 @@ import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import { disrupted, MAINTENANCE } from "../../support/guard/disruptions.ts";
 import {
   at,
+  budget,
   endedEvacuation,
   evacuation,
   EXTERNAL,
@@ -204,6 +205,8 @@ const rows: readonly Row[] = [
   ["KubeVirt has time left",                   young,        {},                                                        "Pending Pending"],
   ["… none: adoptSeconds is 0",                evacuation({ createdAt: NOW.getTime() }), { settings: settings({ evacuation: { adoptSeconds: 0 } }) }, CREATED],
   ["a VM without a budget",                    evacuation(),      { budgets: [] },                                     `CreateBudget, ${CREATED}`],
+  ["… with one of another size",               evacuation(),      { budgets: [budget({ minAvailable: 1 })] },          `RepairBudget, ${CREATED}`],
+  ["… with another's of that name",            evacuation(),      { budgets: [budget({ managedByUs: false })] },       `CreateBudget, ${CREATED}`],
   ["no budgets are made",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
   ["the KubeVirt CR's strategy counts",        evacuation(), { vmis: [without(marked(), "evictionStrategy")], settings: settings({ clusterStrategy: "LiveMigrateIfPossible" }) }, CREATED],
 ];

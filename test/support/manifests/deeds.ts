@@ -136,6 +136,19 @@ export const DEEDS = steps({
     },
     done: evict,
   },
+  "repair a budget": {
+    configuration: BUDGETS,
+    given: async (trial) => {
+      await situations.createdVm(trial);
+      await reconcile(trial);
+      const { client } = trial.cluster;
+      const { items } = await client.list(core.podDisruptionBudgets, VMI.namespace);
+      const body = { spec: { minAvailable: 1 } };
+      for (const { metadata } of items)
+        await client.patch(core.podDisruptionBudgets, metadata, { type: "merge", body });
+    },
+    done: reconcile,
+  },
   "delete a budget": {
     configuration: BUDGETS,
     given: async (trial) => {
