@@ -128,7 +128,7 @@ test("given a session that has ended, when the visitor acts and signs in again, 
   const visitor = one();
   const { location: ask } = await visitor.post("/fleet/prod/vms/apps/web/evacuate", {});
   const to = new URL(ask ?? "", "https://lifeboat.example").searchParams.get("to") ?? "";
-  const { location = "" } = await visitor.post("/signin", { token: RIGHT, to });
+  const { location } = await visitor.post("/signin", { token: RIGHT, to });
   expect(await visitor.get(location ?? "")).toMatchObject({ code: 303, location: "/fleet/prod/vms/apps/web" });
 });
 
