@@ -1,12 +1,12 @@
 /**
- * explain: what an eviction of this pod would get, without doing it. Whatever the cluster looks like, an eviction then gets that,
- * in the same words, and does what explain has named.
+ * explain and the preflight of a node: what an eviction of this pod would get, without doing it. Whatever the cluster looks like, an
+ * eviction then gets that, in the same words, and does what explain has named.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { NOW, pod, vmi, without } from "../../support/fixtures.ts";
+import { node, NODE, NOW, pod, vmi, without } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
@@ -22,15 +22,23 @@ const Explained = z.object({
   facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
 });
 
-test("equals what an eviction then gets, and changes nothing", async () => {
-  const seen = new Set<string>();
+test("both equal what an eviction then gets, and change nothing", async () => {
+  const [seen, outcomes] = [new Set<string>(), new Set<string>()];
   await fc.assert(
     fc.asyncProperty(anyWorld, async (w) => {
       const { fake, evicted } = clusterOf(w);
+      fake.nodes.put(node(), node({ name: "node02" }));
       const { doors, written } = openNoting(fake);
       const { decision, actions } = Explained.parse(await doors.explain(evicted));
+      const { verdict, pods } = await doors.explainNode(NODE);
+      const said = pods.find(({ name }) => name === evicted.name) ?? expect.fail("the pod is missing");
+      outcomes.add(`${verdict} ${said.outcome}`);
       expect(written).toEqual([]);
       const { allowed, message, reason, warnings } = decision;
+      // Drains leave a pod without a controller in place.
+      const words = allowed ? warnings[0] : message;
+      const preview = said.eviction ?? { allowed, reason, message: words };
+      expect([preview.allowed, preview.reason, preview.message]).toEqual([allowed, reason, words]);
       const more = warnings.length > 0 ? { warnings } : {};
       const expected = allowed ? allowance(more) : refusal(message, more);
       expect((await doors.evict(evictionOf(evicted))).body).toEqual(expected);
@@ -41,6 +49,21 @@ test("equals what an eviction then gets, and changes nothing", async () => {
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
+  expect([...outcomes].toSorted()).toMatchInlineSnapshot(`
+    [
+      "WillBlock Blocked",
+      "WillBlock Ended",
+      "WillBlock Follows",
+      "WillSucceed Ended",
+      "WillSucceed Evicted",
+      "WillSucceed Follows",
+      "WillSucceed Moves",
+      "WillSucceed Waits",
+      "WillSucceedWithShutdowns Ended",
+      "WillSucceedWithShutdowns Follows",
+      "WillSucceedWithShutdowns ShutsDown",
+    ]
+  `);
   // Every answer there is.
   expect([...seen].toSorted()).toMatchInlineSnapshot(`
     [
