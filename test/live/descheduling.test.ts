@@ -1,7 +1,7 @@
 /**
  * Descheduling in background, as KEP-1397 wants it seen end to end, in its second form: VMs are asked for by Evacuations, migrations go
  * on after the answer, limits hold meanwhile, requests expire or are not wanted any more. Cycles are asked for by POST; each starts from
- * nothing. The first form, with annotations and the text of a 429: test/answer/endpoints/descheduling-by-eviction.test.ts.
+ * nothing. The first form, with annotations and the text of a 429: test/answer/descheduling/cycle.
  */
 import { describe, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";

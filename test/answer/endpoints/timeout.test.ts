@@ -9,28 +9,20 @@ import { sealed } from "../../support/sealed.ts";
 // prettier-ignore
 test.each([
   ["10s",            10],
-  ["1s",             1],
-  ["30s",            30],
   ["500ms",          0.5],
   ["1.5s",           1.5],
-  ["0.25s",          0.25],
   ["1m0s",           30],
   ["2s500ms",        2.5],
-  ["1h",             30],
   ["99999999h",      30],
   ["1e9s",           10],
   [undefined,        10],
   ["",               10],
   ["0s",             10],
   ["-5s",            10],
-  ["+5s",            10],
   ["5",              10],
-  ["5 s",            10],
-  ["s",              10],
   ["5s!",            10],
   ["x5s",            10],
   ["5µs",            10],
-  ["five",           10],
 ])("%s: %d s; ours is never longer than Kubernetes allows, nor unlimited", (query, seconds) => {
   expect(timeoutSeconds(query)).toBe(seconds);
 });
