@@ -9,7 +9,7 @@ import { isMarked } from "../settings/strategy.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter, secondsSince, withoutFractions } from "../settings/time.ts";
-import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, type Next, ofVmi } from "./world.ts";
+import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, isQueued, type Next, ofVmi } from "./world.ts";
 
 export function pending(message: string): Next {
   return { phase: "Pending", reason: "Pending", message };
@@ -55,7 +55,8 @@ export function follow({ e, vmi, w }: Facts, migration: MigrationFacts) {
 /** virt-controller gives a new migration its first phase within moments. */
 const UNANSWERED_SECONDS = 10;
 
-function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick<Next, "reason" | "message"> {
+function progressOf(migration: MigrationFacts, now: Date): Pick<Next, "reason" | "message"> {
+  const { name, phase, createdAt } = migration;
   if (phase === "" && secondsSince(createdAt, now) >= UNANSWERED_SECONDS) {
     const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
     return { reason: "KubeVirtNotAnswering", message };
@@ -64,7 +65,7 @@ function progressOf({ name, phase, createdAt }: MigrationFacts, now: Date): Pick
     const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
     return { reason: "Synchronizing", message };
   }
-  if (phase === "" || phase === "Pending") {
+  if (isQueued(migration)) {
     return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
   }
   if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };

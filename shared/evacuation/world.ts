@@ -38,7 +38,7 @@ export interface Facts {
   readonly vmi: VmiFacts;
   /** Of this VMI. */
   readonly migrations: readonly MigrationFacts[];
-  /** The one of these that has not ended. */
+  /** The one of these that has not ended: of two, of KubeVirt and of Lifeboat, the one that KubeVirt lets move the VM. */
   readonly migration: MigrationFacts | undefined;
   readonly w: EvacuationWorld;
 }
@@ -69,7 +69,13 @@ export function factsOf(e: EvacuationFacts, w: EvacuationWorld): Facts | undefin
     namespace === e.namespace && name === e.spec.vmiName;
   const vmi = w.vmis.find((one) => isOfVmi(one.name, one));
   const migrations = w.migrations.filter((m) => isOfVmi(m.vmiName, m));
-  return vmi && { e, vmi, migrations, migration: migrations.find((m) => !isFinal(m)), w };
+  const open = migrations.filter((m) => !isFinal(m));
+  return vmi && { e, vmi, migrations, migration: open.find((m) => !isQueued(m)) ?? open[0], w };
+}
+
+/** KubeVirt has not made its target pod. */
+export function isQueued({ phase }: MigrationFacts): boolean {
+  return phase === "" || phase === "Pending";
 }
 
 export function ofVmi(

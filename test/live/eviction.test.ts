@@ -102,7 +102,7 @@ test("an evacuation from the eviction to the end: mark, budget, migration, story
 
 test("while the VM moves, its eviction is in progress, and its target is refused", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
-  const vm = await createVm(stage, "repeat");
+  const vm = await createVm(stage, "repeat", { node: "node01" });
   await evicted(vm);
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
   await expect.poll(vm.story).toContain("Normal MigrationAdopted");
@@ -140,7 +140,7 @@ const later = (name: string, more: string) =>
 describe("an External VM whose owner migrates it, as Cluster API's provider does", () => {
   test("the drain is told, the budget is 2, and no other migration is created", async () => {
     stage.sandbox.migrations.configure({ seconds: 600 });
-    const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
+    const vm = await createVm(stage, "owned", { evictionStrategy: "External", node: "node02" });
     await evicted(vm);
     await expect.poll(vm.phases).toEqual(["WaitingForOwner"]);
     expect(await answer(vm)).toBe(later("owned", WAITS));
@@ -154,7 +154,8 @@ describe("an External VM whose owner migrates it, as Cluster API's provider does
 
   test("its migration fails: that is told, and nothing is tried in its place", async () => {
     stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Failed" });
-    const vm = await createVm(stage, "failing", { evictionStrategy: "External" });
+    // One migration runs away from each node: KubeVirt starts two.
+    const vm = await createVm(stage, "failing", { evictionStrategy: "External", node: "node02" });
     await evicted(vm);
     await migrateAsOwner(vm);
     const failed = /VM's owner has to move it; migration failing-migration-\w+ has failed: /;

@@ -183,6 +183,7 @@ const rows: readonly Row[] = [
   ["… adopted by a function that died",        evacuation(), { migrations: [{ ...kubevirts, cause: "ApiEviction" }] },  "Migrating Queued"],
   ["… is being deleted",                       evacuation(), { migrations: [{ ...kubevirts, deleting: true }] },        "Migrating Queued"],
   ["… for which we wait",                      retriedIn(9), { migrations: [{ ...kubevirts, deleting: true }] },        "BackingOff MigrationFailed"],
+  ["it runs, and KubeVirt's waits behind it",   evacuation(), { migrations: [kubevirts, migration()] },                  "AdoptMigration, Migrating Running, tell"],
   ["it runs",                                  evacuation(), { migrations: [migration()] },                             "AdoptMigration, Migrating Running, tell"],
   ["it exceeds a quota",                       evacuation(), { migrations: [stuck] },                                   "DeleteMigration, BackingOff MigrationStuck, tell"],
   ["… a person's: not ours to delete",         evacuation(), { migrations: [without(stuck, "evacuates")] },             "Blocked PersonsMigration, tell"],
