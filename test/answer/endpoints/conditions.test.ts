@@ -89,3 +89,19 @@ test("what another version of the definition has let in: the field, and what is 
   );
   expect(await scanned()).toEqual(saying(condition("Ready", "False", "InvalidConfiguration", message)));
 });
+
+const NAMED = { kind: "APIGroupList", groups: [{ name: "lifeboat.dev" }] };
+const SERVED = { kind: "APIResourceList", resources: [{ name: "evacuations" }] };
+
+test("a definition that is gone, as discovery shows: the defaults, and no failure", async () => {
+  const gone = openDoorsOf(fake, (label) => {
+    if (label === "list apis") return Response.json(NAMED);
+    if (label === "list apis/lifeboat.dev/v1alpha1") return Response.json(SERVED);
+    return label.endsWith("lifeboatconfigurations") ? new Response("404 page not found\n", { status: 404 }) : undefined;
+  });
+  expect(await gone.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook })).toMatchObject({
+    code: 200,
+  });
+  await gone.settle();
+  expect(gone.log).toEqual([]);
+});
