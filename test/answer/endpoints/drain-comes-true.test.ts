@@ -22,7 +22,7 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
       if (drains && !isRace)
         expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict === "WillSucceedWithShutdowns" });
     }),
-    { seed: 20_261_122, numRuns: 500 },
+    { seed: 20_261_122, numRuns: 250 },
   );
   expect(Object.keys(seen).toSorted()).toEqual([
     "NoRoom",
@@ -32,5 +32,5 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
     "WillSucceedWithShutdowns",
   ]);
   const { Unknown: _, ...known } = seen;
-  expect(Math.min(...Object.values(known))).toBeGreaterThan(20);
+  expect(Math.min(...Object.values(known))).toBeGreaterThan(10);
 }, 60_000);
