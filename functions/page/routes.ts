@@ -98,7 +98,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     const path = `/fleet/:cluster/vms/:namespace/:name/${name}`;
     app.post(path, async (c) => act(c, await visitOf(c), { act: name, key: vmIn(c) }));
     // Where they come back to once they have signed in again.
-    app.get(path, (c) => c.redirect(vmPath(c.req.param("cluster") ?? "", vmIn(c)), 303));
+    app.get(path, async (c) => c.redirect(vmPath((await visitOf(c)).target.name, vmIn(c)), 303));
   }
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
