@@ -144,7 +144,7 @@ test.each([
 ])("the policies of three attempts: %s", { tags: ["backoff"] }, async (_, tweak, expected) => {
   const evacuation = { maxAttempts: 3, backoffSeconds: 0.2, maxBackoffSeconds: 60 };
   const simulated = await startStage.simulated({
-    clock: createFastClock(20),
+    clock: createFastClock(10),
     optional: ["optional/migration-policy/migration-policy.yaml"],
     configuration: { evacuation },
   });
