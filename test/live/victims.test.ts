@@ -182,7 +182,7 @@ test(
   },
 );
 
-describe("a taint that goes, by the clock of the cluster", { tags: ["clock", "nightly"], timeout: TIMEOUT_MS }, () => {
+describe("a taint that goes, by the clock of the cluster", { tags: ["clock"], timeout: TIMEOUT_MS }, () => {
   test.for([3, 60])("after %d s: External VMs stay, and so does what has not moved", async (seconds, context) => {
     const scene = await start(context, { faster: 20 });
     const names = await createVms(scene, 8, { external: 4 });

@@ -9,7 +9,7 @@ import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { parsedJson } from "../support/generators/json.ts";
-import { createFastClock } from "./fast-clock.ts";
+import { createClockToHurry } from "./fast-clock.ts";
 import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";
 
@@ -39,6 +39,8 @@ export interface Scene {
   readonly stage: Stage;
   /** The cluster's, also that of `Review.at`. */
   readonly clock: Clock;
+  /** From the first disruption on. Lifeboat takes an Evacuation whose age by its own clock is far off for one that no review still marks. */
+  readonly hurry: () => void;
   readonly reviews: readonly Review[];
   /** The test's own: others may run at the same time. */
   readonly expect: TestContext["expect"];
@@ -55,7 +57,8 @@ export async function start(
   { onTestFinished, expect: ofTest }: TestContext,
   { guard = {}, faster = FASTER }: SceneOptions = {},
 ): Promise<Scene> {
-  const clock = IS_REAL || faster === 1 ? systemClock : createFastClock(faster, onTestFinished);
+  const hurried = IS_REAL || faster === 1 ? undefined : createClockToHurry(faster, onTestFinished);
+  const clock = hurried ?? systemClock;
   const reviews: Review[] = [];
   const onLog = (text: string) => {
     for (const line of text.split("\n")) {
@@ -70,7 +73,7 @@ export async function start(
   onTestFinished(() => stage.stop());
   await createNode(stage.client, NODE, { memory: "64Gi" });
   await createPriorityClass(stage.client, CLASS, 100_000);
-  return { stage, clock, reviews, expect: ofTest };
+  return { stage, clock, hurry: () => hurried?.hurry(), reviews, expect: ofTest };
 }
 
 /** Migrations take so long where the control plane is real, by its clock. */
@@ -79,7 +82,7 @@ export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
 
 /** The last ones are External, and have no controller that moves them. */
 export async function createVms(
-  { stage }: Scene,
+  { stage, hurry }: Scene,
   count: number,
   { memory = "1Gi", external = 0 } = {},
 ): Promise<readonly string[]> {
@@ -88,6 +91,7 @@ export async function createVms(
   const strategyOf = (n: number) => (n < count - external ? "LiveMigrate" : "External");
   await Promise.all(names.map((name, n) => stage.createVm({ name, evictionStrategy: strategyOf(n), ...vm })));
   for (const name of ["empty-1", "empty-2"]) await createNode(stage.client, name, { memory: "64Gi" });
+  hurry();
   return names.toSorted();
 }
 
