@@ -13,7 +13,9 @@ export interface Plan {
   readonly vms: readonly ChaosVm[];
   readonly limits: { readonly cluster: number; readonly node: number };
   /** Spec of the LifeboatConfiguration. */
-  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly configuration: Readonly<Record<string, unknown>> & {
+    readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
+  };
   /** Whether VMs have budgets: not where KubeVirt's webhook and Lifeboat's guard make them unnecessary. */
   readonly budgeted: boolean;
   readonly migrationMs: number;

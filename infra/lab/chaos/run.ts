@@ -28,7 +28,7 @@ import { persist, until } from "./wait.ts";
 const PATIENCE = IS_REAL ? 3 : 1;
 /** From the end of the faults to the end of what the drain is for. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
-/** From the end of all disruptions to a cluster where nothing is in progress. */
+/** From the end of all disruptions to a cluster where nothing is in progress, beside what attempts wait for KubeVirt. */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
@@ -204,11 +204,13 @@ function startTicking(run: Run): Ticking {
 
 /** What is still in progress when the time is over, counted in looks as in `until`; nothing, if all is well. */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
+  const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
+  const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;
   for (let looks = 1; ; looks++) {
     const objects = await persist(() => objectsOf(client, namespace));
     const found = invariants.leftOver(objects, plan.budgeted);
     const left = found.length > 0 ? found : await persist(() => problemsOf(cluster, replicas));
-    if (left.length === 0 || looks * TICK_MS > REST_WITHIN_MS) return left;
+    if (left.length === 0 || looks * TICK_MS > withinMs) return left;
     if (!plan.relayed || looks % TICKS_APART === 0) replicas.tick();
     await delay(TICK_MS);
   }
