@@ -1,5 +1,9 @@
-/** What the package kubevirt-sandbox offers. In this repository other code imports the files themselves. */
+/** What the package offers. Everything outside of its folder imports this file only. */
+
+// A cluster: its client, kubeconfig, authority, knobs and stop().
 export {
+  isReal,
+  isSimulated,
   startSandbox,
   type RealOptions,
   type RealSandbox,
@@ -9,7 +13,14 @@ export {
   type SimulatedSandbox,
 } from "./sandbox.ts";
 export type { ProgramKnobs, ProgramName } from "./binaries/control-plane.ts";
+export type { Effect, FaultMatch } from "./apiserver/faults.ts";
 export type { Container, Images, Program } from "./processes/images.ts";
+export { createAuthority, type Authority } from "./certificates.ts";
+export { kubeconfigOf, kubeconfigText, type Credentials } from "./kubeconfig.ts";
+export { USERS } from "./identities.ts";
+export { freePort } from "./free-port.ts";
+
+// What is in it.
 export {
   createNode,
   createVirtualMachine,
@@ -19,23 +30,79 @@ export {
 } from "./fleet.ts";
 export { createPod, createPriorityClass, type PlainPod, type PriorityClassOptions } from "./workloads.ts";
 export { applyManifests } from "./manifests.ts";
-export { createClient, type KubeClient, type Patch, type WatchEvent } from "./actors/client.ts";
+export { KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
+export { grant, type Manifest } from "./actors/rbac.ts";
+
+// Its clients, their clock, and watching.
+export { createClient, type KubeClient, type Patch, type RawAnswer, type WatchEvent } from "./actors/client.ts";
+export type { RawRequest } from "./actors/transport.ts";
 export { createSteppedClock, systemClock, type Clock, type SteppedClock } from "./actors/clock.ts";
+export { startInformer, type Informer } from "./actors/informer.ts";
 export { waitFor, type Awaited } from "./actors/wait-for.ts";
-export { StatusError } from "./actors/status-error.ts";
+export { isAlreadyExists, isConflict, isNotFound, StatusError } from "./actors/status-error.ts";
+
+// Typed resources; all of them under `core` and `kubevirt`.
+export * as core from "./actors/resources.ts";
 export {
+  clusterRoles,
   configMaps,
+  controllerOf,
+  deployments,
   events,
+  keyOf,
   leases,
   namespaces,
   nodes,
+  ownerReferenceTo,
   pathOf,
   podDisruptionBudgets,
   pods,
+  replicaSets,
   secrets,
   serviceAccounts,
+  type Event,
   type Key,
   type KubeObject,
+  type Node,
+  type PersistentVolume,
+  type Pod,
+  type PodDisruptionBudget,
   type Resource,
 } from "./actors/resources.ts";
-export { kubeVirts, migrations, virtualMachineInstances, virtualMachines } from "./kubevirt/resources.ts";
+export * as kubevirt from "./kubevirt/resources.ts";
+export {
+  ANNOTATION,
+  isFinal,
+  kubeVirts,
+  LABEL,
+  migrations,
+  virtualMachineInstances,
+  virtualMachines,
+  type EvictionStrategy,
+  type MigrationState,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from "./kubevirt/resources.ts";
+export { findCondition, isTrue, type Condition } from "./actors/conditions.ts";
+export { conditionOf } from "./kubevirt/conditions.ts";
+
+// Single components and their acts.
+export type { Actor } from "./actors/actor.ts";
+export { markDisruptionTarget } from "./actors/disruption-target.ts";
+export { asNode } from "./actors/kubelet.ts";
+export { createKubeletRecorder } from "./actors/kubelet-events.ts";
+export { whyNot } from "./actors/node-fit.ts";
+export { terminateNode } from "./actors/node-termination.ts";
+export { liveMigratable } from "./kubevirt/live-migratable.ts";
+export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
+export { VIRT_CONTROLLER } from "./kubevirt/webhooks/review.ts";
+
+// Parts of an API server, for stand-ins of one and for measuring.
+export { startApiServer } from "./apiserver/server.ts";
+export { applyJsonPatch, readJsonPatch } from "./apiserver/patch/json.ts";
+export { applyMergePatch } from "./apiserver/patch/merge.ts";
+export { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector } from "./apiserver/selectors.ts";
+export { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
+export { SUBRESOURCES } from "./kubevirt/subresources.ts";
+export { startVirtApi, type VirtApi } from "./kubevirt/virt-api.ts";
+export { PATHS, webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";

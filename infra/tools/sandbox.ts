@@ -1,7 +1,6 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
 import { writeFile } from "node:fs/promises";
-import { createVirtualMachine } from "../sandbox/fleet.ts";
-import { startSandbox, type Sandbox } from "../sandbox/sandbox.ts";
+import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
 import { resolve } from "node:path";
 import { FLAG, HELP, notEmpty, readFlags, runTool, TEXT, UsageError } from "./console/arguments.ts";
 import { pageInvitation } from "../lab/stage/page-invitation.ts";

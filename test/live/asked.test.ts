@@ -1,6 +1,6 @@
 /** Evacuations that no eviction begins: a person creates one, or KubeVirt's mark is found. */
 import { expect, test } from "vitest";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { kubevirt } from "../../infra/sandbox/index.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { closeQueue, NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";

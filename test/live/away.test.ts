@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { isReal } from "../../infra/sandbox/sandbox.ts";
+import { isReal } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { createVm, startQueued } from "./vm.ts";

@@ -1,6 +1,6 @@
 /** Marks and who takes them back: cancelling, by the Evacuation's intent. */
 import { expect, test } from "vitest";
-import { nodes, podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
+import { nodes, podDisruptionBudgets } from "../../infra/sandbox/index.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { ALONE, closeQueue, NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";

@@ -2,7 +2,7 @@
  * What the descheduler reads on launcher pods: asked only, on every one; in progress, on the one that the guest leaves.
  */
 import { describe, expect, test } from "vitest";
-import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
+import { type Pod, pods } from "../../infra/sandbox/index.ts";
 import { createFastClock } from "./fast-clock.ts";
 import { NAMESPACE, type SimulatedStageOptions, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";

@@ -4,8 +4,7 @@
  * it until `eviction-in-progress` has come and gone.
  */
 import { expect, test } from "vitest";
-import { pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
+import { type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
 import { type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";

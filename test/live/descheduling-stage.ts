@@ -1,7 +1,7 @@
 /** Descheduling on a stage: a policy in the cluster, cycles asked for through the Worker. */
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
-import { configMaps, nodes } from "../../infra/sandbox/actors/resources.ts";
+import { configMaps, nodes } from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
 import type { Stages } from "./stages.ts";
 

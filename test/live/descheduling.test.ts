@@ -4,8 +4,7 @@
  * nothing. The first form, with annotations and the text of a 429: test/answer/descheduling/cycle.
  */
 import { describe, expect, test } from "vitest";
-import { nodes, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { kubevirt, nodes, podDisruptionBudgets, pods } from "../../infra/sandbox/index.ts";
 import {
   createVms,
   cycle,

@@ -3,14 +3,7 @@
  * between: the naive outcome of each is a dead VM.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Actor } from "../../infra/sandbox/actors/actor.ts";
-import { systemClock } from "../../infra/sandbox/actors/clock.ts";
-import { terminateNode } from "../../infra/sandbox/actors/node-termination.ts";
-import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
-import { USERS } from "../../infra/sandbox/identities.ts";
-import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
+import { type Actor, createNode, createPod, createPriorityClass, nodes, type Pod, pods, systemClock, terminateNode, USERS, waitFor } from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";

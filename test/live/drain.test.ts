@@ -3,9 +3,7 @@
  */
 import { expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { createNode, kubevirt, podDisruptionBudgets } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { PATIENCE } from "../support/setup/simulated-only.ts";

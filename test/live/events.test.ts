@@ -1,9 +1,6 @@
 /** What the relay tells of is acted on at once: here no minute passes, and nothing else makes Lifeboat look. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../infra/sandbox/actors/clock.ts";
-import { asNode } from "../../infra/sandbox/actors/kubelet.ts";
-import { createKubeletRecorder } from "../../infra/sandbox/actors/kubelet-events.ts";
-import { type Pod, podDisruptionBudgets, pods } from "../../infra/sandbox/actors/resources.ts";
+import { asNode, createKubeletRecorder, type Pod, podDisruptionBudgets, pods, systemClock } from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 

@@ -3,8 +3,7 @@
  * webhook is not asked: of two refusals the caller reads the one that comes first. The test marks in its place.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { podDisruptionBudgets } from "../../infra/sandbox/actors/resources.ts";
-import { migrations, virtualMachineInstances } from "../../infra/sandbox/kubevirt/resources.ts";
+import { migrations, podDisruptionBudgets, virtualMachineInstances } from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, evict, getVmi, launchersOf, storyOf, type Vm, vmOf } from "./vm.ts";
 

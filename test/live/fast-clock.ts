@@ -4,7 +4,7 @@
  * with a cluster's.
  */
 import { onTestFinished } from "vitest";
-import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/actors/clock.ts";
+import { createSteppedClock, type SteppedClock } from "../../infra/sandbox/index.ts";
 
 const STEP_MS = 20;
 

@@ -1,6 +1,6 @@
 /** The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it. */
 import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
-import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
+import type { Sandbox } from "../../infra/sandbox/index.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
 import { type ClusterEntry, startWorker } from "../../infra/lab/stage/worker.ts";
 

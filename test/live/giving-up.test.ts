@@ -1,7 +1,6 @@
 /** Evacuations that do not succeed: back-off, giving up, what keeps a migration from beginning. */
 import { describe, expect, test } from "vitest";
-import { nodes, type Resource } from "../../infra/sandbox/actors/resources.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
+import { createNode, nodes, type Resource } from "../../infra/sandbox/index.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createFastClock } from "./fast-clock.ts";
 import { ALONE, NAMESPACE, type Stage } from "./stage.ts";

@@ -2,8 +2,7 @@
  * Deletions that do not ask, through a real admission call: whose are refused, until when, and whose never are.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { nodes, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
+import { createNode, nodes, type Pod, pods } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { createVm, hasSettledAwayFrom, messageOf } from "./vm.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Authority, createAuthority } from "../../infra/sandbox/certificates.ts";
+import { type Authority, createAuthority } from "../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
 import { asWebhook, entry, TOKENS } from "../support/doors.ts";
 import { evictionReview } from "../support/reviews.ts";

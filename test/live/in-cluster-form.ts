@@ -6,12 +6,10 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { deployments, nodes, pods, type Resource, secrets } from "../../infra/sandbox/actors/resources.ts";
+import { deployments, type KubeClient, nodes, pods, type Resource, type Sandbox, secrets } from "../../infra/sandbox/index.ts";
 import * as z from "zod/mini";
 import type { Manifest } from "../../infra/cli/install/manifests.ts";
 import { isDeployment } from "../../infra/cli/install/plan.ts";
-import type { Sandbox } from "../../infra/sandbox/sandbox.ts";
 import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { inClusterManifests, SERVER } from "../../infra/lab/stage/in-cluster.ts";

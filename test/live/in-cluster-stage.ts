@@ -1,9 +1,6 @@
 /** Lifeboat inside a sandbox's cluster, as shipped: its manifests, and two replicas that are processes of this machine. */
 import { expect } from "vitest";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { leases, type Pod, pods, secrets } from "../../infra/sandbox/actors/resources.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
-import type { Sandbox, SandboxOptions } from "../../infra/sandbox/sandbox.ts";
+import { createNode, type KubeClient, leases, type Pod, pods, type Sandbox, type SandboxOptions, secrets } from "../../infra/sandbox/index.ts";
 import { IS_REAL, startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";

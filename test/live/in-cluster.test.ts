@@ -4,8 +4,7 @@
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { pods } from "../../infra/sandbox/actors/resources.ts";
-import { createVirtualMachineInstance } from "../../infra/sandbox/fleet.ts";
+import { createVirtualMachineInstance, pods } from "../../infra/sandbox/index.ts";
 import { makeCertificate } from "../../infra/server/certificate.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { type InCluster, type InClusterOptions, isReady, startInCluster } from "./in-cluster-stage.ts";

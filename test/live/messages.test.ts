@@ -1,7 +1,6 @@
 /** What a person reads while KubeVirt delays a migration, does not answer, or moves a VM whose evacuation was cancelled. */
 import { expect, test } from "vitest";
-import { type Clock, systemClock } from "../../infra/sandbox/actors/clock.ts";
-import { VIRT_CONTROLLER } from "../../infra/sandbox/kubevirt/webhooks/review.ts";
+import { type Clock, systemClock, VIRT_CONTROLLER } from "../../infra/sandbox/index.ts";
 import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
 import { NodePreflight } from "../support/cli/node-preflight.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";

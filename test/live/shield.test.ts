@@ -1,6 +1,6 @@
 /** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
 import { describe, expect, test } from "vitest";
-import { events, type Pod, pods } from "../../infra/sandbox/actors/resources.ts";
+import { events, type Pod, pods } from "../../infra/sandbox/index.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, type StageOptions } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";

@@ -1,18 +1,8 @@
 /** The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import type { Resource } from "../../infra/sandbox/actors/resources.ts";
+import { createNode, createVirtualMachineInstance, type KubeClient, kubevirt, type Resource, type Sandbox, type SandboxOptions, type SimulatedOptions, type SimulatedSandbox, startSandbox, type VirtualMachine } from "../../infra/sandbox/index.ts";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
-import { createNode, createVirtualMachineInstance, type VirtualMachine } from "../../infra/sandbox/fleet.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import {
-  type Sandbox,
-  type SandboxOptions,
-  type SimulatedOptions,
-  type SimulatedSandbox,
-  startSandbox,
-} from "../../infra/sandbox/sandbox.ts";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";

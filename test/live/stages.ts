@@ -6,10 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, type TestContext } from "vitest";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import * as core from "../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import type { SimulatedSandbox } from "../../infra/sandbox/sandbox.ts";
+import { core, type KubeClient, kubevirt, type SimulatedSandbox } from "../../infra/sandbox/index.ts";
 import type { Form } from "./form.ts";
 import { NODE as OF_LIFEBOAT } from "./in-cluster-form.ts";
 import {

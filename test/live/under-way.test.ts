@@ -1,9 +1,6 @@
 /** Evictions of VMs with which something else is under way: beside KubeVirt, none is moved twice or shut down on its way. */
 import { expect, test } from "vitest";
-import type { Condition } from "../../infra/sandbox/actors/conditions.ts";
-import { ownerReferenceTo, pods } from "../../infra/sandbox/actors/resources.ts";
-import { conditionOf } from "../../infra/sandbox/kubevirt/conditions.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { type Condition, conditionOf, kubevirt, ownerReferenceTo, pods } from "../../infra/sandbox/index.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, evict, type Vm } from "./vm.ts";

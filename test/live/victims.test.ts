@@ -3,8 +3,7 @@
  * deadline, or the absence of Lifeboat, lets go, and no other.
  */
 import { describe, expect, test } from "vitest";
-import { events, pods } from "../../infra/sandbox/actors/resources.ts";
-import { isFinal } from "../../infra/sandbox/kubevirt/resources.ts";
+import { events, isFinal, pods } from "../../infra/sandbox/index.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
 import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";

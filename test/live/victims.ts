@@ -1,11 +1,7 @@
 /** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
 import { expect, type TestContext } from "vitest";
 import * as z from "zod/mini";
-import { type Clock, systemClock } from "../../infra/sandbox/actors/clock.ts";
-import { nodes, pods } from "../../infra/sandbox/actors/resources.ts";
-import { createNode } from "../../infra/sandbox/fleet.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { createPod, createPriorityClass } from "../../infra/sandbox/workloads.ts";
+import { type Clock, createNode, createPod, createPriorityClass, kubevirt, nodes, pods, systemClock } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { parsedJson } from "../support/generators/json.ts";

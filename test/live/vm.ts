@@ -1,10 +1,7 @@
 /** A VM on the stage: evicting it, and what becomes of it. */
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { events, pods, type Pod } from "../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../infra/sandbox/actors/wait-for.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
+import { events, type KubeClient, kubevirt, type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
 import { type Evacuation, evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { PATIENCE } from "../support/setup/simulated-only.ts";
 import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";

@@ -1,6 +1,6 @@
 /** A cluster in which no Evacuation can be read or written: VMs move all the same, and nothing is worse off than without Lifeboat. */
 import { afterEach, expect, test } from "vitest";
-import { type KubeObject, pods, type Resource } from "../../infra/sandbox/actors/resources.ts";
+import { type KubeObject, pods, type Resource } from "../../infra/sandbox/index.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm, messageOf } from "./vm.ts";

@@ -4,17 +4,8 @@
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
-import type { KubeClient } from "../../infra/sandbox/actors/client.ts";
-import { systemClock } from "../../infra/sandbox/actors/clock.ts";
-import * as core from "../../infra/sandbox/actors/resources.ts";
+import { applyManifests, core, type KubeClient, KUBEVIRT, kubevirt, KUBEVIRT_RBAC, PATHS, type Sandbox, type SimulatedSandbox, startSandbox, startVirtApi, SUBRESOURCES, systemClock, type VirtApi } from "../../infra/sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/lab/stage/apply.ts";
-import { KUBEVIRT, KUBEVIRT_RBAC } from "../../infra/sandbox/kubevirt/manifests.ts";
-import * as kubevirt from "../../infra/sandbox/kubevirt/resources.ts";
-import { applyManifests } from "../../infra/sandbox/manifests.ts";
-import { SUBRESOURCES } from "../../infra/sandbox/kubevirt/subresources.ts";
-import { startVirtApi, type VirtApi } from "../../infra/sandbox/kubevirt/virt-api.ts";
-import { PATHS } from "../../infra/sandbox/kubevirt/webhooks/configurations.ts";
-import { type Sandbox, type SimulatedSandbox, startSandbox } from "../../infra/sandbox/sandbox.ts";
 import { entry, TOKENS } from "./doors.ts";
 
 export const NAMESPACE = "apps";

@@ -1,8 +1,6 @@
 /** The sandbox's API server alone in a process, as a child of the benchmark. */
 import * as z from "zod";
-import { startApiServer } from "../../sandbox/apiserver/server.ts";
-import { createAuthority } from "../../sandbox/certificates.ts";
-import { KUBEVIRT_DEFINITIONS } from "../../sandbox/kubevirt/kinds.ts";
+import { createAuthority, KUBEVIRT_DEFINITIONS, startApiServer } from "../../sandbox/index.ts";
 import { argumentOf, say } from "./child.ts";
 
 const tokens = argumentOf(z.record(z.string(), z.object({ user: z.string(), groups: z.array(z.string()) })));

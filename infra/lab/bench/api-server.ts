@@ -1,11 +1,7 @@
 /** An API server in a process of its own, so that its CPU is its own: with accounts and objects, and nothing that acts. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import { createClient, type KubeClient } from "../../sandbox/actors/client.ts";
-import { USERS } from "../../sandbox/identities.ts";
-import { kubeconfigOf } from "../../sandbox/kubeconfig.ts";
-import { KUBEVIRT, KUBEVIRT_RBAC } from "../../sandbox/kubevirt/manifests.ts";
-import { applyManifests } from "../../sandbox/manifests.ts";
+import { applyManifests, createClient, type KubeClient, kubeconfigOf, KUBEVIRT, KUBEVIRT_RBAC, USERS } from "../../sandbox/index.ts";
 import { manifestsIn } from "../../cli/install/manifests.ts";
 import { configureLifeboat, definitions } from "../stage/apply.ts";
 import { startChild } from "./child.ts";

@@ -1,7 +1,5 @@
 /** What fills a cluster: VMs of ordinary size with their launcher pods and budgets, nodes, and other pods. */
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import * as core from "../../sandbox/actors/resources.ts";
-import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
+import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { derivedName, hash8 } from "../../../shared/kube/names.ts";
 import { inParallel, numbered } from "../../tools/in-parallel.ts";
 

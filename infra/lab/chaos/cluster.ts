@@ -1,9 +1,6 @@
 /** What stays up over many runs: a sandbox, Lifeboat installed in one of its forms, its way to the API server. */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { ANNOTATION } from "../../sandbox/kubevirt/resources.ts";
-import { applyManifests } from "../../sandbox/manifests.ts";
-import { isSimulated, type Sandbox } from "../../sandbox/sandbox.ts";
+import { ANNOTATION, applyManifests, isSimulated, type KubeClient, type Sandbox } from "../../sandbox/index.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
 import type { Form, FormName } from "./forms/form.ts";
 import { startInClusterForm } from "./forms/in-cluster.ts";

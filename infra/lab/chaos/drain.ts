@@ -1,7 +1,7 @@
 /** An administrator who drains a node until it is drained: when the drain fails, or is broken off, it begins again. */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../stage/drain-client.ts";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
+import type { KubeClient } from "../../sandbox/index.ts";
 
 export interface Drain {
   /** Whether it has come to its end. */

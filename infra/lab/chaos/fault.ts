@@ -1,10 +1,6 @@
 /** What a fault is: one thing that goes wrong in a run, by itself or at the hands of a person. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Effect, FaultMatch } from "../../sandbox/apiserver/faults.ts";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { nodes } from "../../sandbox/actors/resources.ts";
-import type { Capacity } from "../../sandbox/fleet.ts";
-import { isSimulated, type SimulatedSandbox } from "../../sandbox/sandbox.ts";
+import { type Capacity, type Effect, type FaultMatch, isSimulated, type KubeClient, nodes, type SimulatedSandbox } from "../../sandbox/index.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Drain } from "./drain.ts";
 import type { Draw } from "./draw.ts";

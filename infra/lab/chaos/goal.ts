@@ -1,5 +1,5 @@
 /** What a run is about: every VM leaves its node, unless its strategy or its owner keeps it there. */
-import { isFinal, migrations, type VirtualMachineInstance } from "../../sandbox/kubevirt/resources.ts";
+import { isFinal, migrations, type VirtualMachineInstance } from "../../sandbox/index.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";

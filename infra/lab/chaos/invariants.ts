@@ -1,12 +1,5 @@
 /** What must hold in every run, judged from the cluster's objects. It knows none of the product's code. */
-import { isTrue } from "../../sandbox/actors/conditions.ts";
-import { keyOf, type Pod, type PodDisruptionBudget } from "../../sandbox/actors/resources.ts";
-import {
-  isFinal,
-  LABEL,
-  type VirtualMachineInstance as Vmi,
-  type VirtualMachineInstanceMigration as Migration,
-} from "../../sandbox/kubevirt/resources.ts";
+import { isFinal, isTrue, keyOf, LABEL, type Pod, type PodDisruptionBudget, type VirtualMachineInstance as Vmi, type VirtualMachineInstanceMigration as Migration } from "../../sandbox/index.ts";
 import { endingOf, type Evacuation } from "../stage/evacuations.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";

@@ -1,9 +1,5 @@
 /** The cluster, watched by a client that is not Lifeboat. */
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { systemClock } from "../../sandbox/actors/clock.ts";
-import { type Informer, startInformer } from "../../sandbox/actors/informer.ts";
-import { podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget } from "../../sandbox/actors/resources.ts";
-import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
+import { type Informer, type KubeClient, kubevirt, type Pod, type PodDisruptionBudget, podDisruptionBudgets, pods, startInformer, systemClock } from "../../sandbox/index.ts";
 import { evacuations, type Evacuation } from "../stage/evacuations.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;

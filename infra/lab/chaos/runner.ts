@@ -1,5 +1,5 @@
 /** Runs, one after another, in one cluster for each form of Lifeboat, for as long as nothing goes wrong in it. */
-import { isReal } from "../../sandbox/sandbox.ts";
+import { isReal } from "../../sandbox/index.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type FormName, FORMS } from "./forms/form.ts";
 import { drawPlan, type Plan, type PlanOptions } from "./plan.ts";

@@ -1,11 +1,6 @@
 /** What one run begins with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
 import { inParallel } from "../../tools/in-parallel.ts";
-import { namespaces, nodes, type KubeObject, type Resource } from "../../sandbox/actors/resources.ts";
-import { isAlreadyExists } from "../../sandbox/actors/status-error.ts";
-import { createNode, type VirtualMachine } from "../../sandbox/fleet.ts";
-import { KUBEVIRT } from "../../sandbox/kubevirt/manifests.ts";
-import { kubeVirts, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
-import { createPriorityClass } from "../../sandbox/workloads.ts";
+import { createNode, createPriorityClass, isAlreadyExists, type KubeObject, KUBEVIRT, kubeVirts, namespaces, nodes, type Resource, type VirtualMachine, virtualMachineInstances } from "../../sandbox/index.ts";
 import { configureLifeboat } from "../stage/apply.ts";
 import { createVms } from "../stage/scene.ts";
 import type { Cluster } from "./cluster.ts";

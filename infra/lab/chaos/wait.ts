@@ -1,6 +1,6 @@
 /** Waiting, in a cluster whose API server may be away just now. */
 import { setTimeout as delay } from "node:timers/promises";
-import { isNotFound } from "../../sandbox/actors/status-error.ts";
+import { isNotFound } from "../../sandbox/index.ts";
 
 const AGAIN_MS = 100;
 const TRIES = 100;

@@ -1,8 +1,6 @@
 /** The external controller of External VMs: it migrates what can migrate when it is marked, and shuts down the rest. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { isTrue } from "../../sandbox/actors/conditions.ts";
-import { migrations, type VirtualMachineInstance, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
+import { isTrue, type KubeClient, migrations, type VirtualMachineInstance, virtualMachineInstances } from "../../sandbox/index.ts";
 
 const LOOK_EVERY_MS = 300;
 

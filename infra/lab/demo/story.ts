@@ -1,6 +1,5 @@
 /** An act of a story: what two clusters are like, what happens to both, and when it is over. */
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import type { SandboxOptions } from "../../sandbox/sandbox.ts";
+import type { KubeClient, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
 import type { Row } from "./rows.ts";

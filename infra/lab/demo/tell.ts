@@ -1,6 +1,6 @@
 /** Tells a story, act after act: on a terminal as a table that is drawn again, elsewhere as a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "../../sandbox/actors/clock.ts";
+import { systemClock } from "../../sandbox/index.ts";
 import { aligned } from "../../tools/console/table.ts";
 import type { Screen } from "../../tools/console/screen.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";

@@ -4,8 +4,7 @@ import { applyAll } from "../../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../../cli/install/manifests.ts";
 import { DEFINITIONS, type Home, plan } from "../../cli/install/plan.ts";
 import { createToken, listTokens } from "../../cli/install/token.ts";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import type { KubeObject, Resource } from "../../sandbox/actors/resources.ts";
+import type { KubeClient, KubeObject, Resource } from "../../sandbox/index.ts";
 import { quietHost } from "./host.ts";
 
 export interface Site {

@@ -2,7 +2,7 @@
  * Which control plane a sandbox has where nobody has chosen one: LIFEBOAT_CONTROL_PLANE names the folder of a real one's
  * programs. Without it the control plane is simulated.
  */
-import { type Sandbox, type SandboxOptions, startSandbox } from "../../sandbox/sandbox.ts";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../sandbox/index.ts";
 
 const binaries = process.env["LIFEBOAT_CONTROL_PLANE"] ?? "";
 

@@ -4,8 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { controllerOf, keyOf, nodes, pods, type Pod } from "../../sandbox/actors/resources.ts";
+import { controllerOf, keyOf, type KubeClient, nodes, type Pod, pods } from "../../sandbox/index.ts";
 
 export interface DrainNodeOptions {
   readonly client: KubeClient;

@@ -1,5 +1,5 @@
 /** The custom resource `Evacuation`, as a person or a program outside of Lifeboat sees it. */
-import type { KubeObject, Resource } from "../../sandbox/actors/resources.ts";
+import type { KubeObject, Resource } from "../../sandbox/index.ts";
 
 export interface Evacuation extends KubeObject {
   readonly spec: {

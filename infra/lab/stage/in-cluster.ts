@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
 import type { Manifest } from "../../cli/install/manifests.ts";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import type { Container, Images, Program } from "../../sandbox/processes/images.ts";
+import type { Container, Images, KubeClient, Program } from "../../sandbox/index.ts";
 import { applyAsCommand, plannedFor } from "./apply.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));

@@ -1,7 +1,6 @@
 /** Lifeboat beside a sandbox, as shipped: its manifests in the cluster, its Worker under exactly that service account. */
 import { randomBytes } from "node:crypto";
-import { freePort } from "../../sandbox/free-port.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { freePort, type Sandbox } from "../../sandbox/index.ts";
 import { applyLifeboat } from "./apply.ts";
 import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts";
 

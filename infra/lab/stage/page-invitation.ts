@@ -1,8 +1,6 @@
 /** Where the page of a Lifeboat on this machine is, and a token that signs in to it. */
 import * as z from "zod/mini";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { serviceAccounts } from "../../sandbox/actors/resources.ts";
-import { applyManifests } from "../../sandbox/manifests.ts";
+import { applyManifests, type KubeClient, serviceAccounts } from "../../sandbox/index.ts";
 
 const VISITOR = { namespace: "lifeboat-system", name: "visitor" } as const;
 const ROLES = ["lifeboat-page", "lifeboat-operator"];

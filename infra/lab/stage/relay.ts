@@ -4,9 +4,7 @@ import * as z from "zod/mini";
 import { manifestsIn } from "../../cli/install/manifests.ts";
 import { systemClock } from "../../relay/clock.ts";
 import { type Relay, type RelayOptions, startRelay } from "../../relay/relay.ts";
-import { kubeconfigOf } from "../../sandbox/kubeconfig.ts";
-import { applyManifests } from "../../sandbox/manifests.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { applyManifests, kubeconfigOf, type Sandbox } from "../../sandbox/index.ts";
 import type { RunningWorker } from "./worker.ts";
 
 const FILES = ["serviceaccount.yaml", "rbac.yaml"].map((file) => `relay/kubernetes/${file}`);

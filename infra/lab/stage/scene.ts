@@ -1,6 +1,5 @@
 /** Nodes and virtual machines, for a tool to begin with. */
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { type Capacity, createNode, createVirtualMachineInstance, type VirtualMachine } from "../../sandbox/fleet.ts";
+import { type Capacity, createNode, createVirtualMachineInstance, type KubeClient, type VirtualMachine } from "../../sandbox/index.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 
 const AT_ONCE = 8;

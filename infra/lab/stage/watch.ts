@@ -1,9 +1,5 @@
 /** The world, kept up to date by watches. */
-import type { Clock } from "../../sandbox/actors/clock.ts";
-import type { KubeClient } from "../../sandbox/actors/client.ts";
-import { startInformer } from "../../sandbox/actors/informer.ts";
-import { events, nodes, pods, type KubeObject, type Resource } from "../../sandbox/actors/resources.ts";
-import { migrations, virtualMachineInstances } from "../../sandbox/kubevirt/resources.ts";
+import { type Clock, events, type KubeClient, type KubeObject, migrations, nodes, pods, type Resource, startInformer, virtualMachineInstances } from "../../sandbox/index.ts";
 import { viewOfEvent, viewOfMigration, viewOfNode, viewOfPod, viewOfVmi, type World } from "./world.ts";
 
 export interface Watched {

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Miniflare, NoOpLog, type RequestInit, type Response } from "miniflare";
-import type { Authority } from "../../sandbox/certificates.ts";
+import type { Authority } from "../../sandbox/index.ts";
 import { seal } from "../../../shared/settings/sealed-entry.ts";
 import { modulesOf } from "../../tools/build-worker.ts";
 

@@ -1,12 +1,5 @@
 /** The cluster as the demo sees it: the few fields of the few objects that tell the stories. */
-import { findCondition } from "../../sandbox/actors/conditions.ts";
-import { keyOf, type Event, type Node, type Pod } from "../../sandbox/actors/resources.ts";
-import {
-  LABEL,
-  type MigrationState,
-  type VirtualMachineInstance,
-  type VirtualMachineInstanceMigration,
-} from "../../sandbox/kubevirt/resources.ts";
+import { type Event, findCondition, keyOf, LABEL, type MigrationState, type Node, type Pod, type VirtualMachineInstance, type VirtualMachineInstanceMigration } from "../../sandbox/index.ts";
 
 export interface VirtualMachine {
   readonly key: string;

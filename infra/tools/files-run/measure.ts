@@ -4,10 +4,7 @@ import { run } from "../../cli/run.ts";
 import { quietHost } from "../../lab/stage/host.ts";
 import { tickTime } from "../../lab/stage/tick-times.ts";
 import { pageToken } from "../../lab/stage/page-invitation.ts";
-import { systemClock } from "../../sandbox/actors/clock.ts";
-import { markDisruptionTarget } from "../../sandbox/actors/disruption-target.ts";
-import { pods, type Pod } from "../../sandbox/actors/resources.ts";
-import { USERS } from "../../sandbox/identities.ts";
+import { markDisruptionTarget, type Pod, pods, systemClock, USERS } from "../../sandbox/index.ts";
 import { type Coverage, startCoverage } from "./coverage.ts";
 import { CLUSTER, type Place, startPlace } from "./place.ts";
 

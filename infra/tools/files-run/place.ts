@@ -10,8 +10,7 @@ import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { runTick } from "../../../functions/schedule.ts";
-import { type SimulatedSandbox, startSandbox } from "../../sandbox/sandbox.ts";
-import { freePort } from "../../sandbox/free-port.ts";
+import { freePort, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";
 import { createNodes, createVms } from "../../lab/stage/scene.ts";
 

@@ -1,8 +1,6 @@
 /** A drain that is blocked, half-way: what the pictures of the pages show. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { VirtualMachine } from "../../sandbox/fleet.ts";
-import * as kubevirt from "../../sandbox/kubevirt/resources.ts";
-import { startSandbox } from "../../sandbox/sandbox.ts";
+import { kubevirt, startSandbox, type VirtualMachine } from "../../sandbox/index.ts";
 import { configureLifeboat } from "../../lab/stage/apply.ts";
 import { drainNode } from "../../lab/stage/drain-client.ts";
 import { type Lifeboat, startLifeboat } from "../../lab/stage/lifeboat.ts";

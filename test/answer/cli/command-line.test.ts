@@ -1,7 +1,7 @@
 /** What the command says of its own words: help, mistakes, kubeconfigs that lead nowhere. No cluster is asked. */
 import { spawnSync } from "node:child_process";
 import { expect, test, vi } from "vitest";
-import { kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
+import { kubeconfigText } from "../../../infra/sandbox/index.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 import { machineOf } from "../../support/cli/machine.ts";
 import { run } from "../../../infra/cli/run.ts";

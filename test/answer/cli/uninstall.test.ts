@@ -1,6 +1,6 @@
 /** `lifeboat uninstall` takes what is Lifeboat's, and says what is left. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
+import { podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 

@@ -2,8 +2,7 @@
 import { migrationsOf } from "../../../shared/kube/selections.ts";
 import { act as performAction } from "../../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import type { Action } from "../../../shared/kube/action.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { status } from "../../support/answers.ts";

@@ -1,7 +1,7 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
 import { act as performAction } from "../../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { core } from "../../../infra/sandbox/index.ts";
 import { Launcher } from "../../../shared/kube/schemas/kubernetes.ts";
 import { LAUNCHER } from "../../../shared/kube/selections.ts";
 import type { Action } from "../../../shared/kube/action.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../../shared/kube/selections.ts";
 import { act, createEvacuation, withdraw } from "../../../shared/evacuation/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";

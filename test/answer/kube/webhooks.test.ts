@@ -1,7 +1,6 @@
 /** Webhooks that say whether evictions pass unreviewed: KubeVirt's own and the guard's, as they are in an API server. */
 import { afterAll, expect, test } from "vitest";
-import { webhookConfigurations } from "../../../infra/sandbox/kubevirt/webhooks/configurations.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { applyManifests, webhookConfigurations } from "../../../infra/sandbox/index.ts";
 import { named } from "../../../shared/kube/client.ts";
 import { areEvictionsCovered } from "../../../shared/settings/guarded.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";

@@ -1,9 +1,7 @@
 /** LifeboatConfiguration as the API server takes it: what the CustomResourceDefinition refuses, what it fills in. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import type { Manifest as Applied } from "../../../infra/sandbox/actors/rbac.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyManifests, type Manifest as Applied, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { definitions, lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import { defaultConfiguration, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import { FEATURE_GATES } from "../../../shared/settings/settings.ts";

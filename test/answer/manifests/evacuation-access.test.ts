@@ -1,10 +1,6 @@
 /** Who may do what with Evacuations: the shipped roles, and the policy that keeps those that have not ended. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clusterRoles, namespaces, type Resource } from "../../../infra/sandbox/actors/resources.ts";
-import type { RawAnswer } from "../../../infra/sandbox/actors/client.ts";
-import type { RawRequest } from "../../../infra/sandbox/actors/transport.ts";
-import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { applyManifests, clusterRoles, namespaces, type RawAnswer, type RawRequest, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
 import {
   ACTIVE,
   answerOf,

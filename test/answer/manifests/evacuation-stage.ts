@@ -1,9 +1,6 @@
 /** An API server with the shipped manifests about Evacuations, and nothing that acts on them. */
 import * as z from "zod/mini";
-import type { KubeClient, RawAnswer } from "../../../infra/sandbox/actors/client.ts";
-import { namespaces } from "../../../infra/sandbox/actors/resources.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyManifests, type KubeClient, namespaces, type RawAnswer, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 
 export const FILES = ["evacuation-roles.yaml", "evacuation-deletion.yaml", "crds/evacuations.yaml"];

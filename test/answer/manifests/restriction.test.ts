@@ -3,8 +3,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
-import { createAuthority } from "../../../infra/sandbox/certificates.ts";
+import { core, createAuthority } from "../../../infra/sandbox/index.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { openDoors } from "../../support/doors.ts";
 import { configureLifeboat } from "../../../infra/lab/stage/apply.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
 import * as z from "zod/mini";
-import type { Authority } from "../../../infra/sandbox/certificates.ts";
+import type { Authority } from "../../../infra/sandbox/index.ts";
 
 const Review = z.object({
   apiVersion: z.string(),

@@ -1,7 +1,7 @@
 /** The shield's condition over VMIs of every shape: an error in it would refuse every stop in the cluster. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { evaluateCondition } from "../../../infra/sandbox/kubevirt/virt-handler/node-hooks.ts";
+import { evaluateCondition } from "../../../infra/sandbox/index.ts";
 import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
 import { MIN_GRACE_SECONDS, OVER } from "../../../shared/shield/shield.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";

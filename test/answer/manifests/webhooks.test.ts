@@ -1,7 +1,6 @@
 /** The shipped webhook configurations in an API server: which evictions and deletions it sends to Lifeboat, and which not. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { pods } from "../../../infra/sandbox/actors/resources.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { pods, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { applyLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { defaultConfiguration } from "../../../shared/settings/configuration.ts";
 import { type ReviewRecorder, startReviewRecorder } from "./review-recorder.ts";

@@ -1,7 +1,7 @@
 /** Users of the cluster who sign in with their own tokens: the API server says who they are, and what they may. */
 import * as z from "zod/mini";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clusterRoles, type Resource, serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
+import { clusterRoles, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
 import { words } from "./support/fake-visit.ts";
 import { arrive } from "./support/visitor.ts";
 import { entry } from "../../support/doors.ts";

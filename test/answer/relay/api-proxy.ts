@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
 import { listen } from "./listen.ts";
-import type { Authority } from "../../../infra/sandbox/certificates.ts";
+import type { Authority } from "../../../infra/sandbox/index.ts";
 
 /** `status`: the response is a 410. `event`: it is a 200 whose only event is an ERROR with code 410. */
 export type Gone = "status" | "event";

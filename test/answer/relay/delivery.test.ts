@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
 import { createSend, type Result, resultOf } from "../../../infra/relay/send.ts";
-import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
+import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { startHttpServer } from "../../support/stub-server.ts";
 import { type Answer, type FakeWorker, SECRET, startFakeWorker, vmiEvent } from "./fake-worker.ts";
 

@@ -1,7 +1,7 @@
 /** Least privilege of the relay, shown: each permission taken away, and the watch that then fails. */
 import { afterAll, expect, test } from "vitest";
 import * as z from "zod/mini";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { applyManifests } from "../../../infra/sandbox/index.ts";
 import { RELAYS_NEEDS } from "../../support/manifests/least-privilege.ts";
 import { readManifests, without } from "../../support/manifests/shipped.ts";
 import { soon, startStage } from "./stage.ts";

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
+import { kubeconfigText } from "../../../infra/sandbox/index.ts";
 import { type FakeWorker, SECRET } from "./fake-worker.ts";
 import { type Image, layOutImage, type RelayProcess, runRelay } from "../../support/relay/image.ts";
 import { brief, soon, type Stage, startStage } from "./stage.ts";

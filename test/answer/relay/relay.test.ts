@@ -1,7 +1,6 @@
 /** The relay between a cluster and the Worker: what happens in the one is told to the other. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { nodes, pods } from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { kubevirt, nodes, pods } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 

@@ -5,21 +5,7 @@ import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
 import { type Relay, startRelay } from "../../../infra/relay/relay.ts";
-import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
-import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
-import {
-  events,
-  namespaces,
-  pods,
-  serviceAccounts,
-  type Event,
-  type Node,
-  type Pod,
-} from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
-import { kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyManifests, createSteppedClock, type Event, events, type KubeClient, kubeconfigText, kubevirt, namespaces, type Node, type Pod, pods, type Sandbox, serviceAccounts, startSandbox, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import type { LifeboatEvent } from "../../../shared/events/cloud-event.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";

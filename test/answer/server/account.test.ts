@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { podAccount } from "../../../infra/server/account.ts";
-import { createAuthority } from "../../../infra/sandbox/certificates.ts";
+import { createAuthority } from "../../../infra/sandbox/index.ts";
 
 test("a token and an authority that the kubelet has replaced are used at once", async () => {
   const root = await mkdtemp(join(tmpdir(), "pod-"));

@@ -13,7 +13,7 @@ import {
 } from "../../../infra/lab/bench/api-server.ts";
 import { type MeasuredServer, startMeasuredServer } from "./measured-server.ts";
 import { createLaunchers, createPlaces, createVms } from "../../../infra/lab/bench/population.ts";
-import { pods } from "../../../infra/sandbox/actors/resources.ts";
+import { pods } from "../../../infra/sandbox/index.ts";
 import { applyInCluster } from "../../../infra/lab/stage/in-cluster.ts";
 
 const STRANGERS = 1000;

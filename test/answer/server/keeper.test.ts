@@ -2,9 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import * as z from "zod/mini";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
-import { secrets } from "../../../infra/sandbox/actors/resources.ts";
-import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { createSteppedClock, type Sandbox, secrets, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";

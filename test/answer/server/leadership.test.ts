@@ -1,8 +1,6 @@
 /** Two replicas and a Lease: one ticks at a time, and another takes over. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { createSteppedClock, type SteppedClock } from "../../../infra/sandbox/actors/clock.ts";
-import { leases } from "../../../infra/sandbox/actors/resources.ts";
-import type { Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { createSteppedClock, leases, type Sandbox, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import { Leadership } from "../../../infra/server/leadership.ts";
 import type { Client } from "../../../shared/kube/client.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { Agent, request } from "node:https";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
-import { secrets } from "../../../infra/sandbox/actors/resources.ts";
+import { secrets } from "../../../infra/sandbox/index.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import type { MeasuredApiServer } from "../../../infra/lab/bench/api-server.ts";
 import { checkAnswer, reviewOf } from "../../../infra/lab/bench/reviews.ts";

@@ -1,7 +1,7 @@
 /** Lifeboat in the cluster, as a child of a test: the server that is shipped. */
 import { setDefaultCACertificates } from "node:tls";
 import { systemClock } from "../../../infra/relay/clock.ts";
-import { kubeconfigOf } from "../../../infra/sandbox/kubeconfig.ts";
+import { kubeconfigOf } from "../../../infra/sandbox/index.ts";
 import { startServer } from "../../../infra/server/server.ts";
 import { Arguments } from "./measured-server.ts";
 

@@ -1,7 +1,7 @@
 /** In clusters of any kind preflight and the sandbox's scheduler agree on where pods fit, one by one and all together. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/schemas.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { placeAll } from "../../../shared/preflight/placing.ts";

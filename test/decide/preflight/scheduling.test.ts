@@ -1,6 +1,6 @@
 /** Where a pod fits: examples of kube-scheduler's filters, asked of the preflight and of the sandbox's scheduler alike. */
 import { describe, expect, test } from "vitest";
-import type { Node, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import {
   apart,
   type Expression,

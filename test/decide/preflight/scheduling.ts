@@ -2,8 +2,7 @@
  * Whether a pod fits nodes, asked twice: of the preflight, by way of the client's schemas, and of the sandbox's scheduler, which shares no
  * code with it.
  */
-import { whyNot } from "../../../infra/sandbox/actors/node-fit.ts";
-import type { Node, PersistentVolume as Volume, Pod } from "../../../infra/sandbox/actors/resources.ts";
+import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume, preflightPodSchema } from "../../../shared/preflight/schemas.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/preflight/facts.ts";

@@ -8,8 +8,7 @@ import { startCluster } from "../../../infra/lab/chaos/cluster.ts";
 import { drawPlan } from "../../../infra/lab/chaos/plan.ts";
 import { isBad } from "../../../infra/lab/chaos/report.ts";
 import { performRun, prepareRun } from "../../../infra/lab/chaos/run.ts";
-import { pods } from "../../../infra/sandbox/actors/resources.ts";
-import { LABEL } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { LABEL, pods } from "../../../infra/sandbox/index.ts";
 
 const main = fileURLToPath(new URL("../../../infra/lab/chaos/main.ts", import.meta.url));
 

@@ -1,7 +1,7 @@
 /** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { virtualMachineInstances } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { virtualMachineInstances } from "../../../infra/sandbox/index.ts";
 import { type Stage, startStage } from "../stage.ts";
 import { createVm, launcherOf, type Vm } from "../vm.ts";
 import { NodePreflight } from "../../support/cli/node-preflight.ts";

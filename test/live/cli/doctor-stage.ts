@@ -1,8 +1,6 @@
 /** A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test. */
 import { onTestFinished } from "vitest";
-import type { Resource } from "../../../infra/sandbox/actors/resources.ts";
-import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
-import { kubeVirts } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { kubeVirts, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import { type Stage, startStage } from "../stage.ts";
 import { createVm } from "../vm.ts";

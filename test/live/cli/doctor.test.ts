@@ -1,8 +1,7 @@
 /** `lifeboat doctor` on a cluster with Lifeboat as shipped: in order, and broken in many ways, one at a time. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
-import type { Credentials } from "../../../infra/sandbox/kubeconfig.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { type Credentials, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { type Stage, WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { CLUSTER_ROLES, DEFINITIONS, keep, startHealthyStage, steady, trouble } from "./doctor-stage.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";

@@ -2,9 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { createEvictions } from "../../../infra/cli/drain/rounds.ts";
-import { grant } from "../../../infra/sandbox/actors/rbac.ts";
-import { serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { applyManifests, grant, serviceAccounts } from "../../../infra/sandbox/index.ts";
 import { timeLeft } from "../../../shared/preflight/duration.ts";
 import { subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { facts, plainPod } from "../../support/preflight/fixtures.ts";

@@ -6,12 +6,7 @@ import { setTimeout as moment } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
 import type { Host } from "../../../infra/cli/host.ts";
 import { run } from "../../../infra/cli/run.ts";
-import type { KubeClient } from "../../../infra/sandbox/actors/client.ts";
-import { nodes, pods, type Pod } from "../../../infra/sandbox/actors/resources.ts";
-import { isTrue } from "../../../infra/sandbox/actors/conditions.ts";
-import { waitFor } from "../../../infra/sandbox/actors/wait-for.ts";
-import { type Capacity, createNode, createVirtualMachine } from "../../../infra/sandbox/fleet.ts";
-import { kubeVirts, virtualMachineInstances } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { type Capacity, createNode, createVirtualMachine, isTrue, type KubeClient, kubeVirts, nodes, type Pod, pods, virtualMachineInstances, waitFor } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, type StageOptions, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
 

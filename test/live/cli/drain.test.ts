@@ -1,8 +1,7 @@
 /** `lifeboat drain`, against the sandbox with Lifeboat as it is shipped: who leaves, who stays, exit codes. */
 import { array, assert, asyncProperty, boolean, constantFrom, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { kubevirt, podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE } from "../stage.ts";
 import { timesSaid, useDrains } from "./drain-stage.ts";
 

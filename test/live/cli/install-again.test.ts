@@ -3,9 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { nameOf } from "../../../infra/cli/install/manifests.ts";
 import { imageBeside } from "../../../infra/cli/install/present.ts";
 import { retired } from "../../../infra/cli/install/plan.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { createNode } from "../../../infra/sandbox/fleet.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyManifests, createNode, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { kustomized } from "./install-stage.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 

@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
-import { createNode, createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { createNode, createVirtualMachineInstance, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { serverImages } from "../../../infra/lab/stage/in-cluster.ts";
 import { hasSettledAwayFrom, untilVmi } from "../vm.ts";

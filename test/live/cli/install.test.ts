@@ -3,13 +3,7 @@ import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import {
-  configMaps,
-  namespaces,
-  podDisruptionBudgets,
-  type Resource,
-} from "../../../infra/sandbox/actors/resources.ts";
-import { kubeVirts } from "../../../infra/sandbox/kubevirt/resources.ts";
+import { configMaps, kubeVirts, namespaces, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { manifestsIn } from "../../../infra/cli/install/manifests.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { evict, launcherOf } from "../vm.ts";

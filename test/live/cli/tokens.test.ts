@@ -1,7 +1,6 @@
 /** The Worker's token of a cluster: revoked, it stays revoked; rotated, nothing is interrupted, and the old one opens nothing any more. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { secrets } from "../../../infra/sandbox/actors/resources.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
+import { applyManifests, secrets } from "../../../infra/sandbox/index.ts";
 import { startWorker } from "../../../infra/lab/stage/worker.ts";
 import { type InstallStage, kustomized, startInstallStage, untilFilled } from "./install-stage.ts";
 import type { Said } from "../../support/cli/lifeboat.ts";

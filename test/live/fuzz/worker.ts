@@ -3,7 +3,7 @@
  * here; visit.ts looks at that.
  */
 import * as fc from "fast-check";
-import { createAuthority } from "../../../infra/sandbox/certificates.ts";
+import { createAuthority } from "../../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { ENTRY } from "../../answer/fuzz/canaries.ts";
 import { HostileCluster, hostility } from "../../answer/fuzz/cluster/hostile-cluster.ts";

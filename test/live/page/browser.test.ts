@@ -2,9 +2,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
-import { nodes } from "../../../infra/sandbox/actors/resources.ts";
-import { createVirtualMachineInstance } from "../../../infra/sandbox/fleet.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
+import { createVirtualMachineInstance, kubevirt, nodes } from "../../../infra/sandbox/index.ts";
 import { openBrowser } from "../../../infra/tools/browser.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { pageInvitation, pageToken } from "../../../infra/lab/stage/page-invitation.ts";

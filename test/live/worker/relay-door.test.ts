@@ -4,8 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Webhook } from "standardwebhooks";
-import { nodes, podDisruptionBudgets } from "../../../infra/sandbox/actors/resources.ts";
-import { isSimulated } from "../../../infra/sandbox/sandbox.ts";
+import { isSimulated, nodes, podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { run } from "../../../infra/cli/run.ts";
-import { type Credentials, kubeconfigText } from "../../../infra/sandbox/kubeconfig.ts";
+import { type Credentials, kubeconfigText } from "../../../infra/sandbox/index.ts";
 import { type Machine, machineOf } from "./machine.ts";
 
 export interface Said {

@@ -1,7 +1,7 @@
 /** What Lifeboat does, one deed at a time: together they need every permission that is shipped. */
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { core } from "../../../infra/sandbox/index.ts";
 import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
 import { type Answer, NOW } from "../doors.ts";
 import { evictionOf, review } from "../reviews.ts";

@@ -1,7 +1,7 @@
 /** A descheduling cycle that finds one pod to evict. */
 import { dump } from "js-yaml";
 import { createBareNode } from "../bare-node.ts";
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { core } from "../../../infra/sandbox/index.ts";
 import type { TestCluster } from "../test-cluster.ts";
 import { ask, type Trial } from "./trial.ts";
 

@@ -1,8 +1,7 @@
 /** Where a cluster is when a deed of Lifeboat's is due, and what others do in it meanwhile. */
-import * as core from "../../../infra/sandbox/actors/resources.ts";
+import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../bare-node.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
-import * as kubevirt from "../../../infra/sandbox/kubevirt/resources.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
 import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";

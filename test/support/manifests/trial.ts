@@ -1,6 +1,6 @@
 /** Something that Lifeboat does in a cluster, for which it needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
-import type { KubeObject, Resource } from "../../../infra/sandbox/actors/resources.ts";
+import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type Doors } from "../doors.ts";
 import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
 

@@ -1,9 +1,6 @@
 /** An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it. */
 import * as z from "zod/mini";
-import { serviceAccounts } from "../../../infra/sandbox/actors/resources.ts";
-import { KUBEVIRT, KUBEVIRT_RBAC } from "../../../infra/sandbox/kubevirt/manifests.ts";
-import { applyManifests } from "../../../infra/sandbox/manifests.ts";
-import { type Sandbox, startSandbox } from "../../../infra/sandbox/sandbox.ts";
+import { applyManifests, KUBEVIRT, KUBEVIRT_RBAC, type Sandbox, serviceAccounts, startSandbox } from "../../../infra/sandbox/index.ts";
 import { applyInCluster } from "../../../infra/lab/stage/in-cluster.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { trust } from "../test-cluster.ts";

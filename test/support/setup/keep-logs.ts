@@ -1,6 +1,6 @@
 /** What a real control plane has logged until a test failed, where a person finds it. */
 import { TestRunner } from "vitest";
-import { isReal, type Sandbox } from "../../../infra/sandbox/sandbox.ts";
+import { isReal, type Sandbox } from "../../../infra/sandbox/index.ts";
 
 /** Before the sandbox is stopped. */
 export async function keepLogsOfFailure(sandbox: Sandbox): Promise<void> {

@@ -1,9 +1,7 @@
 /** What deciding costs: reviews answered by Lifeboat in workerd, against a Worker that makes the API calls of KubeVirt's own webhook. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubeClient } from "../../../sandbox/actors/client.ts";
-import { pods } from "../../../sandbox/actors/resources.ts";
-import * as kubevirt from "../../../sandbox/kubevirt/resources.ts";
+import { type KubeClient, kubevirt, pods } from "../../../sandbox/index.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { inParallel, numbered } from "../../../tools/in-parallel.ts";
 import { evacuations } from "../../stage/evacuations.ts";

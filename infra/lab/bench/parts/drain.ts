@@ -1,8 +1,5 @@
 /** A drain end to end, in a cluster with Lifeboat as shipped beside it, and in one where KubeVirt is alone. */
-import type { KubeClient } from "../../../sandbox/actors/client.ts";
-import { KUBEVIRT } from "../../../sandbox/kubevirt/manifests.ts";
-import * as kubevirt from "../../../sandbox/kubevirt/resources.ts";
-import { startSandbox } from "../../../sandbox/sandbox.ts";
+import { type KubeClient, KUBEVIRT, kubevirt, startSandbox } from "../../../sandbox/index.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { numbered } from "../../../tools/in-parallel.ts";
 import { drainNode } from "../../stage/drain-client.ts";

@@ -1,4 +1,4 @@
-import type { Effect } from "../../../sandbox/apiserver/faults.ts";
+import type { Effect } from "../../../sandbox/index.ts";
 import { type Fault, injectEffect, LIFEBOAT, WRITES } from "../fault.ts";
 
 const EFFECTS: readonly Effect[] = [

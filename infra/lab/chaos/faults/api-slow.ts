@@ -1,4 +1,4 @@
-import { USERS } from "../../../sandbox/identities.ts";
+import { USERS } from "../../../sandbox/index.ts";
 import { type Fault, injectEffect, LIFEBOAT } from "../fault.ts";
 
 /** Without the admin, who looks on, and virt-api, whose webhook allows an eviction when it cannot read the pod. */

@@ -1,4 +1,4 @@
-import { applyManifests } from "../../../sandbox/manifests.ts";
+import { applyManifests } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { persist } from "../wait.ts";
 

@@ -1,4 +1,4 @@
-import { leases } from "../../../sandbox/actors/resources.ts";
+import { leases } from "../../../sandbox/index.ts";
 import { SERVER } from "../../stage/in-cluster.ts";
 import { atTimes, type Fault } from "../fault.ts";
 import { STRANGER } from "../forms/in-cluster.ts";

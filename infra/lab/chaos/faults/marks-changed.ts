@@ -1,5 +1,4 @@
-import { USERS } from "../../../sandbox/identities.ts";
-import { virtualMachineInstances } from "../../../sandbox/kubevirt/resources.ts";
+import { USERS, virtualMachineInstances } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 import { until } from "../wait.ts";
 

@@ -1,4 +1,4 @@
-import { isFinal } from "../../../sandbox/kubevirt/resources.ts";
+import { isFinal } from "../../../sandbox/index.ts";
 import { type Fault, type Run, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 import { until } from "../wait.ts";

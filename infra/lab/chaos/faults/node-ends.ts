@@ -1,7 +1,4 @@
-import type { Actor } from "../../../sandbox/actors/actor.ts";
-import { systemClock } from "../../../sandbox/actors/clock.ts";
-import { terminateNode } from "../../../sandbox/actors/node-termination.ts";
-import { USERS } from "../../../sandbox/identities.ts";
+import { type Actor, systemClock, terminateNode, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 

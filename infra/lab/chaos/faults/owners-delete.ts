@@ -1,4 +1,4 @@
-import { virtualMachineInstances } from "../../../sandbox/kubevirt/resources.ts";
+import { virtualMachineInstances } from "../../../sandbox/index.ts";
 import { type Fault, toSome } from "../fault.ts";
 import { persist } from "../wait.ts";
 

@@ -1,5 +1,4 @@
-import { USERS } from "../../../sandbox/identities.ts";
-import { ANNOTATION, migrations } from "../../../sandbox/kubevirt/resources.ts";
+import { ANNOTATION, migrations, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 
 export const peopleMigrate: Fault = {

@@ -1,4 +1,4 @@
-import { nodes } from "../../../sandbox/actors/resources.ts";
+import { nodes } from "../../../sandbox/index.ts";
 import { atTimes, type Fault } from "../fault.ts";
 import { DRAINED } from "../vms.ts";
 

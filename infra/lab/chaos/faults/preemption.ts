@@ -1,5 +1,4 @@
-import { pods } from "../../../sandbox/actors/resources.ts";
-import { createPod } from "../../../sandbox/workloads.ts";
+import { createPod, pods } from "../../../sandbox/index.ts";
 import { type Fault, waited } from "../fault.ts";
 import { movableVms, PRIORITY_CLASS } from "../vms.ts";
 import { persist } from "../wait.ts";

@@ -1,5 +1,4 @@
-import { isReal } from "../../../sandbox/sandbox.ts";
-import { USERS } from "../../../sandbox/identities.ts";
+import { isReal, USERS } from "../../../sandbox/index.ts";
 import { atTimes, type Fault, type Run, simulatedIn, waited } from "../fault.ts";
 
 export const virtControllerAway: Fault = {

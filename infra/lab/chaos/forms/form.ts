@@ -1,6 +1,6 @@
 /** The forms in which Lifeboat is installed: a Worker outside of the cluster, and replicas inside of it. */
 import type { Relay } from "../../../relay/relay.ts";
-import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import type { Sandbox } from "../../../sandbox/index.ts";
 import type { Link, Links } from "../links.ts";
 
 export const FORMS = ["Worker", "InCluster"] as const;

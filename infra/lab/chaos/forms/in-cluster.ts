@@ -11,17 +11,7 @@ import { Agent, request, type RequestOptions } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
-import {
-  type KubeObject,
-  leases,
-  nodes,
-  pods,
-  secrets,
-  serviceAccounts,
-  type Resource,
-} from "../../../sandbox/actors/resources.ts";
-import { createNode } from "../../../sandbox/fleet.ts";
-import { kubeconfigOf } from "../../../sandbox/kubeconfig.ts";
+import { createNode, kubeconfigOf, type KubeObject, leases, nodes, pods, type Resource, secrets, serviceAccounts } from "../../../sandbox/index.ts";
 import { HOST } from "../../../server/names.ts";
 import { type Server, startServer } from "../../../server/server.ts";
 import { applyInCluster, SERVER } from "../../stage/in-cluster.ts";

@@ -7,7 +7,7 @@
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
 import { createSecureContext } from "node:tls";
-import type { Authority } from "../../../sandbox/certificates.ts";
+import type { Authority } from "../../../sandbox/index.ts";
 import { applyLifeboat } from "../../stage/apply.ts";
 import { installRelay, startRelayBeside } from "../../stage/relay.ts";
 import { tickTime } from "../../stage/tick-times.ts";

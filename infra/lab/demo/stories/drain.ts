@@ -1,10 +1,5 @@
 /** A node full of VMs is drained, with every eviction strategy, able to migrate and not. */
-import type { KubeClient } from "../../../sandbox/actors/client.ts";
-import { namespaces, replicaSets } from "../../../sandbox/actors/resources.ts";
-import { isConflict } from "../../../sandbox/actors/status-error.ts";
-import { waitFor } from "../../../sandbox/actors/wait-for.ts";
-import { liveMigratable } from "../../../sandbox/kubevirt/live-migratable.ts";
-import { type EvictionStrategy, virtualMachineInstances } from "../../../sandbox/kubevirt/resources.ts";
+import { type EvictionStrategy, isConflict, type KubeClient, liveMigratable, namespaces, replicaSets, virtualMachineInstances, waitFor } from "../../../sandbox/index.ts";
 import { run } from "../../../cli/run.ts";
 import { drainNode } from "../../stage/drain-client.ts";
 import { quietHost } from "../../stage/host.ts";

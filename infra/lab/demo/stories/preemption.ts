@@ -1,6 +1,6 @@
 /** A pod of high priority needs the room that virtual machines have. */
 import { setTimeout as delay } from "node:timers/promises";
-import { createPod, createPriorityClass } from "../../../sandbox/workloads.ts";
+import { createPod, createPriorityClass } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import type { World } from "../../stage/world.ts";
 import type { Act } from "../story.ts";

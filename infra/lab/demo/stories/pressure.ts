@@ -1,9 +1,5 @@
 /** The guests of a node begin to use all they were promised, and more was promised than is there. Then the same with the shield. */
-import type { KubeClient } from "../../../sandbox/actors/client.ts";
-import { pods } from "../../../sandbox/actors/resources.ts";
-import { KUBEVIRT } from "../../../sandbox/kubevirt/manifests.ts";
-import { kubeVirts } from "../../../sandbox/kubevirt/resources.ts";
-import { createPod, createPriorityClass } from "../../../sandbox/workloads.ts";
+import { createPod, createPriorityClass, type KubeClient, KUBEVIRT, kubeVirts, pods } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
 import type { Act, Scene } from "../story.ts";

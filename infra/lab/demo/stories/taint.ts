@@ -1,6 +1,5 @@
 /** A NoExecute taint drives everything off a node that does not tolerate it. */
-import { nodes } from "../../../sandbox/actors/resources.ts";
-import { createPod } from "../../../sandbox/workloads.ts";
+import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
 import type { Act } from "../story.ts";

@@ -1,7 +1,6 @@
 /** A sandbox cluster, the bundled Worker in workerd, and a visitor who has signed in. */
 import { applyLifeboat, configureLifeboat } from "../../../../infra/lab/stage/apply.ts";
-import { createNode } from "../../../../infra/sandbox/fleet.ts";
-import { type Sandbox, startSandbox } from "../../../../infra/sandbox/sandbox.ts";
+import { createNode, type Sandbox, startSandbox } from "../../../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../../../infra/lab/stage/worker.ts";
 import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
 import { trust } from "../../../support/test-cluster.ts";
