@@ -6,19 +6,18 @@ import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
 import { ClusterError, isForbidden } from "../shared/kube/failures.ts";
 import { CONFIGURATION, DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
 import type { Resource } from "../shared/kube/resources.ts";
-import { isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
+import { expiryOf, isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
 import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
-import { kubeVirt, LAUNCHER } from "../shared/kube/selections.ts";
 import { reportConditions, reportUndecided, type Trial } from "../shared/settings/conditions.ts";
 import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
-import { expiryOf } from "../shared/settings/token-expiry.ts";
 import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS, isAnnotating, type Settings } from "../shared/settings/settings.ts";
 import * as webhooks from "../shared/settings/webhooks.ts";
 import { act } from "../shared/evacuation/act.ts";
-import { annotate } from "../shared/evacuation/objects.ts";
 import type { Target } from "./target.ts";
+import { kubeVirt, LAUNCHER } from "../shared/kube/requests.ts";
+import { annotate } from "../shared/evacuation/manifests.ts";
 
 const REPORT_SECONDS = 10;
 

@@ -7,11 +7,11 @@ import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
 import { deschedule, isDue } from "../shared/descheduling/deschedule.ts";
 import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
 import { reconcileActive } from "../shared/reconcile/reconcile.ts";
-import { keyOf } from "../shared/kube/facts.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import { reconcileWithin, recordEvents, SETTINGS_SECONDS } from "./reconcile.ts";
 import type { Target } from "./target.ts";
+import { keyOf } from "../shared/kube/objects.ts";
 
 /** Fifty thousand pods are 200 pages; each request for an evacuation takes three round trips. The Lease lasts longer. */
 const CYCLE_SECONDS = 240;

@@ -5,7 +5,6 @@ import type { Action } from "../shared/kube/action.ts";
 import type { Held } from "../shared/kube/budget.ts";
 import type { NamespacedName } from "../shared/kube/facts.ts";
 import type { ClusterError, Failure } from "../shared/kube/failures.ts";
-import { OURS } from "../shared/kube/selections.ts";
 import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
@@ -13,6 +12,7 @@ import { reconcileActive, reconcileAll, reconcileVmi } from "../shared/reconcile
 import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
+import { OURS } from "../shared/kube/requests.ts";
 
 /** A few objects: what takes longer does not answer. */
 export const SETTINGS_SECONDS = 5;

@@ -1,11 +1,11 @@
 /** Ticks: which clusters one is for, that each gets its own share of it, and what is done with that share. */
 import * as z from "zod/mini";
-import { hash8 } from "../shared/kube/names.ts";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
 import { RejectionError } from "./errors.ts";
 import { scanActive, scanAll, SETTINGS_SECONDS } from "./reconcile.ts";
 import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
+import { hash8 } from "../shared/kube/objects.ts";
 
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;

@@ -2,7 +2,6 @@
 import { html } from "hono/html";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
-import { carriesDrainTaint } from "../../shared/kube/taints.ts";
 import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
 import {
   ago,
@@ -26,6 +25,7 @@ import { type ClusterView, readCluster, type VmsOfNode } from "./reads.ts";
 import type { LivePage, Seen } from "./stream.ts";
 import type { Visit } from "./visits.ts";
 import { CAUSES, problemNotices } from "./words.ts";
+import { carriesDrainTaint } from "../../shared/kube/objects.ts";
 
 const MOST_NODES = 300;
 const MOST_OPEN = 200;

@@ -1,10 +1,10 @@
 /** Evacuations for a person who looks at a cluster, a node or a VM: in what order, and as a table. */
 import { html } from "hono/html";
 import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
-import { keyOf } from "../../shared/kube/facts.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
 import { ago, type Column, type Html, isolated, lasting, move, sentence, table, vmLink } from "./components.ts";
 import { CAUSES, phaseBadge, whoCanChange } from "./words.ts";
+import { keyOf } from "../../shared/kube/objects.ts";
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForOwner", "BackingOff"];

@@ -2,7 +2,6 @@
 import { html } from "hono/html";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import type { Phase } from "../../shared/kube/evacuation.ts";
-import { activeEvacuations } from "../../shared/kube/selections.ts";
 import type { Target } from "../target.ts";
 import {
   ago,
@@ -23,6 +22,7 @@ import { problemsIn, unlessUnreadable } from "./reads.ts";
 import type { LivePage } from "./stream.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "./visits.ts";
 import { phaseBadge, type Problem, problemNotices } from "./words.ts";
+import { activeEvacuations } from "../../shared/kube/requests.ts";
 
 interface Summary {
   /** How many evacuations that have not ended are in each; one that no reconcile has read counts as Pending. */

@@ -4,22 +4,12 @@
  */
 import { type Client, named } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { isObjectKey } from "../../shared/kube/resources.ts";
-import { evacuationsOf, migrationsOf } from "../../shared/kube/selections.ts";
 import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
 import type { Observer } from "../../shared/settings/observer.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
-import { isHeldFast, isToMove } from "../../shared/eviction/table.ts";
-import {
-  isFinal,
-  type MigrationFacts,
-  type NamespacedName,
-  type NodeFacts,
-  type PodFacts,
-  type VmiFacts,
-} from "../../shared/kube/facts.ts";
+import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { preflight } from "../../shared/preflight/verdict.ts";
@@ -30,6 +20,10 @@ import { RejectionError } from "../errors.ts";
 import type { Target } from "../target.ts";
 import type { Recent } from "./stream.ts";
 import { type Problem, problemsOf } from "./words.ts";
+import { isObjectKey } from "../../shared/kube/read.ts";
+import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
+import { isHeldFast, isToMove } from "../../shared/settings/strategy.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 
 const READ_SECONDS = 10;
 

@@ -1,9 +1,8 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
 import { OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
-import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
+import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
 import {
   ago,
@@ -28,6 +27,8 @@ import { readVm, type VmView } from "./reads.ts";
 import type { LivePage, Seen } from "./stream.ts";
 import type { Visit } from "./visits.ts";
 import { actsOn, CAUSES, PHASES } from "./words.ts";
+import { cooldownReason } from "../../shared/evacuation/attempts.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 
 const MOST = 50;
 

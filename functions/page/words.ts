@@ -1,14 +1,14 @@
 /** What phases, causes, acts and conditions mean to a person, and who can change them. */
 import { html } from "hono/html";
 import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
-import { type ConfigurationObserved, isFinal, type VmiFacts } from "../../shared/kube/facts.ts";
+import type { ConfigurationObserved, VmiFacts } from "../../shared/kube/facts.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";
-import { isMarked } from "../../shared/settings/strategy.ts";
-import { isToMove } from "../../shared/eviction/table.ts";
+import { isMarked, isToMove } from "../../shared/settings/strategy.ts";
 import { ownValue } from "../../shared/kube/selector.ts";
 import { REMEDY, remedyOfBlocked } from "../../shared/eviction/messages.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { type Act, badge, commandLine, type Html, isolated, type Mood, notice } from "./components.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 
 interface PhaseWords {
   readonly mood: Mood;

@@ -1,6 +1,5 @@
 /** `lifeboat evacuate`, `retry` and `cancel`: what a person asks of the evacuation of one VM, followed until it has come about. */
 import { parseAnswer } from "../../shared/kube/read.ts";
-import { evacuationsOf } from "../../shared/kube/selections.ts";
 import {
   type Asking,
   type Cancelling,
@@ -19,13 +18,14 @@ import {
 } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { UsageError } from "../tools/console/arguments.ts";
-import { type CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import { type Add, EXIT, output, type ExitCode } from "./command.ts";
-import { type Connection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
-import { type Host } from "./host.ts";
+import type { Host } from "./host.ts";
 import { plain } from "./print.ts";
 import * as z from "zod/mini";
+import { evacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
 function ofVm(program: CommandUnknownOpts, name: string, summary: string, description: string) {

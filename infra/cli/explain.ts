@@ -4,15 +4,15 @@ import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { observePreflight } from "../../shared/preflight/observe.ts";
 import { timeText } from "../../shared/preflight/duration.ts";
-import { keyOf } from "../../shared/kube/facts.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
 import { subjectOf } from "../../shared/preflight/subjects.ts";
 import { type Add, EXIT, type ExitCode, output } from "./command.ts";
-import { type Connection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
-import { type Host, type Stream } from "./host.ts";
+import type { Host, Stream } from "./host.ts";
 import { printData, paintFor, plain, type Paint, printTable } from "./print.ts";
+import { keyOf } from "../../shared/kube/objects.ts";
 
 export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
 export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;

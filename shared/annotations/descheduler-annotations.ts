@@ -6,10 +6,9 @@
 import type { Action, Plan } from "../kube/action.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { isCompleted, keyOf, type LauncherFacts, type VmiFacts } from "../kube/facts.ts";
+import type { LauncherFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isMarked } from "../settings/strategy.ts";
-import { isMigrationTarget } from "../kube/pod-kind.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
   EVICTION_IN_PROGRESS_ANNOTATION,
@@ -17,6 +16,7 @@ import {
 } from "../kube/names.ts";
 import { isAnnotating } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
+import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
@@ -101,7 +101,7 @@ function isSurplus(pod: LauncherFacts, vmi: VmiFacts): boolean {
 
 function roleOf(pod: LauncherFacts, vmi: VmiFacts): PodRole {
   if (pod.deleting) return "Terminating";
-  if (isCompleted(pod)) return "Completed";
+  if (isFinal(pod)) return "Completed";
   return vmi.nodeName === undefined || isMigrationTarget(pod, vmi) ? "Other" : "Guest";
 }
 

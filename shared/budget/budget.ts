@@ -5,18 +5,12 @@
 import type { Action, Plan } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { areBudgetsWanted } from "../settings/guarded.ts";
-import {
-  type BudgetFacts,
-  isFinal,
-  keyOf,
-  type MigrationFacts,
-  type OwnerReference,
-  type VmiFacts,
-} from "../kube/facts.ts";
-import { CREATED_BY_LABEL, derivedName, hash8, NAME_PREFIX } from "../kube/names.ts";
+import type { BudgetFacts, MigrationFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";
+import { CREATED_BY_LABEL, NAME_PREFIX } from "../kube/names.ts";
 import { type EvictionStrategy, resolveStrategy } from "../settings/strategy.ts";
 import type { Moment } from "../settings/time.ts";
 import type { Settings } from "../settings/settings.ts";
+import { derivedName, hash8, isFinal, keyOf } from "../kube/objects.ts";
 
 // prettier-ignore
 export const BUDGET = {

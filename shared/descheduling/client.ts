@@ -1,11 +1,11 @@
 /** What descheduling asks of a cluster, beside what all of Lifeboat does. */
 import type { Client } from "../kube/client.ts";
-import { type EvictionAnswer, type EvictionOptions, requestEviction } from "../kube/evict.ts";
 import { scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
 import { giveLeaseBack, readLease, takeLease } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
 import * as names from "../kube/names.ts";
 import type { Nominated } from "./cycle/nominations.ts";
+import { type EvictionAnswer, type EvictionOptions, requestEviction } from "../kube/requests.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /** Longer than a cycle lives, with a minute for clocks that differ. A cycle takes it once and never renews it. */

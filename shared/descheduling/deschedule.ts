@@ -4,15 +4,14 @@ import { ClusterError } from "../kube/failures.ts";
 import { isHeld } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { activeEvacuations, evacuationsOf } from "../kube/selections.ts";
 import { act, withdraw } from "../evacuation/act.ts";
-import { keyOf } from "../kube/facts.ts";
-import { isLauncher } from "../kube/pod-kind.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "./client.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
+import { activeEvacuations, evacuationsOf } from "../kube/requests.ts";
+import { isLauncher, keyOf } from "../kube/objects.ts";
 
 export interface DeschedulingDeps {
   readonly cluster: Client;

@@ -3,13 +3,14 @@ import * as z from "zod/mini";
 import type { Action, ActionOf, NewEvacuation } from "../kube/action.ts";
 import { hasNoRequester } from "./identity.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { isCompleted, type MigrationFacts, type VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import * as names from "../kube/names.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
-import { requestEviction } from "../kube/evict.ts";
 import { ClusterError } from "../kube/failures.ts";
 import type { Resource } from "../kube/resources.ts";
-import * as objects from "./objects.ts";
+import * as manifests from "./manifests.ts";
+import { isFinal } from "../kube/objects.ts";
+import { requestEviction } from "../kube/requests.ts";
 
 /**
  * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, reconcile again;
@@ -50,19 +51,19 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     case "Unmark":
       return await unmark(action, cluster);
     case "Label":
-      return await patched(VMIS, action.vmi, objects.label(action));
+      return await patched(VMIS, action.vmi, manifests.label(action));
     case "Shield":
-      return await patched(VMIS, action.vmi, objects.shield(action));
+      return await patched(VMIS, action.vmi, manifests.shield(action));
     case "CreateEvacuation":
       return (await createEvacuation(action.evacuation, cluster)) === "Conflict" ? "Conflict" : "Done";
     case "WriteStatus":
-      return await patched("evacuations", action.evacuation, objects.status(action), "status");
+      return await patched("evacuations", action.evacuation, manifests.status(action), "status");
     case "DeleteEvacuation":
       return await remove("evacuations", action.evacuation, cluster);
     case "CreateMigration":
       return await createMigration(action, cluster);
     case "AdoptMigration":
-      return await annotateMigration(action.migration, objects.migrationAnnotations(action.evacuation), cluster);
+      return await annotateMigration(action.migration, manifests.migrationAnnotations(action.evacuation), cluster);
     case "SkipBackoff":
       return await annotateMigration(action.migration, { [names.SKIP_BACKOFF_ANNOTATION]: "" }, cluster);
     case "DeleteMigration":
@@ -71,13 +72,13 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     case "CreateBudget":
       return await createBudget(action, cluster);
     case "RepairBudget":
-      return await patched(BUDGETS, action.budget, objects.repair(action));
+      return await patched(BUDGETS, action.budget, manifests.repair(action));
     case "DeleteBudget":
       return await remove(BUDGETS, action.budget, cluster);
     case "DeletePod":
       return await remove("pods", action.pod, cluster);
     case "AnnotatePod":
-      return await patched("pods", action.pod, objects.annotate(action));
+      return await patched("pods", action.pod, manifests.annotate(action));
     case "WriteConditions": {
       const { resourceVersion, generation: observedGeneration, conditions } = action;
       const written = { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
@@ -85,7 +86,7 @@ export async function act(action: Action, acting: Acting): Promise<ActResult> {
     }
     case "Event":
       // One that exists has been sent before.
-      return await resultOf(cluster.create("events", objects.event(action, now())), CREATED);
+      return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
 }
 
@@ -111,7 +112,7 @@ const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
   const { namespace, uid, nodeName, hasAnnotations } = vmi;
   const pods = await cluster.list("pods", { namespace, labels: { [names.CREATED_BY_LABEL]: uid } });
-  const launcher = pods.find((pod) => pod.nodeName === nodeName && !isCompleted(pod));
+  const launcher = pods.find((pod) => pod.nodeName === nodeName && !isFinal(pod));
   if (launcher === undefined) return "Conflict";
   // KubeVirt's webhook fails to add the first annotation of a VMI.
   const annotations = forDescheduler && hasAnnotations ? { [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER } : {};
@@ -122,7 +123,7 @@ async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client):
 
 /** Takes label and annotation off, and has KubeVirt take the mark back, unless another mark has replaced it. */
 async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
-  const body = objects.unlabel(vmi);
+  const body = manifests.unlabel(vmi);
   if (body.length > 0) {
     const result = await resultOf(cluster.patch(VMIS, vmi, body), { ...CHANGED, 404: "Done" });
     if (result !== "Done") return result;
@@ -146,7 +147,7 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
 }
 
 async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {
-  const budget = objects.budget(vmi);
+  const budget = manifests.budget(vmi);
   const found = missing === true ? undefined : await cluster.get(BUDGETS, budget.metadata, { as: z.unknown() });
   if (found !== undefined) return "Done";
   return await resultOf(cluster.create(BUDGETS, budget), CREATED);
@@ -162,7 +163,7 @@ function annotateMigration(migration: MigrationFacts, annotations: Readonly<Reco
 const IN_FLIGHT = "in-flight migration detected";
 
 async function createMigration(action: ActionOf<"CreateMigration">, cluster: Client): Promise<ActResult> {
-  const answer = await cluster.create(MIGRATIONS, objects.migration(action), { expect: [400] });
+  const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400] });
   if (answer.message.includes(IN_FLIGHT)) return "Conflict";
   return meaningOf<ActResult>(answer, { 400: "Refused", 409: "Done", 422: "Refused" });
 }
@@ -175,13 +176,13 @@ export async function createEvacuation(
   evacuation: NewEvacuation,
   cluster: Client,
 ): Promise<EvacuationFacts | "Conflict"> {
-  const answer = await cluster.create("evacuations", objects.evacuation(evacuation));
+  const answer = await cluster.create("evacuations", manifests.evacuation(evacuation));
   if (meaningOf(answer, { 409: "Conflict" }) === "Done") return answer.facts();
   const found = await cluster.get("evacuations", evacuation);
   const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
   if (!isJoined) return "Conflict";
   if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
-  const spec = { requestedBy: objects.userOf(evacuation.spec) };
+  const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
   // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
   return renamed.code < 300 ? renamed.facts() : found;

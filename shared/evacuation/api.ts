@@ -3,11 +3,11 @@ import { type Client, named } from "../kube/client.ts";
 import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../kube/facts.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
+import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
-import { observeNamed } from "./observe-subject.ts";
 import type { Observer } from "../settings/observer.ts";
+import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
+import { observeNamed } from "../kube/requests.ts";
 
 export interface Asking {
   /** Whom it names. */

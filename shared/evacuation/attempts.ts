@@ -2,13 +2,13 @@
  * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them, Lifeboat's and KubeVirt's.
  * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
  */
-import { isFinal, type MigrationFacts, type VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
-import { isListedBy } from "../kube/pod-kind.ts";
 import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type Moment, secondsSince, secondsUntil } from "../settings/time.ts";
 import { type Facts, inheritedAttempts } from "./world.ts";
+import { isFinal, isListedBy } from "../kube/objects.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
@@ -195,4 +195,18 @@ export function isLeftAlone({ e, w }: Facts): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
+}
+
+/** Seconds left; 0 if none. KubeVirt's nodes write when a VM has moved: a time far in the future does not count. */
+export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
+  const { cooldownSeconds } = settings.evacuation;
+  const age = Math.abs(secondsSince(movedAt, now));
+  return age < cooldownSeconds ? Math.ceil(cooldownSeconds - age) : 0;
+}
+
+/** For people. */
+export function cooldownReason(vmi: VmiFacts, moment: Moment): string | undefined {
+  const left = cooldownLeft(vmi, moment);
+  if (left === 0) return undefined;
+  return `the VM has just moved: for ${left} s descheduling leaves it alone, and node pressure chooses others before it`;
 }

@@ -6,8 +6,9 @@
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
-import { derivedName, FOUND_MARKED, hash8 } from "../kube/names.ts";
+import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { secondsUntil } from "../settings/time.ts";
+import { derivedName, hash8 } from "../kube/objects.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
@@ -123,6 +124,11 @@ function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec[
 
 function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {
   return derivedName("", vmi.name, `${subject}-${ordinal}`);
+}
+
+/** Of the one that Lifeboat creates for an attempt of it. */
+export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): string {
+  return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
 /** 0 for a name that is not of this form, a person's for example. */

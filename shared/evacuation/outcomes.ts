@@ -1,15 +1,15 @@
 /** What rules say, where several say it: how an Evacuation waits, how an attempt fails, how it ends, and what its end takes back. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
-import { isFinal, type MigrationFacts } from "../kube/facts.ts";
+import type { MigrationFacts } from "../kube/facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import { activeEvacuation, isAbout } from "./identity.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter, secondsSince, withoutFractions } from "../settings/time.ts";
 import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, isQueued, type Next, ofVmi } from "./world.ts";
+import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 
 export function pending(message: string): Next {
   return { phase: "Pending", reason: "Pending", message };

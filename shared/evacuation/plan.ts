@@ -8,13 +8,13 @@ import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../settings/strategy.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import * as identity from "./identity.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
 import { FOUND_MARKED } from "../kube/names.ts";
 import { release } from "./outcomes.ts";
 import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
 import { nextOf } from "./rules.ts";
 import { actionsOf } from "./status.ts";
 import { type EvacuationWorld, factsOf, ofVmi } from "./world.ts";
+import { carriesDrainTaint } from "../kube/objects.ts";
 
 type Chain = readonly Action[];
 

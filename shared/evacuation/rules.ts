@@ -3,18 +3,15 @@ import { recordEvent } from "../kube/action.ts";
 import * as attempts from "./attempts.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import { isMarked, resolveStrategy } from "../settings/strategy.ts";
-import { isFinal } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { activeEvacuation, podUIDOf } from "./identity.ts";
-import { derivedName, hash8, NAME_PREFIX } from "../kube/names.ts";
-import { isBeingReceived } from "../kube/pod-kind.ts";
-import { carriesDrainTaint, drivingTaint, isAlive } from "../kube/taints.ts";
+import { activeEvacuation, migrationName, podUIDOf } from "./identity.ts";
 import * as marks from "./mark.ts";
 import * as outcomes from "./outcomes.ts";
 import { blocked, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
+import { carriesDrainTaint, drivingTaint, isAlive, isBeingReceived, isFinal } from "../kube/objects.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
@@ -220,7 +217,7 @@ function createMigration(f: Facts): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;
   const attempt = world.inheritedAttempts(e) + 1;
-  const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(e.uid)}-${attempt}`);
+  const name = migrationName(e, attempt);
   const why = "the migration was refused when it was created";
   const refused = outcomes.attemptFailed(f, { reason: "MigrationRefused", message: why });
   const { maxAttempts } = w.settings.evacuation;

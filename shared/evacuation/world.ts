@@ -1,11 +1,12 @@
 /** What is known when an Evacuation is decided on, and the shape of what is decided. */
 import type { Action } from "../kube/action.ts";
-import { type BudgetFacts, isFinal, type MigrationFacts } from "../kube/facts.ts";
+import type { BudgetFacts, MigrationFacts } from "../kube/facts.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuation.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
+import { isFinal } from "../kube/objects.ts";
 
 export interface EvacuationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];

@@ -11,11 +11,18 @@ import {
   withRequester,
 } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
-import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
-import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
-import { isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
+import {
+  type EvictionStrategy,
+  FIRST_REQUEST,
+  type FirstAnswer,
+  LATER_REQUEST,
+  MIGRATES,
+  mobilityOf,
+  resolveStrategy,
+} from "../settings/strategy.ts";
+import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MESSAGE, ownersPart } from "./messages.ts";
-import { isMigrationTarget, unprotectedReason } from "../kube/pod-kind.ts";
+import { isFinal, isMigrationTarget, unprotectedReason } from "../kube/objects.ts";
 
 export type AllowReason =
   | "PodGone"

@@ -1,10 +1,11 @@
 /** Why a pod is treated so: what an eviction would get, and the facts that this rests on. */
-import { cooldownReason } from "../evacuation/cooldown.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
-import { keyOf, type VmiFacts } from "../kube/facts.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Review } from "./review.ts";
+import { cooldownReason } from "../evacuation/attempts.ts";
+import { keyOf } from "../kube/objects.ts";
 
 /** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
 export const OUTCOMES: Readonly<Record<string, string>> = {

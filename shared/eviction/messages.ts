@@ -2,11 +2,11 @@
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_OWNER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { isBeingReceived } from "../kube/pod-kind.ts";
 import { ownValue } from "../kube/selector.ts";
 import { activeEvacuation, backingOffEvacuation, byAge, isAbout } from "../evacuation/identity.ts";
 import { withoutFractions } from "../settings/time.ts";
 import type { DenyReason, EvictionDecision, EvictionFacts } from "./decide.ts";
+import { isBeingReceived } from "../kube/objects.ts";
 
 /** How the warning begins that says in a dry run what Lifeboat answers. */
 export const DRY_RUN_WORDS = "Lifeboat answers: ";

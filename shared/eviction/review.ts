@@ -1,11 +1,10 @@
 /** Reviewing an eviction: observe and decide. */
 import type { Client } from "../kube/client.ts";
-import { migrationsOf } from "../kube/selections.ts";
 import type { NamespacedName, PodFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { decideEviction, doMigrationsDecide, type EvictionDecision, type EvictionFacts } from "./decide.ts";
 import type { Settings } from "../settings/settings.ts";
-import { observeSubject } from "../evacuation/observe-subject.ts";
+import { migrationsOf, observeSubject } from "../kube/requests.ts";
 
 export interface Review {
   readonly facts: EvictionFacts;

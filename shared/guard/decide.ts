@@ -6,18 +6,24 @@
  * is allowed for one of the reasons here.
  */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { isToMove } from "../eviction/table.ts";
-import { resolveStrategy } from "../settings/strategy.ts";
+import { isToMove, resolveStrategy } from "../settings/strategy.ts";
 import { type DeletionTerms, type Disruption, disruptionOf, isTooNear } from "./disruption-cause.ts";
 import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
-import { isFinal, type NodeFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import { type Refusal, refuse, type RefusalFacts, RETRY_SECONDS } from "./refuse.ts";
 import { armFor } from "../shield/shield.ts";
-import { isListedBy, isMigrationTarget, isOfLiveVm, unprotectedReason } from "../kube/pod-kind.ts";
-import { drivingTaint, isAlive } from "../kube/taints.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
+import {
+  drivingTaint,
+  isAlive,
+  isFinal,
+  isListedBy,
+  isMigrationTarget,
+  isOfLiveVm,
+  unprotectedReason,
+} from "../kube/objects.ts";
 
 export const ALLOW_REASONS = [
   "OtherRequester",

@@ -1,18 +1,25 @@
 /** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
-import { isToMove } from "../eviction/table.ts";
 import { startDisruption } from "./refuse.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { isFinal, keyOf, type NodeFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
-import { isMarked } from "../settings/strategy.ts";
-import { isLauncher, isMigrationTarget, unprotectedReason, vmiNameOf } from "../kube/pod-kind.ts";
-import { drivingTaint, isAlive } from "../kube/taints.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { isMarked, isToMove } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { armFor } from "../shield/shield.ts";
 import type { Moment } from "../settings/time.ts";
+import {
+  drivingTaint,
+  isAlive,
+  isFinal,
+  isLauncher,
+  isMigrationTarget,
+  keyOf,
+  unprotectedReason,
+  vmiNameOf,
+} from "../kube/objects.ts";
 
 export interface DisruptionWorld extends Moment {
   readonly vmis: readonly VmiFacts[];

@@ -2,11 +2,11 @@
 import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
-import { isMigrationTarget } from "../kube/pod-kind.ts";
 import type { Moment } from "../settings/time.ts";
 import { type DeletionTerms, type Disruption, type KnownDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
+import { isMigrationTarget } from "../kube/objects.ts";
 
 export interface Refusal {
   readonly verdict: "Refuse";

@@ -1,14 +1,13 @@
 /** Reviewing a deletion that may be a disruption: observe and decide. */
 import { named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { evacuationsOf } from "../kube/selections.ts";
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
 import { mayBeRefused } from "../settings/guarded.ts";
 import type { PodFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { DeletionTerms } from "./disruption-cause.ts";
-import { observeSubjectOf } from "../evacuation/observe-subject.ts";
 import type { Performing } from "../evacuation/perform.ts";
+import { evacuationsOf, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
   /** As the API server sent it: of an ordinary deletion nothing needs to be read. */

@@ -2,8 +2,17 @@
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
-import { countAll, type OnOddItem, parseAnswer, readAll, readObject, unlessNotServed } from "./read.ts";
-import { collection, type Facts, object, type Resource, SCHEMAS, vmiSubresource } from "./resources.ts";
+import {
+  collection,
+  countAll,
+  object,
+  type OnOddItem,
+  parseAnswer,
+  readAll,
+  readObject,
+  unlessNotServed,
+} from "./read.ts";
+import { type Facts, type Resource, SCHEMAS } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
 /** Which objects of a resource. */
@@ -230,4 +239,10 @@ export function meaningOf<M extends string>(
   const meaning = meanings[code];
   if (meaning === undefined) throw new ClusterError({ reason: "Refused", code, request });
   return meaning;
+}
+
+/** Of a VMI, which virt-api serves in a group of its own. */
+export function vmiSubresource({ namespace, name }: NamespacedName, subresource: string): string {
+  const where = `${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}`;
+  return `/apis/subresources.kubevirt.io/v1/namespaces/${where}/${subresource}`;
 }

@@ -172,14 +172,6 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
-export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
-export const isCompleted = isFinal;
-
-export function keyOf(object: NamespacedName): string {
-  return `${object.namespace}/${object.name}`;
-}
-
 /** A pod whose annotations can be changed on condition of what they were. */
 export interface AnnotatedPod extends NamespacedName {
   readonly uid: string;
@@ -220,4 +212,30 @@ export interface ConfigurationObserved {
     readonly status: string;
     readonly observedGeneration: number;
   })[];
+}
+
+export interface InstalledWebhook {
+  readonly name: string;
+  /** As the API server calls it, a Service too. Holds the webhook token: never to be logged. */
+  readonly url: string | undefined;
+  readonly isService: boolean;
+  readonly rules: readonly WebhookRule[];
+  readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
+  /** `namespaceSelector` and `objectSelector`, where they leave anything out. */
+  readonly selectors: readonly string[];
+  readonly failurePolicy: string;
+  readonly matchPolicy: string;
+  readonly timeoutSeconds: number;
+  readonly admissionReviewVersions: readonly string[];
+}
+
+export interface WebhookRule {
+  readonly operations: readonly string[];
+  readonly resources: readonly string[];
+}
+
+export interface InstalledWebhooks {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly webhooks: readonly InstalledWebhook[];
 }

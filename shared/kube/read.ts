@@ -2,8 +2,8 @@
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
-import { API_GROUP, collection, isObjectKey, object, type Resource } from "./resources.ts";
-import { Page } from "./schemas/fields.ts";
+import { API_GROUP, type Resource, RESOURCES } from "./resources.ts";
+import { isObjectName, Page } from "./schemas/fields.ts";
 import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from "./transport.ts";
 
 const PAGE_SIZE = 250;
@@ -157,4 +157,26 @@ async function isServed(send: Send, resource: Resource): Promise<boolean> {
   if (!groups.some(({ name }) => name === group)) return false;
   const { resources } = await discover(`/apis/${API_GROUP}`, Served);
   return resources.some(({ name }) => name === resource);
+}
+
+/** All objects of a resource, in one namespace or in all. */
+export function collection(resource: Resource, namespace?: string): string {
+  const within = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${RESOURCES[resource].api}${within}/${resource}`;
+}
+
+/** One object; an empty namespace for resources at cluster scope. */
+export function object(resource: Resource, { namespace, name }: NamespacedName): string {
+  const all = collection(resource, namespace || undefined);
+  return resource === "version" ? all : `${all}/${encodeURIComponent(name)}`;
+}
+
+/** Whether such an object can exist. Names come from annotations and paths too: `..` in a URL leads elsewhere, half a character is in none. */
+export function isObjectKey({ namespace, name }: NamespacedName): boolean {
+  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
+}
+
+/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
+export function isVmiKey(key: NamespacedName): boolean {
+  return key.namespace !== "" && isObjectKey(key);
 }

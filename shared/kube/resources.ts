@@ -1,12 +1,5 @@
-/**
- * The resources that Lifeboat touches: where each lives in the Kubernetes API, and the facts that are read of its objects.
- *
- * Names come from annotations, paths and answers too, which say what they like: `..` in a URL leads elsewhere, and half a character is in
- * no URL at all. An object of such a name does not exist.
- */
+/** The resources that Lifeboat touches: where each lives in the Kubernetes API, and the facts that are read of its objects. */
 import * as z from "zod/mini";
-import type { NamespacedName } from "./facts.ts";
-import { isObjectName } from "./schemas/fields.ts";
 import {
   Access,
   Budget,
@@ -63,31 +56,3 @@ export type Facts<R extends Resource> = z.output<(typeof RESOURCES)[R]["facts"]>
 
 /** The same table, as a resource that is not known yet finds its facts in it. */
 export const SCHEMAS: { readonly [R in Resource]: { readonly facts: z.ZodMiniType<Facts<R>> } } = RESOURCES;
-
-/** All objects of a resource, in one namespace or in all. */
-export function collection(resource: Resource, namespace?: string): string {
-  const within = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-  return `${RESOURCES[resource].api}${within}/${resource}`;
-}
-
-/** One object; an empty namespace for resources at cluster scope. */
-export function object(resource: Resource, { namespace, name }: NamespacedName): string {
-  const all = collection(resource, namespace || undefined);
-  return resource === "version" ? all : `${all}/${encodeURIComponent(name)}`;
-}
-
-/** Of a VMI, which virt-api serves in a group of its own. */
-export function vmiSubresource({ namespace, name }: NamespacedName, subresource: string): string {
-  const where = `${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}`;
-  return `/apis/subresources.kubevirt.io/v1/namespaces/${where}/${subresource}`;
-}
-
-/** An empty namespace for objects at cluster scope. */
-export function isObjectKey({ namespace, name }: { readonly namespace: string; readonly name: string }): boolean {
-  return isObjectName(name) && (namespace === "" || isObjectName(namespace));
-}
-
-/** Of a namespaced object that can exist. One that cannot has nothing, and must be in no path and no selector. */
-export function isVmiKey(key: NamespacedName): boolean {
-  return key.namespace !== "" && isObjectKey(key);
-}

@@ -3,7 +3,7 @@
  *
  * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */
-import { isCompleted, type NodeFacts, type Taint, type Toleration } from "../kube/facts.ts";
+import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isWanted, matches, matchesTerm, ownValue } from "../kube/selector.ts";
 import type {
   Labels,
@@ -13,7 +13,7 @@ import type {
   Resources,
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
-import { untolerated } from "../kube/taints.ts";
+import { isFinal, untolerated } from "../kube/objects.ts";
 
 export type { FitNode };
 
@@ -74,7 +74,7 @@ export function roomWith(room: Room, pod: Requesting): Room {
 }
 
 function take(room: Map<string, number>, pod: Requesting): Map<string, number> {
-  if (isCompleted(pod)) return room;
+  if (isFinal(pod)) return room;
   for (const [name, amount] of Object.entries({ ...pod.requests, pods: 1 })) {
     const left = room.get(name);
     if (left !== undefined) room.set(name, left - amount);

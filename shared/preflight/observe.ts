@@ -7,16 +7,15 @@
  */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/selections.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
-import { isFinal, keyOf } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { isOfLiveVm, vmiNameOf } from "../kube/pod-kind.ts";
 import { budgetOf } from "./refusals.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./schemas.ts";
 import type { Observer } from "../settings/observer.ts";
+import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
+import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;

@@ -4,11 +4,10 @@
  * The scheduler decides in the end, one pod at a time, in an order that no one knows beforehand. It prefers the node with most room, and
  * so does this.
  */
-import { isCompleted, keyOf } from "../kube/facts.ts";
-import { launcherOfHotplug } from "../kube/pod-kind.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
 import { type Around, type FitNode, obstacleTo, repelling, type Room, roomOn, roomWith } from "./fit.ts";
 import { budgetOf } from "./refusals.ts";
+import { isFinal, keyOf, launcherOfHotplug } from "../kube/objects.ts";
 
 interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
   /** Names of the nodes to prefer; absent: which CPU a node has does not matter. */
@@ -40,7 +39,7 @@ export function placeAll(moving: readonly PreflightPod[], world: World): Readonl
 function boardOf({ otherNodes, otherPods, pods }: World): Board {
   const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
   const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
-  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isCompleted(pod)) };
+  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isFinal(pod)) };
 }
 
 /** With one more pod, where it finds room. */

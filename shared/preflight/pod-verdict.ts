@@ -5,14 +5,13 @@
 import { durationText } from "../settings/time.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
-import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
-import { MIGRATES, strategyOf } from "../settings/strategy.ts";
+import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../settings/strategy.ts";
 import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
-import { isCompleted, isFinal, type MigrationFacts, type PodFacts, type VmiFacts } from "../kube/facts.ts";
-import { isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
+import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { quotaFinding, refusedByBudget } from "./refusals.ts";
+import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
 
@@ -56,7 +55,7 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
     return is("Stays", "MirrorPod", "a static pod of the kubelet: a drain leaves it in place");
   }
-  if (isCompleted(pod)) return undefined;
+  if (isFinal(pod)) return undefined;
   const controller = pod.owners.find((owner) => owner.controller);
   if (controller?.kind === "DaemonSet") {
     return is("Stays", "DaemonSet", `of DaemonSet ${controller.name}: a drain leaves it in place`);

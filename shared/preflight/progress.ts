@@ -1,11 +1,11 @@
 /** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { keyOf, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
+import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { PodVerdict, PreflightFacts } from "./facts.ts";
 import { REMEDY, remedyOf } from "../eviction/messages.ts";
 import { failingPhase, isBlocked, isMinor, type Mood, type Row, rowOf, type Subject, subjectsOf } from "./subjects.ts";
+import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
 
 /**
  * `Emptying`: VMs are asked to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no new pods, but

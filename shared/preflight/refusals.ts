@@ -1,9 +1,9 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { isVmi } from "../budget/budget.ts";
-import { type BudgetFacts, isCompleted, isFinal, keyOf, type PodFacts } from "../kube/facts.ts";
-import { launcherOfHotplug, vmiNameOf } from "../kube/pod-kind.ts";
+import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { matches } from "../kube/selector.ts";
 import type { EvictionPreview, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
+import { isFinal, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 
 /** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
@@ -12,7 +12,7 @@ function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
 
 /** Those that an eviction of the pod asks. */
 function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
-  if (isCompleted(pod) || pod.phase === "Pending" || pod.deleting) return [];
+  if (isFinal(pod) || pod.phase === "Pending" || pod.deleting) return [];
   return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
 }
 

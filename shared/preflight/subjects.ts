@@ -2,9 +2,10 @@
  * What has to leave a node, each with all that is known of it, and how far it is.
  */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { keyOf, type MigrationFacts, type VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
+import { keyOf } from "../kube/objects.ts";
 
 /** A pod that is to leave, with what is known of its VM. */
 export interface Subject extends Vm {

@@ -1,11 +1,11 @@
 /** Will this drain succeed? What happens to every pod of a node, and one verdict for all of them. */
-import { keyOf, type VmiFacts } from "../kube/facts.ts";
-import { isLauncher } from "../kube/pod-kind.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import { durationOf } from "./duration.ts";
 import type { NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { type Held, heldByBudgets, placeAll } from "./placing.ts";
 import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
 import { quotaFinding } from "./refusals.ts";
+import { isLauncher, keyOf } from "../kube/objects.ts";
 
 interface Judged {
   readonly pod: PreflightPod;

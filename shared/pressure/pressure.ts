@@ -5,18 +5,17 @@
  * shut down moves too, but that is a race.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
-import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../evacuation/identity.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { markActions } from "../evacuation/mark.ts";
-import { canMigrate, isMarked } from "../settings/strategy.ts";
+import { canMigrate, isMarked, isToMove } from "../settings/strategy.ts";
 import type { EvacuationFacts, Phase } from "../kube/evacuation.ts";
-import { isToMove } from "../eviction/table.ts";
 import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
+import { carriesDrainTaint } from "../kube/objects.ts";
+import { cooldownLeft } from "../evacuation/attempts.ts";
 
 /** Whether a guest whose kubelet is ending its pod should move instead of shutting down. */
 export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {

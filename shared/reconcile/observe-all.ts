@@ -3,13 +3,13 @@
  * history.
  */
 import { ClusterError } from "../kube/failures.ts";
-import { LAUNCHER, OURS } from "../kube/selections.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { isAnnotating } from "../settings/settings.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
+import { LAUNCHER, OURS } from "../kube/requests.ts";
 
 export interface Scanned {
   readonly world: World;

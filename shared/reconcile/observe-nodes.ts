@@ -1,12 +1,8 @@
 /** Observing nodes: those that are asked for, those under pressure, who lives there, and which others have room. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/selections.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
-import { keyOf } from "../kube/facts.ts";
-import { carriesDrainTaint } from "../kube/taints.ts";
-import { isLauncher, vmiNameOf } from "../kube/pod-kind.ts";
 import { type FitNode, roomOn } from "../preflight/fit.ts";
 import { canTake, type PressureWorld, type Resident, type Taker } from "../pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
@@ -14,6 +10,8 @@ import { preflightPodSchema } from "../preflight/schemas.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
 import { readNodes } from "./observe-vmi.ts";
 import type { Observer } from "../settings/observer.ts";
+import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
+import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 
 export interface Asked {
   readonly requests: readonly ReconcileRequest[];

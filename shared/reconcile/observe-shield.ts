@@ -1,7 +1,6 @@
 /** Observing the VMs that the shield covers. */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
-import { migrationsOf } from "../kube/selections.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
@@ -10,6 +9,7 @@ import { isShieldOn } from "../settings/settings.ts";
 import { eachOf } from "../evacuation/perform.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
+import { migrationsOf } from "../kube/requests.ts";
 
 /** `evacuations`: those that have not ended, at least. */
 export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {

@@ -4,27 +4,20 @@
  * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
  * nothing whose size depends on other VMs.
  */
-import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/selections.ts";
 import { mayBeStuck } from "../evacuation/attempts.ts";
 import { areBudgetsWanted } from "../settings/guarded.ts";
 import { budgetName } from "../budget/budget.ts";
 import { isAnnotating } from "../settings/settings.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
-import {
-  type BudgetFacts,
-  isFinal,
-  type MigrationFacts,
-  type NamespacedName,
-  type NodeFacts,
-  type PodFacts,
-  type VmiFacts,
-} from "../kube/facts.ts";
+import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
+import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/requests.ts";
+import { isFinal } from "../kube/objects.ts";
 
 /** What the caller has read, or pods that it was asked about. */
 export interface Known {

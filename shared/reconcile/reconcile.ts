@@ -4,9 +4,8 @@
  * Every reconcile reads what it decides on, so that any number of them may run at once and be ended anywhere.
  */
 import { ClusterError, isOddObject } from "../kube/failures.ts";
-import { activeEvacuations, unfinishedEvacuations } from "../kube/selections.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
-import { keyOf, type NamespacedName } from "../kube/facts.ts";
+import type { NamespacedName } from "../kube/facts.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import { isShieldOn } from "../settings/settings.ts";
 import {
@@ -22,9 +21,10 @@ import {
 import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
-import { observeNamed, vmiKeyOf } from "../evacuation/observe-subject.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { eachOf } from "../evacuation/perform.ts";
+import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf } from "../kube/requests.ts";
+import { keyOf } from "../kube/objects.ts";
 
 /** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;

@@ -5,7 +5,7 @@
  * it does when Lifeboat is down; KubeVirt's webhook and the budgets decide.
  */
 import type { PodFacts } from "../kube/facts.ts";
-import { isOfLiveVm } from "../kube/pod-kind.ts";
+import { isOfLiveVm } from "../kube/objects.ts";
 
 /** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
 export type Posture = "refuse" | "fail" | "allow";

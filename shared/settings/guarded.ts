@@ -1,7 +1,7 @@
 /** Who is guarded: by which causes, while which gate is on, against whose deletions; and whether that makes budgets unnecessary. */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
-import type { InstalledWebhook } from "../kube/webhooks.ts";
+import type { InstalledWebhook } from "../kube/facts.ts";
 
 /**
  * `reason`: of the pod condition `DisruptionTarget`; its other reasons end pods by the eviction API or by the kubelet. Without

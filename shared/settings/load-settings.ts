@@ -9,7 +9,6 @@
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
-import { kubeVirt } from "../kube/selections.ts";
 import { areEvictionsCovered, isGateOn } from "./guarded.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isShieldWanted, type Settings } from "./settings.ts";
@@ -21,6 +20,7 @@ import {
   parseConfiguration,
 } from "./configuration.ts";
 import type { ConfigProblem } from "./problem.ts";
+import { kubeVirt } from "../kube/requests.ts";
 
 const CACHE_SECONDS = 30;
 

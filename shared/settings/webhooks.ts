@@ -7,7 +7,7 @@
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
 import type { Settings } from "./settings.ts";
-import type { InstalledWebhook, InstalledWebhooks } from "../kube/webhooks.ts";
+import type { InstalledWebhook, InstalledWebhooks } from "../kube/facts.ts";
 
 /** `Unread`: it may not be read, or the API server did not say. */
 export type Installation = InstalledWebhooks | "Absent" | "Unread";

@@ -11,9 +11,10 @@ import { canMigrate } from "../settings/strategy.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { ofVmi } from "../evacuation/world.ts";
-import { isFinal, type MigrationFacts, type NodeFacts, type VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isShieldOn, type Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
+import { isFinal } from "../kube/objects.ts";
 
 /** The Plugin's condition asks for it, too: what a move takes, and the shutdown if it fails. */
 export const MIN_GRACE_SECONDS = 300;

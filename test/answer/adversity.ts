@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { isUnfinished } from "../../shared/kube/evacuation.ts";
-import { isFinal } from "../../shared/kube/facts.ts";
 import { retryVm } from "../../shared/evacuation/api.ts";
 import { type Disturbance, Disturbed } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
@@ -14,6 +13,7 @@ import { type FakeDoors, objectOf } from "../support/fake-doors.ts";
 import { KubeVirt, type Moves } from "../support/kubevirt.ts";
 import { reviewBeside } from "../support/parties.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 
 export const WEB = { namespace: "apps", name: "web" };
 const POD = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since: time(0) } });

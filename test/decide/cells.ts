@@ -1,6 +1,5 @@
 /** Tables by strategy and mobility: a missing cell does not compile. */
-import type { Mobility } from "../../shared/eviction/table.ts";
-import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/settings/strategy.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 

@@ -10,7 +10,6 @@ import type {
   PodFacts,
   VmiFacts,
 } from "../../shared/kube/facts.ts";
-import { hash8 } from "../../shared/kube/names.ts";
 import type {
   EndPhase,
   EvacuationCondition,
@@ -19,7 +18,8 @@ import type {
   EvacuationStatus,
 } from "../../shared/kube/evacuation.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings/settings.ts";
-import type { Mobility } from "../../shared/eviction/table.ts";
+import { hash8 } from "../../shared/kube/objects.ts";
+import type { Mobility } from "../../shared/settings/strategy.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00.000Z");
 

@@ -1,13 +1,14 @@
 /** What other parties do in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
-import { isToMove } from "../../shared/eviction/table.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
-import { isFinal, type NamespacedName, type VmiFacts } from "../../shared/kube/facts.ts";
+import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
 import * as names from "../../shared/kube/names.ts";
 import type { Asked } from "./asked.ts";
 import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./fake-api.ts";
 import type { FakeCluster } from "./fake-cluster.ts";
 import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
 import { object } from "./objects.ts";
+import { isToMove } from "../../shared/settings/strategy.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
 
 export function partiesOf(fake: () => FakeCluster): Parties {
   return {

@@ -6,7 +6,6 @@ import { Conditions, Count, part, Text } from "../../../shared/kube/schemas/fiel
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import { isAllowed } from "../../../shared/kube/reviews.ts";
-import { LAUNCHER } from "../../../shared/kube/selections.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { defaultConfiguration, mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
@@ -21,6 +20,7 @@ import { ifThere, readObject } from "../install/apply.ts";
 import { listTokens } from "../install/token.ts";
 import { readable, Unread } from "./check.ts";
 import granted from "./permissions.json" with { type: "json" };
+import { LAUNCHER } from "../../../shared/kube/requests.ts";
 
 const INSIDE = { namespace: names.LIFEBOAT_NAMESPACE };
 const RELAY = { ...INSIDE, name: "lifeboat-relay" };

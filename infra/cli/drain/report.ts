@@ -1,6 +1,6 @@
 /** What has become of each VM and pod since the drain began: a line for each change; and how it ended, and what there is to do now. */
 import { durationText } from "../../../shared/settings/time.ts";
-import { isFinal, type NamespacedName } from "../../../shared/kube/facts.ts";
+import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import { isMinor, type Row, rowOf, type Subject } from "../../../shared/preflight/subjects.ts";
 import { EXIT, type ExitCode } from "../command.ts";
@@ -8,6 +8,7 @@ import { troubleOf } from "../explain.ts";
 import { type Paint, paintFor, plain } from "../print.ts";
 import type { Drain } from "./drain.ts";
 import type { Stops } from "./stops.ts";
+import { isFinal } from "../../../shared/kube/objects.ts";
 
 /** `Blocked`: all that could leave has left. */
 export type Ending = "Drained" | "Blocked" | "TimedOut" | "Interrupted";

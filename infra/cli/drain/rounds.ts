@@ -1,7 +1,5 @@
 /** Emptying a cordoned node in rounds: read, evict, report, until nothing is left, or nothing more leaves without a person. */
 import { ClusterError, isSilence } from "../../../shared/kube/failures.ts";
-import { requestEviction } from "../../../shared/kube/evict.ts";
-import { keyOf } from "../../../shared/kube/facts.ts";
 import { observePodsOf } from "../../../shared/preflight/observe.ts";
 import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
@@ -13,6 +11,8 @@ import { paintFor, plain, quoted } from "../print.ts";
 import type { Drain } from "./drain.ts";
 import type { Ending, Report } from "./report.ts";
 import type { Stops } from "./stops.ts";
+import { requestEviction } from "../../../shared/kube/requests.ts";
+import { keyOf } from "../../../shared/kube/objects.ts";
 
 const ROUND_MS = 2000;
 /** While only a person can go on; and for a VM whose owner is to move it, so that the owner learns of it. */

@@ -3,14 +3,14 @@
  * pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import * as z from "zod/mini";
-import { object } from "../../../shared/kube/resources.ts";
-import { parseAnswer } from "../../../shared/kube/read.ts";
-import { keyOf, type NamespacedName } from "../../../shared/kube/facts.ts";
+import { object, parseAnswer } from "../../../shared/kube/read.ts";
+import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { isBlocked, type Subject } from "../../../shared/preflight/subjects.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { quoted } from "../print.ts";
 import type { Drain } from "./drain.ts";
+import { keyOf } from "../../../shared/kube/objects.ts";
 
 const START_TRIES = 10;
 

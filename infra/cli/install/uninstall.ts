@@ -1,19 +1,19 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
-import { type Resource } from "../../../shared/kube/resources.ts";
-import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/selections.ts";
+import type { Resource } from "../../../shared/kube/resources.ts";
 import { withdraw } from "../../../shared/evacuation/act.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { type Add, EXIT } from "../command.ts";
-import { type Connection } from "../connection.ts";
+import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
-import { type Host } from "../host.ts";
+import type { Host } from "../host.ts";
 import { readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { readClusterFacts } from "./present.ts";
 import * as z from "zod/mini";
+import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
 
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [

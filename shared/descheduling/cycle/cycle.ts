@@ -1,5 +1,4 @@
 /** One descheduling cycle, from the world that was read to a report of the requests. */
-import { cooldownLeft } from "../../evacuation/cooldown.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
@@ -19,6 +18,7 @@ import {
   type Requests,
 } from "./request.ts";
 import { type Withdrawal, withdrawalsOf } from "./withdrawals.ts";
+import { cooldownLeft } from "../../evacuation/attempts.ts";
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;

@@ -1,8 +1,7 @@
 /** Which evacuations are in progress, by Evacuations and the pods themselves. Upstream: KEP-1397, the cache of eviction requests. */
 import { activeEvacuation } from "../../evacuation/identity.ts";
-import { isCompleted, keyOf, type VmiFacts } from "../../kube/facts.ts";
+import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
-import { isLauncher, vmiNameOf } from "../../kube/pod-kind.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import {
   EVACUATION_REQUESTED_ANNOTATION,
@@ -10,6 +9,7 @@ import {
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../../kube/names.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
+import { isFinal, isLauncher, keyOf, vmiNameOf } from "../../kube/objects.ts";
 
 /** How far the clocks of two functions may differ; Lifeboat has not written a later request time. */
 const CLOCK_SKEW_SECONDS = 60;
@@ -50,7 +50,7 @@ export interface InProgressFacts {
 export function inProgressAmong({ pods, vmis, evacuations, policy, now }: InProgressFacts): readonly ScheduledPod[] {
   const byVmi = Map.groupBy(evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
   return pods.filter((pod) => {
-    if (isCompleted(pod)) return false;
+    if (isFinal(pod)) return false;
     const requested = pod.annotations[EVACUATION_REQUESTED_ANNOTATION];
     if (isConfirmed(pod) || isFresh(requested, policy.requestTtlSeconds, now)) return true;
     const vmi = vmiOf(pod, vmis);

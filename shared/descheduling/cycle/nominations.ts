@@ -1,12 +1,11 @@
 /** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
-import { isCompleted, keyOf } from "../../kube/facts.ts";
-import { isLauncher, isMigrationTarget } from "../../kube/pod-kind.ts";
 import { matches } from "../../kube/selector.ts";
 import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
+import { isFinal, isLauncher, isMigrationTarget, keyOf } from "../../kube/objects.ts";
 
 export interface Nominated extends Nomination {
   readonly profile: string;
@@ -77,7 +76,7 @@ function sparing(evictor: Evictor, vmis: Vmis): Evictor {
 }
 
 function isEndedLauncher(pod: ScheduledPod): boolean {
-  return isCompleted(pod) && pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT;
+  return isFinal(pod) && pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT;
 }
 
 function* nominateBy(plugin: EnabledPlugin, profile: string, world: PluginWorld): Generator<Nominated, void, Verdict> {

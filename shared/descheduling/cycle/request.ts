@@ -2,11 +2,9 @@
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
-import { isLive } from "../../settings/strategy.ts";
-import { isToMove } from "../../eviction/table.ts";
+import { isLive, isToMove } from "../../settings/strategy.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
-import { isListedBy } from "../../kube/pod-kind.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
 import type { Settings } from "../../settings/settings.ts";
@@ -15,6 +13,7 @@ import type { Counters } from "./limits.ts";
 import type { Nominated } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
 import { requesterOf } from "./withdrawals.ts";
+import { isListedBy } from "../../kube/objects.ts";
 
 /**
  * What became of an eviction. `Evicted`: the pod is being deleted. `Background`: it is being evacuated. `Gone`: it does not exist any more.

@@ -1,12 +1,12 @@
 /** Which of its own Evacuations descheduling withdraws: not started, and no longer wanted or older than the TTL. Upstream: KEP-1397. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import { podUIDOf } from "../../evacuation/identity.ts";
-import { isMigrationTarget } from "../../kube/pod-kind.ts";
 import { DESCHEDULING } from "../../kube/names.ts";
 import { secondsSince } from "../../settings/time.ts";
 import { vmiOf } from "./in-progress.ts";
 import { nominate, type Nominated, type NominationWorld } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
+import { isMigrationTarget } from "../../kube/objects.ts";
 
 export interface Withdrawal {
   readonly evacuation: EvacuationFacts;

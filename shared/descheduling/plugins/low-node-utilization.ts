@@ -1,13 +1,13 @@
 /** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
 import * as z from "zod/mini";
-import { isCompleted, type Taint } from "../../kube/facts.ts";
+import type { Taint } from "../../kube/facts.ts";
 import { ownValue } from "../../kube/selector.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { untolerated } from "../../kube/taints.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
 import { Count, listOf, mapping, text } from "./fields.ts";
 import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
+import { isFinal, untolerated } from "../../kube/objects.ts";
 
 const PERCENT = "expected a percentage, from 0 to 100";
 const Thresholds = z.lazy(() =>
@@ -71,7 +71,7 @@ function countedResources({ thresholds }: Arguments): readonly string[] {
 
 /** Pods that have ended ask for nothing any more. */
 function usageOf(node: ScheduledNode, pods: readonly ScheduledPod[], resources: readonly string[]): NodeUsage {
-  const running = pods.filter((pod) => !isCompleted(pod));
+  const running = pods.filter((pod) => !isFinal(pod));
   const sum = (resource: string) => running.reduce((total, pod) => total + requestOf(pod, resource), 0);
   return { node, usage: new Map(resources.map((resource) => [resource, sum(resource)])) };
 }
@@ -140,7 +140,7 @@ function subtract(pod: ScheduledPod, amounts: Map<string, number>): void {
 }
 
 function removableFrom(node: ScheduledNode, { world }: Run): readonly ScheduledPod[] {
-  const pods = world.podsOn(node.name).filter((pod) => !isCompleted(pod) && world.evictor.filter(pod));
+  const pods = world.podsOn(node.name).filter((pod) => !isFinal(pod) && world.evictor.filter(pod));
   return pods.toSorted(podOrder(world, ...CHEAPEST_FIRST));
 }
 

@@ -1,12 +1,12 @@
 /** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their required affinity. */
 import * as z from "zod/mini";
-import { isCompleted } from "../../kube/facts.ts";
 import { isWanted } from "../../kube/selector.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
+import { isFinal } from "../../kube/objects.ts";
 
 const TYPE = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -35,7 +35,7 @@ function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): It
   const reason = `node ${node.name} does not meet its required node affinity`;
   // The nodeSelector counts too, but only for pods that have the affinity: as upstream.
   const nominationOf = (pod: ScheduledPod) =>
-    !isCompleted(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
+    !isFinal(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
       ? { pod, reason }
       : undefined;
   return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });

@@ -3,11 +3,11 @@
  *
  * Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler (pkg/descheduler/node).
  */
-import { isCompleted } from "../../kube/facts.ts";
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { oncePer } from "./nominate.ts";
 import type { PluginWorld } from "./plugin.ts";
+import { isFinal } from "../../kube/objects.ts";
 
 export interface NodeFit {
   /** One of the nodes would do, be it the pod's own. */
@@ -28,7 +28,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: Pick<PluginWorld
   );
   const fits = (pod: ScheduledPod, spot: Spot) => {
     if (obstacleTo(pod, spot) !== undefined) return false;
-    const others = world.podsOn(spot.node.name).filter((other) => other.uid !== pod.uid && !isCompleted(other));
+    const others = world.podsOn(spot.node.name).filter((other) => other.uid !== pod.uid && !isFinal(other));
     return !repelling(pod, others, [spot.node])(spot.node);
   };
   const fitsAnyOther = (pod: ScheduledPod) => {

@@ -1,11 +1,11 @@
 /** RemovePodsViolatingNodeTaints: pods that do not tolerate a taint that their node got after they came. */
 import * as z from "zod/mini";
-import { isCompleted, type Taint } from "../../kube/facts.ts";
+import type { Taint } from "../../kube/facts.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { untolerated } from "../../kube/taints.ts";
 import { flag, listOf, mapping, text } from "./fields.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
+import { isFinal, untolerated } from "../../kube/objects.ts";
 
 const TAINT = "expected the key of a taint, or key=value";
 
@@ -36,7 +36,7 @@ function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): It
   const taints = node.taints.filter((taint) => counts(taint, args));
   if (taints.length === 0) return [];
   const nominationOf = (pod: ScheduledPod): Nomination | undefined => {
-    const taint = isCompleted(pod) ? undefined : untolerated(taints, pod.tolerations);
+    const taint = isFinal(pod) ? undefined : untolerated(taints, pod.tolerations);
     return taint && { pod, reason: `it does not tolerate taint ${nameOf(taint)} of node ${node.name}` };
   };
   return nominationsAmong(world.podsOn(node.name), { args, world, nominationOf });

@@ -1,7 +1,7 @@
 /** ValidatingWebhookConfigurations, Lifeboat's own and KubeVirt's: the fields that decide whether the API server asks. */
 import * as z from "zod/mini";
-import type { InstalledWebhook, InstalledWebhooks } from "../webhooks.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
+import type { InstalledWebhook, InstalledWebhooks } from "../facts.ts";
 
 const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(z.unknown()) })));
 

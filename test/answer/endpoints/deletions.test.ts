@@ -7,12 +7,12 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Before, failing, UNREACHABLE } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { hash8 } from "../../../shared/kube/names.ts";
 import { migration, newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { asWebhook, entry, NOW, openDoors, type TestEnv } from "../../support/doors.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
 import { deletionOf } from "../../support/reviews.ts";
+import { hash8 } from "../../../shared/kube/objects.ts";
 
 const TIMEOUT_SECONDS = 10;
 const WEB = { namespace: "apps", name: "web" };

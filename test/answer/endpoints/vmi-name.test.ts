@@ -1,6 +1,6 @@
 /** The VMI's name, guessed from the launcher pod's: right most of the time, and harmless otherwise. */
 import { expect, test } from "vitest";
-import { guessVmiName } from "../../../shared/evacuation/observe-subject.ts";
+import { guessVmiName } from "../../../shared/kube/requests.ts";
 
 // prettier-ignore
 test.each([

@@ -3,13 +3,13 @@ import { act as performAction } from "../../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import { Launcher } from "../../../shared/kube/schemas/kubernetes.ts";
-import { LAUNCHER } from "../../../shared/kube/selections.ts";
 import type { Action } from "../../../shared/kube/action.ts";
 import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { CREATED_BY_LABEL } from "../../../shared/kube/names.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { connectTo, present } from "../../support/kube/connected.ts";
+import { LAUNCHER } from "../../../shared/kube/requests.ts";
 
 const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());

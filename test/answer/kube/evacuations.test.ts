@@ -1,10 +1,4 @@
 /** Evacuations in an API server that knows their CustomResourceDefinition: begun, joined, written, withdrawn, found, removed. */
-import {
-  activeEvacuations,
-  evacuationsFrom,
-  evacuationsOf,
-  unfinishedEvacuations,
-} from "../../../shared/kube/selections.ts";
 import { act, createEvacuation, withdraw } from "../../../shared/evacuation/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
@@ -13,6 +7,12 @@ import type { EvacuationFacts, EvacuationSpec, EvacuationStatus } from "../../..
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { MARK_SEEN, newborn, NOW, time } from "../../support/fixtures.ts";
 import { connectTo, present } from "../../support/kube/connected.ts";
+import {
+  activeEvacuations,
+  evacuationsFrom,
+  evacuationsOf,
+  unfinishedEvacuations,
+} from "../../../shared/kube/requests.ts";
 
 interface Stored extends core.KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;

@@ -1,5 +1,4 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
-import { activeEvacuations } from "../../../shared/kube/selections.ts";
 import { describe, expect, test } from "vitest";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
 import { Vmi } from "../../../shared/kube/schemas/vmi.ts";
@@ -9,6 +8,7 @@ import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { list } from "../../support/canned-cluster.ts";
 import { MARK_SEEN, NOW, time } from "../../support/fixtures.ts";
 import { canned } from "../../support/kube/connected.ts";
+import { activeEvacuations } from "../../../shared/kube/requests.ts";
 
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
 const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };

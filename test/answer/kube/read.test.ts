@@ -1,10 +1,10 @@
 /** Reading: pages, odd items, and names that no object has. */
-import { evacuationsOf, migrationsOf } from "../../../shared/kube/selections.ts";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../shared/kube/client.ts";
 import { CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
 import { type Behaviour, json, status, type StubRequest } from "../../support/answers.ts";
 import { canned } from "../../support/kube/connected.ts";
+import { evacuationsOf, migrationsOf } from "../../../shared/kube/requests.ts";
 
 let odd: string[] = [];
 let requests: readonly StubRequest[] = [];

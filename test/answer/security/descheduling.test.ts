@@ -11,11 +11,12 @@ import type { DeschedulerPolicy, DeschedulingLimits } from "../../../shared/desc
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { nominate } from "../../../shared/descheduling/cycle/nominations.ts";
 import type { Action } from "../../../shared/kube/action.ts";
-import { keyOf, type NamespacedName } from "../../../shared/kube/facts.ts";
+import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { at, NOW, owner, settings, time } from "../../support/fixtures.ts";
 import { node, pod, requirement, taint, term, toleration } from "../../support/descheduling/fixtures.ts";
 import { IN_PROGRESS, REQUEST_ONLY, REQUESTED, vmiOf, vmPod } from "../../support/descheduling/worlds.ts";
 import { anyDeschedulerPods } from "./arbitrary.ts";
+import { keyOf } from "../../../shared/kube/objects.ts";
 
 /** n0 is tainted, n0 and n1 are full, the others are not. */
 const NODES = [

@@ -1,6 +1,6 @@
 /** When a token ends, and whom it is for, as it says itself. */
 import { expect, test } from "vitest";
-import { expiryOf, isOnlyFor } from "../../../shared/settings/token-expiry.ts";
+import { expiryOf, isOnlyFor } from "../../../shared/kube/reviews.ts";
 
 const encoded = (text: string) => Buffer.from(text).toString("base64url");
 const jwt = (claims: string) => `${encoded('{"alg":"ES256"}')}.${encoded(claims)}.c2lnbmF0dXJl`;

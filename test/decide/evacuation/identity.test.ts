@@ -10,7 +10,6 @@ import {
 import { secondsUntil } from "../../../shared/settings/time.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { hash8 } from "../../../shared/kube/names.ts";
 import {
   at,
   endedEvacuation,
@@ -23,6 +22,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
+import { hash8 } from "../../../shared/kube/objects.ts";
 
 const byHand = { ...newborn({ name: "by-hand", uid: "by-hand" }), spec: without(newborn().spec, "pod") };
 const elsewhere = vmi({ nodeName: "node02", activePods: { [POD_UID]: "node01", other: "node02" } });

@@ -1,6 +1,7 @@
 /** Taints: which ones a pod tolerates, which ones drive it away, and which nodes are gone. */
 import { describe, expect, test } from "vitest";
 import type { NodeFacts, Taint, Toleration } from "../../../shared/kube/facts.ts";
+import { node, pod, settings } from "../../support/fixtures.ts";
 import {
   carriesDrainTaint,
   DEAD_NODE_TAINTS,
@@ -8,8 +9,7 @@ import {
   isAlive,
   tolerates,
   untolerated,
-} from "../../../shared/kube/taints.ts";
-import { node, pod, settings } from "../../support/fixtures.ts";
+} from "../../../shared/kube/objects.ts";
 
 const TAINT: Taint = { key: "hardware", value: "gpu", effect: "NoSchedule" };
 const BARE: Taint = { key: "hardware", effect: "NoSchedule" };

@@ -7,7 +7,7 @@ import { PersistentVolume, preflightPodSchema } from "../../../shared/preflight/
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/preflight/facts.ts";
 import { obstacleTo, repelling, roomOn } from "../../../shared/preflight/fit.ts";
-import { isCompleted } from "../../../shared/kube/facts.ts";
+import { isFinal } from "../../../shared/kube/objects.ts";
 
 export type Spec = Partial<NonNullable<Pod["spec"]>>;
 export type Labels = Readonly<Record<string, string>>;
@@ -116,7 +116,7 @@ export function fitsByPreflight(
   const seen = nodes.map((node) => NodeWithResources.parse(node));
   const there = pods.map(readPod);
   const moving = readPod(pod);
-  const living = there.filter((other) => !isCompleted(other));
+  const living = there.filter((other) => !isFinal(other));
   const reached = volumes.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
   const around = {
     isRepelled: repelling(moving, living, seen),

@@ -1,9 +1,9 @@
 /** The guard and node pressure as tables for administrators, rendered as Markdown. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/settings/guarded.ts";
 import type { AllowReason } from "../../../../shared/guard/decide.ts";
-import { DEAD_NODE_TAINTS } from "../../../../shared/kube/taints.ts";
 import { code, renderTable } from "./tables.ts";
 import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
+import { DEAD_NODE_TAINTS } from "../../../../shared/kube/objects.ts";
 
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {

@@ -5,13 +5,12 @@ import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/desche
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
 import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuation.ts";
-import { isCompleted } from "../../../../shared/kube/facts.ts";
-import { isLauncher } from "../../../../shared/kube/pod-kind.ts";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
 import { deschedulingClient } from "../../../../shared/descheduling/client.ts";
 import { type Before, connectTo, FakeCluster } from "../../../support/fake-cluster.ts";
 import { node, settings } from "../../../support/fixtures.ts";
 import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
+import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
   /** Of a plugin that nominates the pods of these names. */
@@ -104,7 +103,7 @@ export function setStatus(fake: FakeCluster, uid: string, status: Partial<Evacua
 /** Pods with a request that nothing has taken back. */
 export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => {
-    return !isCompleted(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
+    return !isFinal(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
   });
 }
 

@@ -1,12 +1,12 @@
 /** Nodes of every kind that are drained to the end: what a person, the API server and KubeVirt do beside Lifeboat's doors. */
 import * as fc from "fast-check";
-import { type BudgetFacts, isCompleted, isFinal, type PodFacts, type VmiFacts } from "../../../../shared/kube/facts.ts";
-import { isLauncher, vmiNameOf } from "../../../../shared/kube/pod-kind.ts";
+import type { BudgetFacts, PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import { matches } from "../../../../shared/kube/selector.ts";
 import { FakeCluster } from "../../../support/fake-cluster.ts";
 import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../../support/fixtures.ts";
 import { type FakeDoors, openFakeDoors } from "../../../support/fake-doors.ts";
 import { evictionOf } from "../../../support/reviews.ts";
+import { isFinal, isLauncher, vmiNameOf } from "../../../../shared/kube/objects.ts";
 
 const anyVm = fc.record({
   strategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "None", "External"),
@@ -123,7 +123,7 @@ function share(fake: FakeCluster, disruptionsAllowed: number): void {
 
 /** An evicted pod takes its disruption, and its replacement gives it back, where it finds a node. */
 function spend(one: PodFacts, fake: FakeCluster): void {
-  if (one.labels["app"] !== SHARED || isCompleted(one) || one.phase === "Pending") return;
+  if (one.labels["app"] !== SHARED || isFinal(one) || one.phase === "Pending") return;
   const isRoom = fake.nodes.get({ name: OTHER })?.unschedulable === false;
   share(fake, isRoom && one.owners.length > 0 ? 1 : 0);
 }
@@ -175,7 +175,7 @@ export function stays({ annotations, owners, phase }: PodFacts): boolean {
 function refusedByKubectl({ force, deleteEmptyDirData }: AnyDrain, fake: FakeCluster) {
   return (one: PodFacts): boolean => {
     if (stays(one)) return true;
-    if (isCompleted(one)) return false;
+    if (isFinal(one)) return false;
     const hasEmptyDir = JSON.stringify(fake.api.object("pods", one)).includes("emptyDir");
     return (!force && one.owners.length === 0) || (!deleteEmptyDirData && hasEmptyDir);
   };
@@ -185,12 +185,12 @@ function refusedByKubectl({ force, deleteEmptyDirData }: AnyDrain, fake: FakeClu
 async function evict(one: PodFacts, fake: FakeCluster, doors: FakeDoors): Promise<void> {
   if (isOrphaned(one, fake)) return;
   const { text } = await doors.evict(evictionOf(one));
-  const isFree = isCompleted(one) || one.phase === "Pending" || isSpared(one, fake.budgets.list());
+  const isFree = isFinal(one) || one.phase === "Pending" || isSpared(one, fake.budgets.list());
   if (!text.includes('"allowed":true') || !isFree) return;
   fake.pods.delete(one);
   spend(one, fake);
   for (const { namespace, name, nodeName, activePods } of fake.vmis.list()) {
-    if (nodeName === NODE && one.uid in activePods && !isCompleted(one))
+    if (nodeName === NODE && one.uid in activePods && !isFinal(one))
       fake.change({ namespace, name }, { phase: "Succeeded" });
   }
 }

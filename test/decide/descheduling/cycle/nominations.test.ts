@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
 import type { ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
-import { keyOf, type VmiFacts } from "../../../../shared/kube/facts.ts";
+import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { labelled, evictorWorld, node } from "../../../support/descheduling/fixtures.ts";
 import { plainPod, policy, vmiOf, vmPod } from "../../../support/descheduling/worlds.ts";
+import { keyOf } from "../../../../shared/kube/objects.ts";
 
 /** Nominates every pod that it sees and may evict. */
 const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"] = "deschedule"): EnabledPlugin => ({

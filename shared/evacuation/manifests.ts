@@ -4,8 +4,8 @@ import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
-import { hash8 } from "../kube/names.ts";
 import { withoutFractions } from "../settings/time.ts";
+import { hash8 } from "../kube/objects.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 

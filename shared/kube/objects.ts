@@ -1,0 +1,145 @@
+/**
+ * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints. Upstream: KubeVirt's pod eviction admitter; core/v1
+ * `ToleratesTaint`; the taint eviction controller.
+ */
+import type { NamespacedName, NodeFacts, OwnerReference, PodFacts, Taint, Toleration, VmiFacts } from "./facts.ts";
+import {
+  COMPONENT_LABEL,
+  CREATED_BY_LABEL,
+  DOMAIN_ANNOTATION,
+  HOTPLUG_COMPONENT,
+  LAUNCHER_COMPONENT,
+} from "./names.ts";
+
+/** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
+export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
+
+export function keyOf(object: NamespacedName): string {
+  return `${object.namespace}/${object.name}`;
+}
+
+export function isLauncher(pod: PodFacts): boolean {
+  return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT && !isFinal(pod);
+}
+
+/** The launcher pod that a hotplug pod belongs to: its only owner. */
+export function launcherOfHotplug(pod: PodFacts): OwnerReference | undefined {
+  return pod.labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT && pod.owners.length === 1 ? pod.owners[0] : undefined;
+}
+
+/** Name of the VMI that a launcher pod runs, in the pod's namespace. */
+export function vmiNameOf(launcher: PodFacts): string | undefined {
+  return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
+}
+
+/**
+ * Why the end of this pod ends no guest, or undefined if it may. Whether the VMI lives is for the caller to see;
+ * here it only matters whether the pod is that VMI's at all: a VMI that was deleted and made anew has another UID.
+ */
+export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
+  if (isFinal(pod)) return "PodCompleted";
+  const owner = launcherOfHotplug(pod);
+  const subject = owner === undefined ? pod : launcher;
+  if (subject?.uid !== (owner ?? pod).uid) return "VmiGone";
+  if (!isLauncher(subject) || vmiNameOf(subject) === undefined) return "NotAVirtualMachine";
+  return belongsTo(subject, vmi) ? undefined : "VmiGone";
+}
+
+function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
+  const owner = launcher.owners.find((o) => o.kind === "VirtualMachineInstance");
+  const uid = owner?.uid ?? launcher.labels[CREATED_BY_LABEL] ?? vmi?.uid;
+  return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
+}
+
+/**
+ * A pod on another node than its VMI, or one that KubeVirt does not count among the VMI's own: its end is not the
+ * guest's end, so the VMI is never marked for it. The second half also keeps a pod that merely claims to belong to a VMI,
+ * which a tenant can create, from moving that VMI.
+ */
+export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
+  if (isBeingReceived(vmi)) return true;
+  if (vmi.nodeName === undefined) return false;
+  const listed = Object.keys(vmi.activePods);
+  return pod.nodeName !== vmi.nodeName || (listed.length > 0 && !listed.includes(pod.uid));
+}
+
+const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
+
+/**
+ * Whether its guest still runs in a VMI of another namespace or cluster: the end of its pod ends the transfer, no guest.
+ * Upstream: `IsMigrationTarget`, `IsWaitingForSync`; the VMI has a node before it has the guest.
+ */
+export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
+  return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
+}
+
+/**
+ * Whether KubeVirt itself counts the pod among the VMI's own. A pod's creator writes its labels, annotations and owners; KubeVirt
+ * alone writes this list, so rules that concern other tenants' VMs go by it.
+ */
+export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
+  return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
+}
+
+/** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */
+export function isOfLiveVm(pod: PodFacts): boolean {
+  return !isFinal(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
+}
+
+export function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (key === undefined) return operator === "Exists";
+  return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
+}
+
+/** The first of the taints that nothing tolerates; undefined: all are tolerated. */
+export function untolerated(taints: readonly Taint[], tolerations: readonly Toleration[] = []): Taint | undefined {
+  return taints.find((taint) => !tolerations.some((toleration) => tolerates(toleration, taint)));
+}
+
+export const DEAD_NODE_TAINTS: readonly string[] = [
+  "node.kubernetes.io/not-ready",
+  "node.kubernetes.io/unreachable",
+  "node.kubernetes.io/out-of-service",
+];
+
+/** On a node that is gone or silent there is nothing to save, and failover must not wait. */
+export function isAlive(node: NodeFacts | undefined): boolean {
+  return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
+}
+
+/**
+ * The first NoExecute taint that the pod does not tolerate for good: a toleration for some seconds has expired when the taint
+ * manager deletes the pod. A dead node's taints do not count: the guard refuses nothing there, and the pod's seconds have just started.
+ */
+export function drivingTaint(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): Taint | undefined {
+  const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
+  const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
+  return untolerated(driving ?? [], forGood);
+}
+
+/** VMs that can migrate leave a node that carries KubeVirt's drain taint. Only the effect NoSchedule counts. */
+export function carriesDrainTaint(
+  { taints }: Pick<NodeFacts, "taints">,
+  { drainTaintKey }: { readonly drainTaintKey: string },
+): boolean {
+  return taints.some((taint) => taint.key === drainTaintKey && taint.effect === "NoSchedule");
+}
+
+const LONGEST_NAME = 63;
+
+/** `<prefix><VMI, cut>-<suffix>`, a valid object name of at most 63 characters. */
+export function derivedName(prefix: string, vmiName: string, suffix: string): string {
+  const room = LONGEST_NAME - `${prefix}-${suffix}`.length;
+  return `${prefix}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
+}
+
+const OFFSET_BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+
+/** FNV-1a: eight hexadecimal digits that depend on the text only. Not for security: 32 bits, trivially collidable. */
+export function hash8(text: string): string {
+  let hash = OFFSET_BASIS;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;
+  return hash.toString(16).padStart(8, "0");
+}
