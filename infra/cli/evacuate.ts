@@ -28,16 +28,14 @@ import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
 
 /** A command about one VM, which a person names as kubectl takes it. */
-function ofVm(program: CommandUnknownOpts, name: string, summary: string, description: string) {
-  const command = program.command(name).summary(summary).description(description);
-  return command.argument("<vm>", "web or vm/web");
+function ofVm(program: CommandUnknownOpts, name: string, description: string) {
+  return program.command(name).description(description).argument("<vm>", "web or vm/web");
 }
 
 export const evacuate: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "evacuate",
-    "have a VM migrate away from its node",
     `Creates an Evacuation for the virtual machine, which Lifeboat then has migrated to another node, and says when
 Lifeboat has taken it up. One that is in progress already is joined.
 
@@ -62,7 +60,6 @@ export const retry: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "retry",
-    "try a failed evacuation of a VM again, now",
     `For a virtual machine whose evacuation backs off after a failed attempt, or was abandoned after the last one. The
 next attempt then starts at once: Lifeboat creates the migration, or ends KubeVirt's own back-off for the one that KubeVirt
 has created. An abandoned evacuation begins anew, and counts its attempts from one.
@@ -112,7 +109,6 @@ export const cancel: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "cancel",
-    "stop the evacuation of a VM",
     `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
 the guest already is left to finish. A drain that continues asks again: uncordon the node, or stop the drain, first.
 

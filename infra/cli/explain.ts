@@ -17,8 +17,14 @@ import { keyOf } from "../../shared/kube/objects.ts";
 export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
 export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
 
-export const explainNode: Add = (explain, { host, connect, ends }) => {
-  explain
+export const explain: Add = (program, call) => {
+  const questions = program.command("explain");
+  explainNode(questions, call);
+  explainPod(questions, call);
+};
+
+const explainNode: Add = (questions, { host, connect, ends }) => {
+  questions
     .command("node")
     .summary("whether a drain of the node would succeed, and what happens to each pod")
     .description(
@@ -61,8 +67,8 @@ export const EXIT_OF = {
   WillBlock: EXIT.no,
 } as const satisfies Record<NodeVerdict, ExitCode>;
 
-export const explainPod: Add = (explain, { host, connect, ends }) => {
-  explain
+const explainPod: Add = (questions, { host, connect, ends }) => {
+  questions
     .command("pod")
     .summary("what an eviction of the pod would get, and why")
     .description(

@@ -1,45 +1,70 @@
 /** One call of `lifeboat`, from its words to its exit code. */
-import { Command, CommanderError, type CommandUnknownOpts, Option } from "@commander-js/extra-typings";
+import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
 import { UsageError } from "../tools/console/arguments.ts";
-import { type Add, type Call, EXIT, type ExitCode, secondsOf } from "./command.ts";
-import { completion } from "./completion.ts";
+import { type Add, EXIT, type ExitCode, secondsOf } from "./command.ts";
 import { type Connection, openConnection } from "./connection.ts";
-import { doctor } from "./doctor/doctor.ts";
-import { drain } from "./drain/drain.ts";
-import { cancel, evacuate, retry } from "./evacuate.ts";
-import { explainNode, explainPod } from "./explain.ts";
 import { wordsOf } from "./failed.ts";
-import { type Host } from "./host.ts";
-import { install } from "./install/install.ts";
-import { rotate } from "./install/rotate.ts";
-import { uninstall } from "./install/uninstall.ts";
+import type { Host } from "./host.ts";
 
-/** In the order in which help lists them. */
-const COMMANDS: readonly Add[] = [drain, evacuate, cancel, retry, doctor, install, rotate, uninstall, completion];
+interface Listed {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<Add>;
+}
+
+/** Its module exports it under its name. */
+function listed<N extends string>(name: N, summary: string, load: () => Promise<Readonly<Record<N, Add>>>): Listed {
+  return { name, summary, load: async () => (await load())[name] };
+}
+
+/** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
+// prettier-ignore
+const COMMANDS: readonly Listed[] = [
+  listed("explain", "whether a drain of a node would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
+  listed("drain", "empty a node: its VMs move, and what blocks is said", () => import("./drain/drain.ts")),
+  listed("evacuate", "have a VM migrate away from its node", () => import("./evacuate.ts")),
+  listed("cancel", "stop the evacuation of a VM", () => import("./evacuate.ts")),
+  listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
+  listed("doctor", "whether this installation is in order, and what fixes what is not", () => import("./doctor/doctor.ts")),
+  listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),
+  listed("rotate", "give the Worker another token of this cluster, and revoke the one that it has", () => import("./install/rotate.ts")),
+  listed("uninstall", "remove Lifeboat from a cluster, and say what is left", () => import("./install/uninstall.ts")),
+];
 const EXIT_CODES =
   "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
 
 export async function run(args: readonly string[], host: Host): Promise<ExitCode> {
   let code: ExitCode = EXIT.done;
   let connection: Connection | undefined;
-  const program = createProgram(host);
-  addCommands(program, {
-    host,
-    line: ["lifeboat", ...args].join(" "),
-    connect: () => (connection = openConnection(program.opts(), host)),
-    ends:
-      (act) =>
-      async (...words) => {
-        code = await act(...words);
-      },
-  });
+  const words = wordsFor(args);
+  const start = async ({ load }: Listed) => {
+    const program = createProgram(host);
+    const add = await load();
+    add(program, {
+      host,
+      line: ["lifeboat", ...args].join(" "),
+      connect: () => (connection = openConnection(program.opts(), host)),
+      ends:
+        (act) =>
+        async (...given) => {
+          code = await act(...given);
+        },
+    });
+    await program.parseAsync(words, { from: "user" });
+  };
   try {
-    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+    await createOverview(host, start).parseAsync(words, { from: "user" });
     return code;
   } catch (error) {
     return host.interrupted.aborted ? EXIT.interrupted : afterError(error, connection, host);
   }
+}
+
+/** `help COMMAND` is `COMMAND --help`. */
+function wordsFor(args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
+  return first === undefined || first === "help" ? [...rest, "--help"] : args;
 }
 
 function afterError(error: unknown, connection: Connection | undefined, { stderr }: Host): ExitCode {
@@ -64,6 +89,7 @@ function createProgram({ stdout, stderr }: Host) {
     )
     .version(VERSION, "--version", "the version of this command")
     .addHelpText("after", `\n${EXIT_CODES}`)
+    .helpCommand(false)
     .exitOverride()
     .showHelpAfterError("(--help says more)")
     .configureHelp({
@@ -78,11 +104,13 @@ function createProgram({ stdout, stderr }: Host) {
     });
 }
 
-function addCommands(program: CommandUnknownOpts, call: Call): void {
-  const explanations = program
-    .command("explain")
-    .description("whether a drain of a node would succeed; what an eviction of a pod would get");
-  explainNode(explanations, call);
-  explainPod(explanations, call);
-  for (const add of COMMANDS) add(program, call);
+/** Knows which commands there are, and leaves the words of each to the command itself. */
+function createOverview(host: Host, start: (command: Listed) => Promise<void>): Command {
+  const overview = createProgram(host);
+  for (const command of COMMANDS) {
+    const shown = overview.command(command.name).description(command.summary).helpOption(false);
+    shown.allowUnknownOption().allowExcessArguments();
+    shown.action(() => start(command));
+  }
+  return overview;
 }

@@ -67,7 +67,7 @@ async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, kubeconfi
   else
     lines.push(
       "  npm run lifeboat -- explain node node-1",
-      "  npm run lifeboat -- drain node-1 --stop-blocked",
+      "  npm run lifeboat -- drain node-1",
       "  kubectl get nodes,vms,vmis -o wide",
       "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
       "",

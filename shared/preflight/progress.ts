@@ -98,7 +98,7 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {
     if (subject.verdict.vmi === undefined || isMinor(subject) || subject.verdict.outcome === "Ended") continue;
-    const row = rowOf(subject, false);
+    const row = rowOf(subject);
     const known = found.get(subject.key);
     if (known === undefined || ORDER[row.mood] < ORDER[known.row.mood]) found.set(subject.key, { subject, row });
   }

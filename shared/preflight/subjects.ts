@@ -89,9 +89,8 @@ export interface Row {
 
 type Place = Omit<Row, "key" | "isVm">;
 
-export function rowOf(subject: Subject, isStopping: boolean): Row {
-  const place = isStopping ? at("moving", "is being stopped") : placeOf(subject);
-  return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...place };
+export function rowOf(subject: Subject): Row {
+  return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...placeOf(subject) };
 }
 
 function at(mood: Mood, words: string): Place {
@@ -117,15 +116,6 @@ function placeOf(subject: Subject): Place {
   }
 }
 
-/** Of KubeVirt's migrations, but for those that wait. */
-const PHASES: ReadonlyMap<string, readonly [words: string, preposition: "on" | "to"]> = new Map([
-  ["Scheduling", ["its target pod is to be scheduled", "on"]],
-  ["Scheduled", ["its target pod starts", "on"]],
-  ["PreparingTarget", ["its target pod starts", "on"]],
-  ["TargetReady", ["is about to move", "to"]],
-  ["Running", ["moves", "to"]],
-]);
-
 /** By the reason of its Evacuation: the migration itself says nothing of this. */
 const WAITS: ReadonlyMap<string, string> = new Map([
   ["KubeVirtBackoff", "waits for the end of KubeVirt's back-off"],
@@ -137,12 +127,15 @@ const QUEUED = "waits in KubeVirt's queue";
 function migrating(subject: Subject): Place | undefined {
   const { migration, evacuation } = subject;
   if (migration === undefined) return undefined;
-  const known = PHASES.get(migration.phase);
-  const why = WAITS.get(evacuation?.status.reason ?? "") ?? (migration.phase === "Pending" ? QUEUED : undefined);
-  if (known === undefined && why !== undefined) return at("waiting", why);
-  const [words, preposition] = known ?? ["is about to move", "to"];
+  const { phase } = migration;
+  if (phase === "" || phase === "Pending") {
+    const why = WAITS.get(evacuation?.status.reason ?? "");
+    if (why !== undefined) return at("waiting", why);
+    if (phase === "Pending") return at("waiting", QUEUED);
+  }
+  const words = phase === "Running" ? "moves" : "is about to move";
   const target = targetOf(subject);
-  return at("moving", target === undefined ? words : `${words} ${preposition} ${target}`);
+  return at("moving", target === undefined ? words : `${words} to ${target}`);
 }
 
 /** Its migration waits for others, for KubeVirt's limits: not for anything that is the matter with it. */

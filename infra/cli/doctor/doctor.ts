@@ -32,7 +32,6 @@ const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.k
 export const doctor: Add = (program, { host, connect, ends }) => {
   program
     .command("doctor")
-    .summary("whether this installation is in order, and what fixes what is not")
     .description(
       `Examines Kubernetes, KubeVirt, Lifeboat, the relay and credentials, from the kubeconfig alone, and
 evicts one VM's pod in a dry run. Changes nothing. Below what is wrong: why, and the command that fixes it.

@@ -2,24 +2,20 @@
 import { meaningOf, named } from "../../../shared/kube/client.ts";
 import type { Preflight, PreflightFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
 import { Option } from "@commander-js/extra-typings";
-import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "../explain.ts";
 import type { Host } from "../host.ts";
 import { createReport } from "./report.ts";
 import { emptyNode } from "./rounds.ts";
-import { chooseStops, isYes, type Stops } from "./stops.ts";
 
 interface Options {
   readonly yes?: true | undefined;
   /** Seconds. */
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
-  readonly stopBlocked?: true | undefined;
-  readonly restart?: true | undefined;
 }
 
 /** Lines of progress. */
@@ -41,7 +37,6 @@ export interface Drain {
 export const drain: Add = (program, { host, line, connect, ends }) => {
   program
     .command("drain")
-    .summary("empty a node: its VMs move, and what blocks is said")
     .description(
       `Says what a drain of the node would do (as explain node), asks if that is not WillSucceed, cordons the node, and
 evicts its pods as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned,
@@ -59,14 +54,11 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         .default(Number.POSITIVE_INFINITY, "until it is done"),
     )
     .option("--wait-for-blocked", "continue until what blocks has been changed by those who can")
-    .option("--stop-blocked", "stop VMs that cannot move: asks first, and names each")
-    .option("--restart", "with --stop-blocked: start those again, on other nodes, once they have stopped")
     .option(...FORCE)
     .option(...EMPTY_DIR)
     .option("--ignore-daemonsets", "always so")
     .action(
       ends(async (node, options) => {
-        if (options.restart && !options.stopBlocked) throw new UsageError("--restart: only with --stop-blocked");
         const connection = connect();
         const flags = { force: options.force === true, deleteEmptyDirData: options.deleteEmptydirData === true };
         const facts = await observeNode(node, flags, { connection, host });
@@ -75,45 +67,39 @@ read, and there is no terminal to ask on, 130 interrupted.`,
         if (options.dryRun) return EXIT_OF[found.verdict];
         const say: Say = (...lines) => lines.forEach((one) => void host.stderr.write(`${one}\n`));
         const asked: Drain = { options, line, connection, host, say, facts, found, subjects: subjectsOf(facts) };
-        const stops = await chooseStops(asked);
-        if (host.interrupted.aborted) return EXIT.interrupted;
-        const refusal = isAgreed(asked, stops) ? undefined : await refusalOf(asked);
-        return refusal ?? (await start(asked, stops));
+        return (await refusalOf(asked)) ?? (await start(asked));
       }),
     );
 };
 
-/** The person has said all there is to say, or there is nothing to ask. */
-function isAgreed({ options, found, subjects }: Drain, stops: Stops): boolean {
-  if (options.yes || found.verdict === "WillSucceed") return true;
-  if (found.verdict !== "WillBlock") return false;
-  const isLeft = subjects.some((subject) => isBlocked(subject) && !stops.chosen.has(subject.key));
-  // To stop what blocks is no answer to what else the drain would do.
-  const isMore = found.pods.some(({ outcome, room }) => outcome === "ShutsDown" || room?.fits === false);
-  return options.waitForBlocked || !(isLeft || isMore);
+/** Nothing is to be asked. */
+function isAgreed({ options, found: { verdict } }: Drain): boolean {
+  if (options.yes || verdict === "WillSucceed") return true;
+  return options.waitForBlocked === true && verdict === "WillBlock";
 }
 
 /** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that will succeed starts. */
-async function refusalOf({ found: { node, verdict }, host }: Drain): Promise<ExitCode | undefined> {
-  const answer = await host.ask(`Drain ${node} all the same? [y/N] `);
+async function refusalOf(drain: Drain): Promise<ExitCode | undefined> {
+  if (isAgreed(drain)) return undefined;
+  const { found, host } = drain;
+  const answer = await host.ask(`Drain ${found.node} all the same? [y/N] `);
   if (host.interrupted.aborted) return EXIT.interrupted;
-  if (isYes(answer) || (answer === undefined && EXIT_OF[verdict] === EXIT.done)) return undefined;
-  const hint = answer === undefined ? "; --yes drains it all the same" : "";
-  host.stderr.write(`nothing has been changed${hint}\n`);
-  return answer === undefined ? EXIT_OF[verdict] : EXIT.no;
+  if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
+  const code = answer === undefined ? EXIT_OF[found.verdict] : EXIT.no;
+  if (code === EXIT.done) return undefined;
+  host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
+  return code;
 }
 
-async function start(drain: Drain, stops: Stops): Promise<ExitCode> {
+async function start(drain: Drain): Promise<ExitCode> {
   const { say, line, found } = drain;
-  const report = createReport(drain, stops);
+  const report = createReport(drain);
   await cordon(drain);
   try {
-    await stops.stopChosen();
-    const { ending, left } = await emptyNode(drain, report, stops);
+    const { ending, left } = await emptyNode(drain, report);
     return report.end(ending, left);
   } catch (error) {
     say(`node/${found.node} stays cordoned: ${line} continues, kubectl uncordon ${found.node} takes the node back`);
-    say(...stops.startLines());
     throw error;
   }
 }

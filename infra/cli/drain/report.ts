@@ -7,7 +7,6 @@ import { EXIT, type ExitCode } from "../command.ts";
 import { troubleOf } from "../explain.ts";
 import { type Paint, paintFor, plain } from "../print.ts";
 import type { Drain } from "./drain.ts";
-import type { Stops } from "./stops.ts";
 import { isFinal } from "../../../shared/kube/objects.ts";
 
 /** `Blocked`: all that could leave has left. */
@@ -20,7 +19,7 @@ const EXIT_OF_ENDING = {
   Interrupted: EXIT.interrupted,
 } as const satisfies Record<Ending, ExitCode>;
 
-type Fate = "moved" | "shut down" | "stopped" | "evicted";
+type Fate = "moved" | "shut down" | "evicted";
 
 interface Followed {
   readonly vm?: NamespacedName & { readonly uid: string };
@@ -30,7 +29,7 @@ interface Followed {
 
 export type Report = ReturnType<typeof createReport>;
 
-export function createReport(drain: Drain, stops: Stops) {
+export function createReport(drain: Drain) {
   const { say, connection, found, host } = drain;
   const began = host.now().getTime();
   const followed = new Map<string, Followed>();
@@ -43,7 +42,7 @@ export function createReport(drain: Drain, stops: Stops) {
   };
 
   const meet = (subject: Subject) => {
-    const row = rowOf(subject, stops.chosen.has(subject.key));
+    const row = rowOf(subject);
     const { vmi } = subject;
     const vm = vmi && { namespace: vmi.namespace, name: vmi.name, uid: vmi.uid };
     const known: Followed = followed.get(subject.key) ?? {
@@ -56,13 +55,10 @@ export function createReport(drain: Drain, stops: Stops) {
   };
 
   /** Its pods have left the node. Undefined: KubeVirt does not say yet what has become of it. */
-  const fateOf = async ({ vm, row }: Followed): Promise<readonly [Fate, words: string] | undefined> => {
+  const fateOf = async ({ vm }: Followed): Promise<readonly [Fate, words: string] | undefined> => {
     if (vm === undefined) return ["evicted", "evicted"];
     const vmi = await connection.cluster().get("virtualmachineinstances", vm);
-    if (vmi === undefined || vmi.uid !== vm.uid || isFinal(vmi)) {
-      const fate = stops.chosen.has(row.key) ? "stopped" : "shut down";
-      return [fate, fate];
-    }
+    if (vmi === undefined || vmi.uid !== vm.uid || isFinal(vmi)) return ["shut down", "shut down"];
     if (vmi.nodeName === undefined || vmi.nodeName === found.node) return undefined;
     const took = vmi.movedInSeconds === undefined ? "" : ` in ${durationText(vmi.movedInSeconds)}`;
     return ["moved", `moved to ${vmi.nodeName}${took}`];
@@ -92,7 +88,7 @@ export function createReport(drain: Drain, stops: Stops) {
       const ended = { drain, ending, seconds, fates, left };
       const paint = paintFor(host.stdout, host);
       const more = ending === "Drained" ? [] : [...leftLines(left, paint), ...nextLines(ended)];
-      for (const line of [headline(ended, paint), ...more, ...stops.startLines()]) host.stdout.write(`${line}\n`);
+      for (const line of [headline(ended, paint), ...more]) host.stdout.write(`${line}\n`);
       return EXIT_OF_ENDING[ending];
     },
   };
@@ -141,7 +137,6 @@ function headline({ drain, ending, seconds, fates, left }: Ended, paint: Paint):
 const FATES: readonly (readonly [Fate, one: string, many: string])[] = [
   ["moved", "VM moved", "VMs moved"],
   ["shut down", "VM shut down", "VMs shut down"],
-  ["stopped", "VM stopped", "VMs stopped"],
   ["evicted", "other pod evicted", "other pods evicted"],
 ];
 

@@ -10,7 +10,6 @@ import { Failed } from "../failed.ts";
 import { paintFor, plain, quoted } from "../print.ts";
 import type { Drain } from "./drain.ts";
 import type { Ending, Report } from "./report.ts";
-import type { Stops } from "./stops.ts";
 import { requestEviction } from "../../../shared/kube/requests.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 
@@ -26,14 +25,10 @@ interface Round {
   readonly isStuck?: boolean;
 }
 
-export async function emptyNode(
-  drain: Drain,
-  report: Report,
-  stops: Stops,
-): Promise<Required<Pick<Round, "ending" | "left">>> {
+export async function emptyNode(drain: Drain, report: Report): Promise<Required<Pick<Round, "ending" | "left">>> {
   const { host, options, subjects } = drain;
   const deadline = host.now().getTime() + options.timeout * 1000;
-  const nextRound = steadily(roundsOf(drain, report, stops), drain);
+  const nextRound = steadily(roundsOf(drain, report), drain);
   let left = subjects;
   for (;;) {
     const round = await nextRound();
@@ -69,7 +64,7 @@ function passes(error: ClusterError): boolean {
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-function roundsOf(drain: Drain, report: Report, stops: Stops): () => Promise<Round> {
+function roundsOf(drain: Drain, report: Report): () => Promise<Round> {
   const { connection, host, say, options, subjects } = drain;
   const read = readerOf(drain);
   const blockers = createBlockers(subjects);
@@ -80,18 +75,16 @@ function roundsOf(drain: Drain, report: Report, stops: Stops): () => Promise<Rou
   return async () => {
     const left = await read();
     await report.update(left);
-    await stops.startStopped();
-    if (left.length === 0 && !stops.isBusy()) {
+    if (left.length === 0) {
       emptyRounds += 1;
       return report.isComplete() || emptyRounds > LAST_ROUNDS ? { ending: "Drained", left } : { left };
     }
-    const open = left.filter(({ key }) => !stops.chosen.has(key));
-    const { settled, news } = blockers(open, host.now().getTime());
+    const { settled, news } = blockers(left, host.now().getTime());
     for (const { verdict } of news) say(...troubleOf(verdict, paint));
     const isWaiting = (one: Subject) => settled.includes(one) || one.verdict.outcome === "Follows";
-    const isStuck = !stops.isBusy() && left.every(isWaiting);
+    const isStuck = left.every(isWaiting);
     if (isStuck && !options.waitForBlocked) return { ending: "Blocked", left };
-    const refusals = [...(await evict(open, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
+    const refusals = [...(await evict(left, host.now()))].map(([key, text]) => `${key}: ${plain(text)}`);
     say(...refusals.filter((line) => !reported.has(line)));
     for (const line of refusals) reported.add(line);
     return { left, isStuck };

@@ -61,7 +61,6 @@ const partLines = PARTS.map(({ name, about }) => `  ${name.padEnd(20)} ${about}`
 export const install: Add = (program, { host, connect, ends }) => {
   program
     .command("install")
-    .summary("install Lifeboat in a cluster, or bring it up to date")
     .description(
       `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat can work, and then has the API server
 ask it. Again, it continues where it was, and changes what is not as it should be: so it upgrades. Without --in-cluster and

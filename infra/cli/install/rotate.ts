@@ -11,7 +11,6 @@ const OLDER_ENTRY_SECONDS = 90;
 export const rotate: Add = (program, { host, connect, ends }) => {
   program
     .command("rotate")
-    .summary("give the Worker another token of this cluster, and revoke the one that it has")
     .description(
       `Makes another token of Lifeboat's account and writes it into the Worker's entry for this cluster. Once the API
 server has seen the token in use, it waits until no Worker has the old one any more, and deletes the Secret of the old one,

@@ -35,7 +35,6 @@ const WITHDRAWN_SECONDS = 90;
 export const uninstall: Add = (program, { host, connect, ends }) => {
   program
     .command("uninstall")
-    .summary("remove Lifeboat from a cluster, and say what is left")
     .description(
       `Deletes the webhooks, withdraws what is in progress and waits for that, and then deletes everything else:
 deployments, permissions, kinds with all Evacuations, the namespace, disruption budgets; and takes labels and annotations of

@@ -34,8 +34,6 @@ const FLAGS: readonly (readonly string[])[] = [
   ["--delete-emptydir-data"],
   ["--timeout", "5m"],
   ["--wait-for-blocked"],
-  ["--stop-blocked"],
-  ["--stop-blocked", "--restart"],
   ["--request-timeout", "2s"],
   ["--context", "person"],
   ["--context", "nobody"],

@@ -6,16 +6,26 @@ import { setTimeout as moment } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
 import type { Host } from "../../../infra/cli/host.ts";
 import { run } from "../../../infra/cli/run.ts";
-import { type Capacity, createNode, createVirtualMachine, isTrue, type KubeClient, kubeVirts, nodes, type Pod, pods, virtualMachineInstances, waitFor } from "../../../infra/sandbox/index.ts";
-import { NAMESPACE, type Stage, type StageOptions, startStage } from "../stage.ts";
+import {
+  type Capacity,
+  createNode,
+  isTrue,
+  type KubeClient,
+  kubeVirts,
+  nodes,
+  type Pod,
+  pods,
+  waitFor,
+} from "../../../infra/sandbox/index.ts";
+import { type Stage, type StageOptions, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
 
 /** What the cluster gets to do something between two looks of the drain, which are two seconds of its own time apart. */
 const MOMENT_MS = 40;
 
 export interface Person {
-  /** What is answered to questions in turn; without answers there is no terminal. */
-  readonly answers?: readonly string[];
+  /** To every question; without an answer there is no terminal. */
+  readonly answer?: string;
   /** Called while the drain waits, with how many waits there were before, and what was said. */
   readonly meanwhile?: (waits: number, said: string) => Promise<void> | void;
   /** At this wait the person presses Ctrl-C. */
@@ -28,19 +38,17 @@ export interface Told {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  readonly questions: readonly string[];
 }
 
 async function lifeboat(stage: Stage, words: readonly string[], person: Person = {}): Promise<Told> {
-  const { answers, meanwhile, interruptAt, kubeconfig = stage.sandbox.kubeconfig, env = {} } = person;
+  const { answer, meanwhile, interruptAt, kubeconfig = stage.sandbox.kubeconfig, env = {} } = person;
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
   const file = join(folder, "kubeconfig");
   await writeFile(file, kubeconfig);
   const interrupt = new AbortController();
-  const [left, questions] = [[...(answers ?? [])], [] as string[]];
   let [out, err, passed, waits] = ["", "", 0, 0];
   const begun = Date.now();
-  const isTTY = answers !== undefined;
+  const isTTY = answer !== undefined;
   const host: Host = {
     stdout: { write: (text) => void (out += text) },
     stderr: { write: (text) => void (err += text), isTTY, columns: 100 },
@@ -54,14 +62,11 @@ async function lifeboat(stage: Stage, words: readonly string[], person: Person =
       await moment(MOMENT_MS);
     },
     interrupted: interrupt.signal,
-    ask(question) {
-      questions.push(question);
-      return Promise.resolve(left.shift());
-    },
+    ask: () => Promise.resolve(answer),
   };
   try {
     const code = await run([...words, "--kubeconfig", file], host);
-    return { code, out, err, questions };
+    return { code, out, err };
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -138,15 +143,6 @@ export function useDrains(options: StageOptions = {}) {
     vmOn,
     pinnedOn: (node: string) => vmOn(node, { migratable: false }),
     nodeOf: async (name: string) => (await vmi(name)).status?.nodeName,
-    isGone: async (name: string) =>
-      (await stage().client.get(virtualMachineInstances, { namespace: NAMESPACE, name })) === undefined,
-    /** With a VirtualMachine object; it cannot move, unless its owner is to move it. */
-    async withObject(node: string, runStrategy: string, evictionStrategy: "LiveMigrate" | "External" = "LiveMigrate") {
-      const name = named("vm");
-      const vm = { namespace: NAMESPACE, name, node, evictionStrategy, migratable: evictionStrategy === "External" };
-      await createVirtualMachine(stage().client, runStrategy, vm);
-      return name;
-    },
     async limitMigrations(parallelMigrationsPerCluster: number) {
       const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster } } } };
       await stage().client.patch(kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });

@@ -109,7 +109,7 @@ test(
 describe("given a VM that cannot move", () => {
   test.each([
     ["there is no terminal", {}, "--yes drains it all the same"],
-    ["the person says no", { answers: ["n"] }, "nothing has been changed"],
+    ["the person says no", { answer: "n" }, "nothing has been changed"],
   ])("when %s, the node is left as it is: 3", async (_, person, said) => {
     const node = await on.freshNode();
     await on.pinnedOn(node);
@@ -151,47 +151,6 @@ describe("given a VM that cannot move", () => {
     expect(await bare.vmi(name)).toMatchObject({ metadata: { uid: metadata.uid }, status: { phase: "Running" } });
     expect((await bare.podsOn(node)).map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
     await bare.stage.restartWorker();
-  });
-
-  // prettier-ignore
-  test.each([
-    ["Always",         "Halted",         (name: string) => `virtctl start ${name} -n vms`],
-    ["RerunOnFailure", "RerunOnFailure", (name: string) => `virtctl start ${name} -n vms`],
-    ["Once",           "Halted",         (name: string) => `kubectl patch vm ${name} -n vms --type merge -p '{"spec":{"runStrategy":"Once"}}'`],
-  ])("of run strategy %s, --stop-blocked asks, stops it, and says how it starts again: 0", async (runStrategy, after, startLine) => {
-    const node = await on.freshNode();
-    const name = await on.withObject(node, runStrategy);
-    const { code, out, err, questions } = await on.lifeboat(["drain", node, "--stop-blocked"], { answers: ["y"] });
-    expect({ code, questions }).toEqual({ code: 0, questions: ["Stop them? [y/N] "] });
-    expect(err).toContain(`vms/${name} (run strategy ${runStrategy})`);
-    for (const said of ["1 VM stopped", startLine(name)]) expect(out).toContain(said);
-    expect(await on.isGone(name)).toBe(true);
-    const vm = await on.stage.client.get(kubevirt.virtualMachines, { namespace: NAMESPACE, name });
-    expect(vm?.spec.runStrategy).toBe(after);
-  });
-
-  test("--stop-blocked stops nothing without a yes, nor a VMI without a VirtualMachine, nor its owner's: 3", async () => {
-    const node = await on.freshNode();
-    const name = await on.withObject(node, "Always");
-    for (const person of [{ answers: ["n", "y"] }, {}])
-      expect((await on.lifeboat(["drain", node, "--stop-blocked"], person)).code).toBe(3);
-    expect(await on.nodeOf(name)).toBe(node);
-    const other = await on.freshNode();
-    const [alone] = [await on.pinnedOn(other), await on.withObject(other, "Always", "External")];
-    const { code, err } = await on.lifeboat(["drain", other, "--stop-blocked", "--yes"]);
-    expect({ code, isStopped: err.includes("is being stopped") }).toEqual({ code: 3, isStopped: false });
-    expect(err).toContain(`VM vms/${alone} has no VirtualMachine object`);
-  });
-
-  test("--restart says so, says once that it is stopped, and starts it again elsewhere: 0", async () => {
-    const node = await on.freshNode();
-    const name = await on.withObject(node, "Always");
-    const { code, out, err } = await on.lifeboat(["drain", node, "--stop-blocked", "--restart", "--yes"]);
-    expect(code).toBe(0);
-    expect(err).toContain(`vms/${name} (run strategy Always): is started again, on another node`);
-    expect([timesSaid(err, "is being stopped"), timesSaid(err, "stays off")]).toEqual([1, 0]);
-    expect(out).not.toContain("virtctl");
-    await expect.poll(async () => await on.nodeOf(name).catch(() => node)).not.toBe(node);
   });
 });
 

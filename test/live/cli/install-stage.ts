@@ -6,7 +6,13 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import * as z from "zod";
 import { Manifest } from "../../../infra/cli/install/manifests.ts";
-import { createNode, createVirtualMachineInstance, type Sandbox, secrets, startSandbox } from "../../../infra/sandbox/index.ts";
+import {
+  createNode,
+  createVirtualMachineInstance,
+  type Sandbox,
+  secrets,
+  startSandbox,
+} from "../../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { build } from "../../support/manifests/kustomize.ts";
 import { lifeboat, type Person, type Said } from "../../support/cli/lifeboat.ts";

@@ -3,7 +3,13 @@ import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { configMaps, kubeVirts, namespaces, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import {
+  configMaps,
+  kubeVirts,
+  namespaces,
+  podDisruptionBudgets,
+  type Resource,
+} from "../../../infra/sandbox/index.ts";
 import { manifestsIn } from "../../../infra/cli/install/manifests.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { evict, launcherOf } from "../vm.ts";
