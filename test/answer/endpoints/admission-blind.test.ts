@@ -3,7 +3,7 @@
  * without Retry-After; in time, nothing written, and nothing told of the other side.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { CANNED_POD, CANNED_VMI, type CannedAnswers, questionOf } from "../../support/canned-cluster.ts";
+import { CANNED_POD, type CannedAnswers, questionOf } from "../../support/canned-cluster.ts";
 import { openCanned, startCannedCluster } from "../../support/canned-cluster.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type Doors, entry, NOW, openDoors, TOKENS } from "../../support/doors.ts";
@@ -42,19 +42,14 @@ const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Undecided
 const MISBEHAVIOURS: readonly (readonly [string, stub.Behaviour, string])[] = [
   ["never answers",                 stub.neverAnswering,                       "the API server did not answer in time"],
   ["begins to answer",              stub.stalling,                             "the API server did not answer in time"],
-  ["hangs up",                      stub.hangingUp,                            "the API server cannot be reached"],
   ["breaks off",                    stub.truncating,                           "the API server cannot be reached"],
-  ["401",                           stub.status(401, "Unauthorized"),          "the API server answered "],
   ["403",                           stub.status(403, "Forbidden"),             "the API server answered "],
-  ["429",                           stub.status(429, "TooManyRequests"),       "the API server answered "],
   ["500",                           stub.status(500, "InternalError"),         "the API server answered "],
-  ["503",                           stub.html(503),                            "the API server answered "],
   ["a redirect",                    stub.redirecting("http://127.0.0.1:1"),    "the API server answered "],
   ["HTML instead of JSON",          stub.html(200),                            "the answer to "],
   ["a proxy's 404 page",            stub.html(404),                            "the "],
   ["a proxy's 404 in JSON",         stub.json({ message: "no route" }, 404),   "the "],
   ["JSON, but nothing we asked for", stub.json({ ok: true }),                  "the answer to "],
-  ["an empty body",                 () => new Response(""),                    "the answer to "],
 ];
 
 describe("the API server does so whatever it is asked", () => {
@@ -103,22 +98,6 @@ describe.each(QUESTIONS)("only when asked for the %s", (question) => {
   });
 });
 
-const notServed: stub.Behaviour = () => new Response("404 page not found\n", { status: 404 });
-
-describe("what a retry does not change: the webhook's failurePolicy decides, and a drain does not wait for ever", () => {
-  const forbidden = stub.status(403, "Forbidden");
-  // prettier-ignore
-  test.each<[string, CannedAnswers]>([
-    ["may not read VMIs",                        { vmi: forbidden }],
-    ["may not list Evacuations",                 { evacuations: forbidden }],
-    ["may not read the KubeVirt CR",             { kubevirt: forbidden }],
-    ["the kind Evacuation is not served",        { evacuations: notServed, begin: notServed }],
-    ["the kind VirtualMachineInstance is not served", { vmi: notServed }],
-    ["the VMI is none that it understands",      { vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: 7 } }) }],
-    ["… for a VM whose pod may go",              { evacuations: notServed, vmi: stub.json({ ...CANNED_VMI, spec: { evictionStrategy: "None" } }) }],
-  ])("%s", async (_, answers) => expect(await ask(answers)).toMatchObject(FAILS));
-});
-
 describe("a pod that needs no protection, and a broken rest", () => {
   const rest = stub.status(401, "Unauthorized");
   const broken = { vmi: rest, evacuations: rest, kubevirt: rest, configuration: rest };
@@ -133,30 +112,6 @@ describe("a pod that needs no protection, and a broken rest", () => {
   });
 });
 
-describe("a page of a proxy does not look like a pod or a VMI that is gone", () => {
-  test.each([
-    ["vmi", stub.html(404), "not JSON"],
-    ["vmi", stub.json({ kind: "Status", code: 403 }, 404), "404, but no Status"],
-    ["budget", stub.json({ message: "not found" }, 404), "404, but no Status"],
-    ["begin", stub.json([], 409), "409, but no Status"],
-  ])("%s: %o", async (question, behaviour, issue) => {
-    const answer = await ask({ [question]: behaviour });
-    expect(answer).toMatchObject(blindly("the answer to "));
-    expect(answer.text).toContain(`is not what an API server says: ${issue}`);
-  });
-});
-
-describe("which request was answered how is said, not what was answered", () => {
-  // prettier-ignore
-  test.each([
-    ["vmi",      401, "GET /apis/kubevirt.io/v1/namespaces/apps/virtualmachineinstances/web with 401 Unauthorized: the token is not valid"],
-    ["kubevirt", 500, "GET /apis/kubevirt.io/v1/kubevirts with 500"],
-    ])("%s: %i", async (question, code, said) => {
-    const answer = await ask({ [question]: stub.status(code, "Reason", stub.SECRET_OF_UPSTREAM) });
-    expect(answer).toMatchObject({ body: refusal(`${BLIND}the API server answered ${said}`) });
-  });
-});
-
 test.each([301, 302, 307, 308])("a redirect (%i) is not followed, and the token not taken along", async (code) => {
   const elsewhere = startCannedCluster();
   await ask(stub.redirecting(elsewhere.url, code));
@@ -168,16 +123,4 @@ describe("what is not needed for the decision does not disturb it", () => {
     const answer = await ask({ event: behaviour, list: behaviour });
     expect(answer).toMatchObject({ body: refusal(TRIGGERED) });
   });
-});
-
-test("a pod that is gone needs no VMI", async () => {
-  const answer = await ask({ pod: stub.status(404, "NotFound"), vmi: stub.status(404, "NotFound") });
-  expect(answer).toMatchObject({ code: 200, body: allowance() });
-});
-
-test("a defect of our own is a 5xx, too", async () => {
-  const broken = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
-  doors = openDoors({ CLUSTER_REGISTRY: broken });
-  expect(await review(doors)).toMatchObject({ code: 500, retryAfter: null });
-  expect(doors.log).toMatchObject([{ level: "error", message: "unexpected error" }]);
 });

@@ -1,9 +1,8 @@
 /** What may be sent to the admission door, and what each bad input is answered. */
 import { describe, expect, test } from "vitest";
-import { CANNED_VMI, notFound, openCanned } from "../../support/canned-cluster.ts";
+import { notFound, openCanned } from "../../support/canned-cluster.ts";
 import { asWebhook } from "../../support/doors.ts";
 import { allowance, evictionReview, refusal, review } from "../../support/reviews.ts";
-import { json } from "../../support/answers.ts";
 
 const MB = 1024 * 1024;
 const PATH = "/clusters/prod/admission/evictions";
@@ -20,16 +19,12 @@ describe("what is no AdmissionReview is a bad request", () => {
   test.each([
     ["nothing",                     "",                                                              "body",             "expected JSON"],
     ["not JSON",                    "<html>",                                                        "body",             "expected JSON"],
-    ["JSON cut off",                '{"apiVersion": "admission.k8s.io/v1", "kind"',                  "body",             "expected JSON"],
     ["JSON, but no object",         "[1]",                                                           "body",             expect.stringContaining("expected object")],
     ["another kind",                evictionReview({ review: { kind: "Pod" } }),                     "body.kind",        "expected AdmissionReview"],
-    ["no kind",                     evictionReview({ review: { kind: undefined } }),                 "body.kind",        "expected AdmissionReview"],
     ["version v1beta1",             evictionReview({ review: { apiVersion: "admission.k8s.io/v1beta1" } }), "body.apiVersion", "expected admission.k8s.io/v1"],
     ["no request",                  withoutRequest,                                                  "body.request",     expect.stringContaining("expected object")],
     ["a request without uid",       evictionReview({ request: { uid: undefined } }),                 "body.request.uid", "expected the review's uid"],
-    ["an empty uid",                evictionReview({ request: { uid: "" } }),                        "body.request.uid", "expected the review's uid"],
     ["a uid of 257 characters",     evictionReview({ request: { uid: "u".repeat(257) } }),           "body.request.uid", "expected the review's uid"],
-    ["a uid that is no text",       evictionReview({ request: { uid: 7 } }),                         "body.request.uid", "expected the review's uid"],
   ])("%s", async (_, body, field, message) => {
     const answer = await send(typeof body === "string" ? body : JSON.stringify(body));
     expect(answer).toMatchObject({ code: 400, body: { error: { reason: "BadRequest", field, message } } });
@@ -40,12 +35,9 @@ describe("a review of anything but a pod's eviction is refused, and says why", (
   // prettier-ignore
   test.each([
     ["another resource",         { request: resource("configmaps") },                 "request.resource.resource: expected pods"],
-    ["another group",            { request: resource("pods", "metrics.k8s.io") },     "request.resource.group: expected the core group"],
     ["another subresource",      { request: { subResource: "binding" } },             "request.subResource: expected eviction"],
-    ["no subresource",           { request: { subResource: undefined } },             "request.subResource: expected eviction"],
     ["another operation",        { request: { operation: "DELETE" } },                "request.operation: expected CREATE"],
     ["no name",                  { request: { name: undefined } },                    "request.name: expected a name"],
-    ["an empty name",            { request: { name: "" } },                           "request.name: expected a name"],
     ["no namespace",             { request: { namespace: undefined } },               "request.namespace: expected a name"],
     ["no object",                { request: { object: null } },                       expect.stringContaining("request.object: ")],
     ["another version",          { eviction: { apiVersion: "policy/v2" } },           "request.object.apiVersion: expected policy/v1 or policy/v1beta1"],
@@ -63,22 +55,11 @@ describe("what API servers send is understood", () => {
   test.each([
     ["policy/v1",                       {}],
     ["policy/v1beta1",                  { eviction: { apiVersion: "policy/v1beta1" } }],
-    ["without metadata",                { eviction: { metadata: undefined } }],
-    ["annotations are null",            { eviction: { metadata: { annotations: null } } }],
-    ["delete options are null",         { eviction: { deleteOptions: null } }],
     ["delete options without dry run",  { eviction: { deleteOptions: { gracePeriodSeconds: 30 } } }],
     ["without dryRun",                  { request: { dryRun: undefined } }],
-    ["without userInfo",                { request: { userInfo: undefined } }],
     ["fields that are new to us",       { request: { requestKind: { kind: "Eviction" }, future: [1] } }],
   ])("%s", async (_, tweak) => {
     expect(await review(doors, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
-  });
-
-  test.each([1073741824, "1Gi", 1.5e9, null])("a VMI whose memory.guest is %j", async (guest) => {
-    const vmi = { ...CANNED_VMI, spec: { ...CANNED_VMI.spec, domain: { memory: { guest } } } };
-    const [, there] = openCanned({ vmi: json(vmi) });
-    expect(await review(there)).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
-    await there.settle();
   });
 
   test("an eviction of a pod that does not exist is nothing to stop", async () => {
@@ -90,10 +71,6 @@ describe("what API servers send is understood", () => {
 
 describe("large bodies", () => {
   const tooLarge = { reason: "PayloadTooLarge", field: "body", message: `expected a body of at most ${7 * MB} bytes` };
-
-  test("10 MB are too many", async () => {
-    expect(await send(padded(10 * MB))).toMatchObject({ code: 413, body: { error: tooLarge } });
-  });
 
   test("nor in chunks, of a length that was not announced", async () => {
     const chunks = padded(10 * MB).match(/[^]{1,65536}/g) ?? [];

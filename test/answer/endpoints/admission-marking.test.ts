@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { once } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi, without } from "../../support/fixtures.ts";
+import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "../../support/reviews.ts";
 
@@ -54,22 +54,6 @@ test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of
   expect(story()).toEqual(["EvacuationTriggered"]);
 });
 
-test("the descheduler's eviction has its own cause", async () => {
-  const metadata = { ...POD, annotations: { "requested-by": "sigs.k8s.io/descheduler" } };
-  await evict(reviewOf({ eviction: { metadata } }));
-  expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Descheduler" } }]);
-});
-
-test("a second eviction sees KubeVirt's mark, and a third writes nothing more", async () => {
-  await evict();
-  const message = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
-  expect(await evict()).toMatchObject({ body: refusal(message) });
-  expect(fake.evacuations.list()[0]?.status.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
-  const before = world();
-  expect(await evict()).toMatchObject({ body: refusal(message) });
-  expect(world()).toEqual(before);
-});
-
 const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
 const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
 
@@ -96,31 +80,6 @@ describe("a dry run gets the same answer and writes nothing", () => {
     const words = `Lifeboat answers: ${response.status?.message ?? "allowed"}`;
     expect(dry.body).toMatchObject({ response: { ...response, warnings: [words, ...(response.warnings ?? [])] } });
     expect(world()).not.toEqual(before);
-  });
-});
-
-describe("what is not to be moved is not marked", () => {
-  const odd =
-    'VMI "apps/web": spec.evictionStrategy is "Odd", expected None, LiveMigrate, LiveMigrateIfPossible or External';
-  const pinned =
-    'VMI "apps/web" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable';
-  const shut =
-    'VMI "apps/web" will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable';
-  // prettier-ignore
-  test.each<[string, VmiFacts, unknown, readonly string[]]>([
-    ["an unknown strategy",  vmi({ evictionStrategy: "Odd" }),       refusal(odd),                    ["EvictionRefused"]],
-    ["it cannot move",       PINNED,                                 refusal(pinned),                 ["EvictionRefused"]],
-    ["strategy None",        vmi({ evictionStrategy: "None" }),      allowance(),                     []],
-    ["no strategy",          without(vmi(), "evictionStrategy"),     allowance(),                     []],
-    ["it is shut down",      SHUT,                                   allowance({ warnings: [shut] }), ["ShutdownByStrategy"]],
-    ["it has ended",         vmi({ phase: "Succeeded" }),            allowance(),                     []],
-  ])("%s", async (_, web, body, told) => {
-    use(web);
-    fake.isReviewing = false;
-    const before = fake.vmis.list();
-    expect(await evict()).toMatchObject({ code: 200, body });
-    expect(fake.vmis.list()).toEqual(before);
-    expect(story()).toEqual(told);
   });
 });
 

@@ -76,8 +76,6 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
   // At a time                          Then                          is answered
   [MOST_REVIEWS, 0,         "an eviction",                  drain,              kubectlSees("a pod")],
   [MOST_REVIEWS, 0,         "a preemption",                 () => preempt(0),   retried("a pod")],
-  [4,            NO_BYTES,  "an eviction",                  drain,              kubectlSees("a pod")],
-  [4,            NO_BYTES,  "a preemption",                 () => preempt(0),   retried("a pod")],
   [4,            FEW_BYTES, "an eviction",                  drain,              kubectlSees(EVICTED)],
   [4,            FEW_BYTES, "a preemption",                 () => preempt(0),   retried(VICTIM)],
   [4,            FEW_BYTES, "one that is past its deadline", () => preempt(121), ALLOWED],
@@ -87,11 +85,6 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
   expect(answer).toMatchObject({ code: 200, retryAfter: null, body: expected });
   // Nothing was held.
   expect(doors.now()).toEqual(NOW);
-});
-
-test("an eviction's refusal has no time to come back: kubectl and the descheduler have to see it", async () => {
-  await fill(MOST_REVIEWS);
-  expect((await drain()).body).toEqual(kubectlSees("a pod"));
 });
 
 test("a stranger's review takes no room", async () => {
@@ -119,23 +112,6 @@ describe("the budget", () => {
     expect(stopped.take(MOST_BYTES)).toBe(true);
     expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
     expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
-  });
-
-  test("a tick is never refused, and leaves less for reviews", () => {
-    const budget = new Budget();
-    const tick = budget.count(NOW);
-    expect([tick.take(MOST_BYTES), tick.take(MOST_BYTES)]).toEqual([true, true]);
-    expect(budget.open(NOW).take(1)).toBe(false);
-    tick.end();
-    expect(budget.open(NOW).take(MOST_BYTES)).toBe(true);
-  });
-
-  test("what comes after the end of a review is not held", () => {
-    const budget = new Budget();
-    const review = budget.openReview(NOW);
-    review.end();
-    expect(review.take(MOST_BYTES)).toBe(false);
-    expect(budget.open(NOW).take(MOST_BYTES)).toBe(true);
   });
 });
 

@@ -1,6 +1,5 @@
 /** Cancelling, by the command or on the page. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { failing, FORBIDDEN } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
@@ -40,17 +39,6 @@ describe("a cancel", () => {
     expect(await cancel()).toMatchObject(NOT_EVACUATING);
   });
 
-  // prettier-ignore
-  test.each([
-    ["that moves the guest, to its end",  { ...FOR_THE_MARK, phase: "Running" }],
-    ["that has nothing to do with it",    migration({ phase: "Pending" })],
-  ])("leaves a migration %s", async (_, left) => {
-    fake.migrations.put(left);
-    expect(await cancel()).toMatchObject({ result: "Withdrawn" });
-    expect(fake.migrations.list()).toHaveLength(1);
-    expect(markOf()).toBeUndefined();
-  });
-
   test("of a mark that another party has set: it becomes an Evacuation, which is withdrawn; the label goes, too", async () => {
     fake.evacuations.delete(evacuation());
     fake.change(WEB, { evacuationLabel: "urgent" });
@@ -69,18 +57,6 @@ describe("a cancel", () => {
     expect(await cancel()).toMatchObject(NOT_EVACUATING);
   });
 
-  test("that was done halfway is done to its end by the next look", async () => {
-    fake.migrations.put(FOR_THE_MARK);
-    expect(await cancel(failing(/^delete virtualmachineinstancemigrations$/))).toMatchObject({ result: "Withdrawn" });
-    const isReleased = () => found()[0]?.status.conditions.find(({ type }) => type === "Released")?.status;
-    expect(found()).toMatchObject([WITHDRAWN]);
-    expect(isReleased()).toBe("False");
-    await openFakeDoors(fake).reconcile();
-    expect(fake.migrations.list()).toEqual([]);
-    expect(found()).toMatchObject([WITHDRAWN]);
-    expect(isReleased()).toBe("True");
-  });
-
   test("of nothing", async () => {
     fake.evacuations.delete(evacuation());
     fake.vmis.put(vmi());
@@ -96,10 +72,5 @@ describe("a cancel", () => {
     expect(markOf()).toBe(NODE);
     fake.nodes.put(node());
     expect(await cancel()).toMatchObject({ result: "Withdrawn" });
-  });
-
-  test("whose Event cannot be told is a cancel", async () => {
-    expect(await cancel(failing(/^create events$/, FORBIDDEN))).toMatchObject({ result: "Withdrawn" });
-    expect(found()).toMatchObject([WITHDRAWN]);
   });
 });

@@ -5,7 +5,6 @@ import { asWebhook } from "../../support/doors.ts";
 import { failing, FakeCluster, FORBIDDEN } from "../../support/fake-cluster.ts";
 import { openDoorsOf } from "../../support/fake-doors.ts";
 import { at } from "../../support/json.ts";
-import { evictionOf, review } from "../../support/reviews.ts";
 
 const QUIET = { disruptionBudgets: "Never" };
 
@@ -29,12 +28,6 @@ const condition = (type: string, status: string, reason: string, message: unknow
 const saying = (...conditions: readonly unknown[]) =>
   expect.objectContaining({ conditions: expect.arrayContaining([...conditions]) });
 
-test("without an object nothing is reported, and nothing fails", async () => {
-  fake.configure(undefined);
-  expect(await scanned()).toBeUndefined();
-  expect(doors.log).toEqual([]);
-});
-
 test("a valid one is in force and permitted; looked at again, nothing is written", async () => {
   const status = await scanned();
   expect(status).toEqual({
@@ -49,17 +42,6 @@ test("a valid one is in force and permitted; looked at again, nothing is written
   });
   doors.pass(600);
   expect(await scanned()).toBe(status);
-});
-
-test("once the API server has asked about an eviction, that is said", async () => {
-  await review(doors, evictionOf({ namespace: "apps", name: "anything" }));
-  expect(await scanned()).toEqual(saying(condition("WebhookCalled", "True", "Called")));
-});
-
-test("what has no effect is said", async () => {
-  fake.configure({ ...QUIET, descheduling: { intervalSeconds: 60 } });
-  const message = expect.stringContaining("descheduling.intervalSeconds has no effect without the feature gate");
-  expect(await scanned()).toEqual(saying(condition("Ready", "True", "Valid", message)));
 });
 
 test("a missing permission is named, and since when", async () => {
@@ -80,14 +62,6 @@ test("a webhook that does not ask Lifeboat is said to be wrong, and logged", asy
   fake.api.put("validatingwebhookconfigurations", { metadata, webhooks: [] });
   expect(await scanned()).toEqual(saying(condition("WebhookCalled", "False", "WebhookMisconfigured")));
   expect(doors.log).toContainEqual(expect.objectContaining({ level: "error", reason: "WebhookNotCalled" }));
-});
-
-test("what another version of the definition has let in: the field, and what is expected there", async () => {
-  fake.configure({ ...QUIET, evacuation: { maxAttempts: 0, adoptSeconds: -1 } });
-  const message = expect.stringMatching(
-    /^spec\.evacuation\.maxAttempts: expected 1 or more; spec\.evacuation\.adoptSeconds: expected /,
-  );
-  expect(await scanned()).toEqual(saying(condition("Ready", "False", "InvalidConfiguration", message)));
 });
 
 const NAMED = { kind: "APIGroupList", groups: [{ name: "lifeboat.dev" }] };

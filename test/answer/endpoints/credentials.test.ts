@@ -2,8 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
-import { seal } from "../../../shared/settings/sealed-entry.ts";
-import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
+import { tokenOf } from "../../support/canned-cluster.ts";
 import { reach } from "../../support/answers.ts";
 import {
   asOperator,
@@ -87,14 +86,6 @@ async function expectServed(): Promise<void> {
 }
 
 describe("a bound token of the service account", () => {
-  test("far from its end: valid", async () => {
-    replace({ token: createToken(2 * WEEK) });
-    expect(await scanned()).toMatchObject({ status: "True", reason: "Valid" });
-    expect((await ask("readyz")).body).toMatchObject({ ready: true });
-    expect((await ask("metrics")).text).toMatch(/^lifeboat_credential_expiry_timestamp_seconds \d{10}$/m);
-    expect(doors.log).toEqual([]);
-  });
-
   test("near its end: the status, /readyz and, once for each full scan, the log say so", async () => {
     replace({ token: createToken(2 * WEEK) });
     doors.pass(WEEK + HOUR);
@@ -158,46 +149,4 @@ describe("the webhook's token, step by step: the API server is always let in", (
     for (const token of opening) expect(await code(token)).toBe(400);
     for (const token of others) expect(await code(token)).toBe(401);
   });
-
-  test("a webhook that was left with the old one is logged, the token is not", async () => {
-    const url = `https://lifeboat.example.com${DOOR}/${TOKENS.webhookToken}`;
-    const metadata = { name: "lifeboat", uid: "webhook", resourceVersion: "1" };
-    const webhook = { name: "evictions.lifeboat.dev", clientConfig: { url } };
-    fake.api.put("validatingwebhookconfigurations", { metadata, webhooks: [webhook] });
-    replace({ webhookToken: [NEXT] });
-    await doors.request("/clusters/prod/reconcile", { method: "POST", headers: { authorization: `Bearer ${NEXT}` } });
-    await doors.settle();
-    expect(JSON.stringify(logged("WebhookNotCalled"))).toContain("clientConfig.url");
-    expect(JSON.stringify(doors.log)).not.toContain(TOKENS.webhookToken);
-  });
-});
-
-function textOf(keys: readonly (Uint8Array | undefined)[]): string {
-  return keys.map((key) => Buffer.from(key ?? []).toString("base64")).join(",");
-}
-
-describe("REGISTRY_KEY, step by step: the cluster is always known", () => {
-  const [last, next] = [7, 8].map((byte) => new Uint8Array(32).fill(byte));
-
-  // prettier-ignore
-  test.each([
-    ["before",                                [last],        last],
-    ["both, the new one first",               [next, last],  last],
-    ["both, the entry added again",           [next, last],  next],
-    ["the new one alone",                     [next],        next],
-  ])("%s", async (_, keys, by = new Uint8Array(32)) => {
-    const kept = { ...registry, get: (name: string) => seal(JSON.stringify(entry), name, by) };
-    doors = open({ CLUSTER_REGISTRY: kept, REGISTRY_KEY: textOf(keys) });
-    await expectServed();
-  });
-});
-
-test("an Access service token, in `headers`: the next one goes out once the entry has it", async () => {
-  const server = startCannedCluster();
-  replace({ server: server.url, headers: { "CF-Access-Client-Secret": "the-last" } });
-  await ask("readyz");
-  replace({ headers: { "CF-Access-Client-Secret": "the-next" } });
-  await ask("readyz");
-  const sent = server.requests.map(({ headers }) => headers["cf-access-client-secret"]);
-  expect([sent[0], sent.at(-1)]).toEqual(["the-last", "the-next"]);
 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type Before, FakeCluster } from "../../support/fake-cluster.ts";
-import { newborn, NOW, node, pod, time, vmi } from "../../support/fixtures.ts";
+import { NOW, node, pod, time, vmi } from "../../support/fixtures.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
 import { deletionOf } from "../../support/reviews.ts";
 
@@ -43,10 +43,6 @@ const creating: Sick = (request) => request === "create evacuations";
 const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
 const refusing = (code: number): ClusterError => new ClusterError({ reason: "Refused", code, request: "the request" });
 
-function withoutEvacuations(request: string): void {
-  if (anyList(request) || creating(request)) throw refusing(403);
-}
-
 describe("a VM whose deletion is refused is marked, whatever happens beside it", () => {
   // prettier-ignore
   test.each<[string, Sick, ClusterError, begun: number]>([
@@ -75,20 +71,5 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
     expect(answer).toMatchObject({ body: { response: { allowed: false } } });
     expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
     expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
-  });
-
-  test("one has ended under the name of its Evacuation, which no list shows", async () => {
-    fake.evacuations.put(newborn({ status: { phase: "Gone" } }));
-    await ask((request) => {
-      if (anyList(request)) throw refusing(403);
-    });
-    expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
-  });
-
-  test("the retry goes once the VM has moved, though no Evacuation may be listed or created", async () => {
-    await ask(withoutEvacuations);
-    await doors?.settle();
-    fake.change(WEB, { nodeName: "node02", activePods: { target: "node02" } });
-    expect(await ask(withoutEvacuations)).toMatchObject({ code: 200, body: { response: { allowed: true } } });
   });
 });

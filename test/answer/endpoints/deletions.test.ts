@@ -5,7 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";
-import { type Before, failing, UNREACHABLE } from "../../support/fake-cluster.ts";
+import { type Before, UNREACHABLE } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { migration, newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
 import { VirtualClock } from "../../support/clock.ts";
@@ -84,11 +84,6 @@ describe("answered before the API server gives up, however long everything takes
   });
 });
 
-test("a scheduler asks no budget: the mark does not wait for one that cannot be created", async () => {
-  await ask(failing(/poddisruptionbudgets$/));
-  expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
-});
-
 test("a VMI that keeps changing: refused, and asked for again", async () => {
   let lost = 0;
   const answer = await ask((request) => {
@@ -99,33 +94,6 @@ test("a VMI that keeps changing: refused, and asked for again", async () => {
     fake.evacuations.put(newborn({ name, uid: name, status: { phase: "Gone" } }));
   });
   expect(answer).toMatchObject(refused("its VMI keeps changing"));
-});
-
-test("the Evacuation carries the deadline that the first deletion showed", async () => {
-  await ask(undefined, preempted(time(-20)));
-  await doors?.settle();
-  const spec = { cause: "Preemption", deadline: time(100) };
-  // It has been carried on, too.
-  expect(fake.evacuations.list()).toMatchObject([{ spec, status: { phase: "Pending" } }]);
-});
-
-test("an Evacuation that cannot be begun: refused, and begun with the retry", async () => {
-  let refusals = 1;
-  const before = (request: string) => {
-    if (request === "create evacuations" && refusals-- > 0) throw new ClusterError(UNREACHABLE);
-  };
-  expect(await ask(before)).toMatchObject(refused("the API server cannot be reached"));
-  expect(await ask(before)).toMatchObject(refused("waits until VMI", 10));
-  expect(fake.evacuations.list()).toHaveLength(1);
-});
-
-test("the VM has moved: the retry goes, and its evacuation ends", async () => {
-  await ask();
-  await doors?.settle();
-  fake.change(WEB, { nodeName: "node02", activePods: { target: "node02" } });
-  expect(await ask()).toMatchObject(ALLOWED);
-  await doors?.settle();
-  expect(fake.evacuations.list()).toMatchObject([{ status: { phase: "Moved" } }]);
 });
 
 test("what is no review of a deletion is refused with a time for the next try, for its requester would spin without one", async () => {
@@ -152,14 +120,6 @@ test("victims that the scheduler names no more: 30 s past the deadline what is q
   expect(fake.migrations.list()).toEqual([]);
 });
 
-test("the target of a migration: refused, and nothing is marked", async () => {
-  fake.pods.put(pod());
-  fake.change(WEB, { nodeName: "node00", activePods: { source: "node00", [POD_UID]: "node01" } });
-  expect(await ask()).toMatchObject(refused("waits until VMI", 10));
-  expect(fake.evacuations.list()).toEqual([]);
-  expect(fake.vmis.get(WEB)).not.toHaveProperty("evacuationNodeName");
-});
-
 describe("no cluster to ask", () => {
   const outage = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
   const dry = { dryRun: true };
@@ -181,10 +141,8 @@ describe("no cluster to ask", () => {
   // prettier-ignore
   test.each([
     ["a preemption",                       since(0),   {},     refused(WHY)],
-    ["one that is nearly at its deadline", since(118), {},     refused(WHY, 2)],
     ["one that is past its deadline",      since(121), {},     ALLOWED],
     ["a dry run",                          since(0),   dry,    refused(WHY)],
-    ["no preemption",                      pod(),      {},     ALLOWED],
     ["by another user",                    since(0),   byUser, ALLOWED],
   ])("%s", async (...[, of, more, expected]) => {
     expect(await askNowhere(of, more)).toMatchObject(expected);

@@ -1,8 +1,6 @@
 /** What annotating launcher pods costs, and how it is proven to be permitted. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { tryAnnotating } from "../../../functions/conditions.ts";
-import { reconcileWithin } from "../../../functions/reconcile.ts";
-import { reconcileActive } from "../../../shared/reconcile/reconcile.ts";
 import type { Before } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { pod, vmi } from "../../support/fixtures.ts";
@@ -42,19 +40,6 @@ describe("a full scan", () => {
     expect((await open().reconcile()).body).toEqual({ done: {}, failures: 0 });
     expect(askedFor("patch pods")).toHaveLength(1);
   });
-
-  test("lists none without the gate", async () => {
-    expect((await open({ featureGates: {} }).reconcile()).body).toEqual({ done: {}, failures: 0 });
-    expect(askedFor("list pods kubevirt.io=virt-launcher")).toEqual([]);
-  });
-});
-
-test("a look at what has not ended, where there is nothing, stays at one request", async () => {
-  const { target } = open();
-  await target.settings(target.connect(1));
-  asked = [];
-  await reconcileWithin(target, 1, reconcileActive);
-  expect(asked).toEqual([expect.stringMatching(/^list evacuations /)]);
 });
 
 describe("tried by a patch that changes nothing", () => {

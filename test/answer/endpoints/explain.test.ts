@@ -5,10 +5,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { FakeCluster } from "../../support/fake-cluster.ts";
-import { node, NODE, NOW, pod, vmi, without } from "../../support/fixtures.ts";
+import { node, NODE } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
 const Explained = z.object({
@@ -96,26 +94,4 @@ test("both equal what an eviction then gets, and change nothing", async () => {
       "VmiGone",
     ]
   `);
-});
-
-test("a VM that has just moved is said to be, for those who choose one", async () => {
-  const fake = new FakeCluster();
-  fake.pods.put(pod());
-  fake.vmis.put(vmi({ movedAt: NOW.getTime() - 60_000 }));
-  const { cooldown } = z.object({ cooldown: z.string() }).parse(await openFakeDoors(fake).explain(pod()));
-  expect(cooldown).toContain("for 840 s descheduling leaves it alone");
-});
-
-// prettier-ignore
-test.each([
-  ["the cluster's where the VMI has none",  undefined, "External",  "External"],
-  ["its own",                               "None",    "External",  "None"],
-  ["one that KubeVirt does not know, as it is written", "Never", undefined, "Never"],
-])("the strategy in force is shown: %s", async (_, own, ofCluster, shown) => {
-  const fake = new FakeCluster();
-  fake.pods.put(pod());
-  fake.vmis.put({ ...without(vmi(), "evictionStrategy"), ...(own !== undefined && { evictionStrategy: own }) });
-  fake.kubeVirt = { namespace: "kubevirt", featureGates: [], ...(ofCluster !== undefined && { evictionStrategy: ofCluster }) };
-  const { facts } = Explained.parse(await openFakeDoors(fake).explain(pod()));
-  expect(facts.vmi).toEqual({ strategy: shown });
 });

@@ -1,16 +1,15 @@
 /** Budgets at the eviction door: of a VM that no pass has looked at before, of a refused one, and of one that may go. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { evacuation, marked, MOBILITY, pod, vmi, without } from "../../support/fixtures.ts";
+import { MOBILITY, pod, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
 const WEB = { namespace: "apps", name: "web" };
 const TRIGGERED = { body: refusal('Eviction triggered evacuation of VMI "apps/web"') };
 const AGAIN = { body: refusal(expect.stringContaining("try again: the API server cannot be reached")) };
-const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
 
 function clusterOf(web: VmiFacts = vmi()): FakeCluster {
   const fake = new FakeCluster();
@@ -23,50 +22,16 @@ function clusterOf(web: VmiFacts = vmi()): FakeCluster {
 const sizes = (fake: FakeCluster) => fake.budgets.list().map(({ minAvailable }) => minAvailable);
 const evict = (fake: FakeCluster, before?: Before) => openFakeDoors(fake, before).evict(evictionOf(pod()));
 
-test("it has its budget before the answer", async () => {
-  const fake = clusterOf();
-  expect(await evict(fake)).toMatchObject(TRIGGERED);
-  expect(sizes(fake)).toEqual([2]);
-});
-
 // prettier-ignore
 test.each<[what: string, web: VmiFacts, requests: RegExp, forbidden: boolean, first: object, then: object]>([
   ["that may not be made: moved all the same",     vmi(),  /^create poddisruptionbudgets$/, true,  TRIGGERED, TRIGGERED],
   ["that could not be made just now",              vmi(),  /^create poddisruptionbudgets$/, false, AGAIN,     TRIGGERED],
-  ["of a refused VM that may not be made",         PINNED, /^create poddisruptionbudgets$/, true,  { body: refusal(expect.stringContaining("not live-migratable")) }, {}],
-  ["of a refused VM that could not be made just now", PINNED, /^create poddisruptionbudgets$/, false, AGAIN, { body: refusal(expect.stringContaining("not live-migratable")) }],
 ])("a budget %s; the next try does all that can be done", async (...[, web, requests, forbidden, first, then]) => {
   const fake = clusterOf(web);
   expect(await evict(fake, failing(requests, forbidden ? FORBIDDEN : undefined))).toMatchObject(first);
   expect(sizes(fake)).toEqual([]);
   if (forbidden) return;
   expect(await evict(fake)).toMatchObject(then);
-  expect(sizes(fake)).toEqual([2]);
-});
-
-describe("a refused VM has its budget before the answer: the next request of the drain may find nothing else", () => {
-  // prettier-ignore
-  test.each<[what: string, web: VmiFacts]>([
-    ["that cannot migrate",             PINNED],
-    ["of an unknown strategy",          vmi({ evictionStrategy: "Sometimes" })],
-    ["on another node than its pod",    vmi({ nodeName: "node02" })],
-    ["on no node yet",                  without(vmi(), "nodeName")],
-    ["that KubeVirt has marked",        marked()],
-    ["External, that cannot migrate",   vmi({ evictionStrategy: "External", liveMigratable: MOBILITY.pinned })],
-  ])("%s", async (_, web) => {
-    const fake = clusterOf(web);
-    const answer = await evict(fake);
-    expect(answer).toMatchObject({ body: { response: { status: { code: 429 } } } });
-    expect(sizes(fake)).toEqual([2]);
-  });
-});
-
-test("of a VM whose evacuation is under way, a budget that was lost is made anew after the answer", async () => {
-  const fake = clusterOf(marked());
-  fake.evacuations.put(evacuation());
-  const doors = openFakeDoors(fake);
-  expect(await doors.evict(evictionOf(pod()))).toMatchObject({ body: refusal(expect.stringContaining("in progress")) });
-  await doors.settle();
   expect(sizes(fake)).toEqual([2]);
 });
 

@@ -50,8 +50,6 @@ describe("the registry", () => {
   test.each<[string, (cluster: unknown) => TestEnv, "secret" | "far"]>([
     ["has the cluster",                              (prod) => ({ CLUSTER_REGISTRY: registry({ prod }) }),                           "far"],
     ["has it on its third page",                     (prod) => ({ CLUSTER_REGISTRY: registry({ a: "", b: "", c: "", d: "", prod }) }), "far"],
-    ["has it beside others in CLUSTERS",             (prod) => ({ CLUSTERS: { other: 1 }, CLUSTER_REGISTRY: registry({ prod }) }),   "far"],
-    ["has it beside a CLUSTERS that is no JSON",     (prod) => ({ CLUSTERS: "{", CLUSTER_REGISTRY: registry({ prod }) }),            "far"],
     ["has it too: CLUSTERS wins",                    (prod) => ({ CLUSTERS: { prod: entry(secret.url) }, CLUSTER_REGISTRY: registry({ prod }) }), "secret"],
     ["fails, but CLUSTERS has it",                   () => ({ CLUSTERS: { prod: entry(secret.url) }, CLUSTER_REGISTRY: outage }),   "secret"],
   ])("%s", async (_, env, asked) => {
@@ -65,33 +63,6 @@ describe("the registry", () => {
     expect(isAsked(asked)).toBe(true);
     expect(isAsked(asked === "far" ? "secret" : "far")).toBe(false);
   });
-
-  test("is asked once in a while, not for every review", async () => {
-    const asked: string[] = [];
-    const kept = registry({ prod: entry(far.url) });
-    const get = async (name: string) => {
-      asked.push(name);
-      return await kept.get(name);
-    };
-    const doors = openDoors({ CLUSTER_REGISTRY: { ...kept, get } });
-    for (const seconds of [0, 15, 16]) {
-      doors.pass(seconds);
-      await review(doors);
-      await doors.settle();
-    }
-    expect(asked).toEqual(["prod", "prod"]);
-  });
-
-  test("does not know the cluster", async () => {
-    const doors = openDoors({ CLUSTER_REGISTRY: registry({}) });
-    expect(await review(doors)).toMatchObject({ code: 404, body: { error: { reason: "UnknownCluster" } } });
-  });
-
-  test("that fails is logged by the tick", async () => {
-    const doors = openDoors({ CLUSTERS: {}, CLUSTER_REGISTRY: outage });
-    await doors.tick(NOW);
-    expect(doors.log).toMatchObject([{ level: "error", doing: "reading CLUSTER_REGISTRY" }]);
-  });
 });
 
 describe("a malformed entry", () => {
@@ -101,15 +72,12 @@ describe("a malformed entry", () => {
     ["a bad server",             { CLUSTERS: { prod: entry("http://api.example.com") } },                "CLUSTERS.prod.server",         noServer],
     ["a missing token",          { CLUSTERS: { prod: entry("https://x", { token: undefined }) } },       "CLUSTERS.prod.token",          "expected a token"],
     ["an unknown key",           { CLUSTERS: { prod: entry("https://x", { Token: "secret-value" }) } },  "CLUSTERS.prod.Token",          "unknown key"],
-    ["no object",                { CLUSTERS: { prod: "secret-value" } },                                 "CLUSTERS.prod",                "expected object"],
     ["of the registry",          { CLUSTER_REGISTRY: registry({ prod: entry("ftp://x") }) },             "CLUSTER_REGISTRY.prod.server", noServer],
-    ["of the registry, no JSON", { CLUSTER_REGISTRY: registry({ prod: "{secret-value" }) },              "CLUSTER_REGISTRY.prod",        "expected JSON"],
     ["of the registry, not encrypted", { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) }, "CLUSTER_REGISTRY.prod", "expected an encrypted entry"],
     ["of the registry, another's", { CLUSTER_REGISTRY: swapped() },                                      "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
     ["of the registry, without its key", { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }), REGISTRY_KEY: "secret-value" }, "REGISTRY_KEY", "expected one or more keys"],
     ["all of CLUSTERS, no JSON", { CLUSTERS: "{secret-value" },                                          "CLUSTERS",                     "expected JSON"],
     ["a binding that is missing", { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
-    ["a binding that is a text", { CLUSTERS: { prod: entry("binding:PROD_API") }, PROD_API: "secret-value" }, "server",                  "expected a Workers VPC binding named PROD_API in this Worker's environment"],
   ];
   const secrets = [...Object.values(TOKENS), "secret-value", REGISTRY_KEY];
 
@@ -125,20 +93,6 @@ describe("a malformed entry", () => {
       }
     },
   );
-
-  test.each(MALFORMED)("%s: the tick logs it, without secrets, and serves the others", async (...[, env, field]) => {
-    const clusters = typeof env.CLUSTERS === "object" ? { CLUSTERS: { ...env.CLUSTERS, good: entry(secret.url) } } : {};
-    const doors = openDoors({ ...env, ...clusters });
-    await doors.tick(NOW);
-    expect(doors.log).toContainEqual(expect.objectContaining({ reason: "InvalidConfiguration", field }));
-    for (const value of secrets) expect(JSON.stringify(doors.log)).not.toContain(value);
-    expect(isAsked("secret")).toBe("CLUSTERS" in clusters);
-    seen = { secret: secret.requests.length, far: far.requests.length };
-    if ("CLUSTERS" in clusters) {
-      expect(await review(doors, undefined, { cluster: "good" })).toMatchObject({ body: refusal(TRIGGERED) });
-    }
-    await doors.settle();
-  });
 
   test("that is not the caller's is not told to a stranger: a missing binding", async () => {
     const doors = openDoors({ CLUSTERS: { prod: entry("binding:PROD_API") } });

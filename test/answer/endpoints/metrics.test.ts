@@ -2,7 +2,7 @@
 import parse from "parse-prometheus-text-format";
 import { beforeEach, expect, test } from "vitest";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
-import { type Before, failing, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { type Before, failing } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
@@ -63,36 +63,10 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });
 
-const READS = [
-  "get lifeboatconfigurations",
-  "get validatingwebhookconfigurations",
-  "get validatingwebhookconfigurations",
-  "list evacuations",
-];
-
-test("a scrape reads four things, the settings first where they are not known", async () => {
-  const asked: string[] = [];
-  const doors = openFakeDoors(fake, (request) => void asked.push(request));
-  const scraped = async () => {
-    asked.length = 0;
-    await doors.metrics();
-    return asked.toSorted();
-  };
-  expect(await scraped()).toEqual([...READS, "get lifeboatconfigurations", "list kubevirts"].toSorted());
-  expect(await scraped()).toEqual(READS);
-});
-
-test.each([false, true])("what is in progress for descheduling is told with its gate: %s", async (isOn) => {
-  if (isOn) descheduling();
-  const { text } = await scrape();
-  expect(text.includes("pod_evacuations_in_progress 0")).toBe(isOn);
-});
-
 // prettier-ignore
 test.each<[string, Before, number]>([
   ["an API server that is gone",        failing(/./),                               503],
   ["one that does not let us in",       failing(/./, UNAUTHORIZED),  502],
-  ["one that may not list Evacuations", failing(/^list evacuations/, FORBIDDEN),    502],
 ])("%s: an error as everywhere, and no half of an answer", async (_, before, code) => {
   descheduling();
   expect(await scrape(before)).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });

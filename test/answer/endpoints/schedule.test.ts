@@ -1,14 +1,7 @@
 /** The clock's door: a tick for every cluster, and a full reconcile for a caller who asks. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
-import {
-  CANNED_VMI,
-  type CannedAnswers,
-  configured,
-  list,
-  openCanned,
-  startCannedCluster as start,
-} from "../../support/canned-cluster.ts";
+import { CANNED_VMI, type CannedAnswers, list, startCannedCluster as start } from "../../support/canned-cluster.ts";
 import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import * as stub from "../../support/answers.ts";
@@ -111,34 +104,6 @@ describe("a full scan of a hundred VMs", () => {
     const lines = doors.log.filter(({ doing }) => doing === "reconciling");
     expect(lines.map(({ left }) => left)).toEqual([52, 4]);
   });
-
-  test("ten thousand failures of one kind are one line", async () => {
-    const doors = openDoorsOf(large(), failing(/^create poddisruptionbudgets$/));
-    expect((await reconcile(doors)).body).toEqual({ done: {}, failures: VMS });
-    await doors.settle();
-    const failures = [{ times: VMS, doing: "reconciling: budget", failure: { reason: "Unreachable" } }];
-    expect(doors.log).toEqual([{ cluster: "prod", level: "error", doing: "reconciling", failures, left: 0 }]);
-  });
-});
-
-const pathsOf = ({ requests }: stub.Stub) => requests.map(({ path }) => path);
-const BUDGETS = "/apis/policy/v1/poddisruptionbudgets";
-const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/evacuations";
-
-const oneBudget: stub.Behaviour = (request, signal) => list(...(request.path === BUDGETS ? [{}] : []))(request, signal);
-
-// prettier-ignore
-test.each<[string, string, readonly string[]]>([
-  ["are made",     "Always",   [BUDGETS, EVACUATIONS]],
-  ["are not made", "Never",    [EVACUATIONS]],
-])("an idle tick where budgets %s, once the settings are known", async (_, disruptionBudgets, expected) => {
-  const configuration = configured({ disruptionBudgets });
-  const [server, doors] = openCanned({ configuration, list: oneBudget });
-  await doors.tick(SMALL);
-  const before = server.requests.length;
-  await doors.tick(SMALL);
-  expect(pathsOf(server).slice(before)).toEqual(expected);
-  expect(server.requests.at(-1)?.query.get("fieldSelector")).toMatch(/^status\.phase!=Moved,/);
 });
 
 /** With one VMI, whose budget is missing. */
@@ -157,9 +122,6 @@ describe("one failing cluster never touches another", () => {
   // prettier-ignore
   test.each<[string, stub.Behaviour]>([
     ["dead",                stub.hangingUp],
-    ["not letting us in",   stub.status(401, "Unauthorized")],
-    ["failing",             stub.status(500, "InternalError")],
-    ["a page of a proxy",   stub.html(200)],
     ["lists without end",   list({ odd: true })],
   ])("in a full tick: %s", async (_, behaviour) => {
     const healthy = start(UNBUDGETED);
@@ -184,43 +146,5 @@ describe("one failing cluster never touches another", () => {
     await clock.outcome(doors.tick(FULL));
     expect(seen).toContain(true);
     expect(seen).not.toContain(false);
-  });
-
-  test("in a full tick: a fleet of which every other is dead", async () => {
-    const dead = stub.UNREACHABLE_URL;
-    const fleet = Array.from({ length: 6 }, () => start(UNBUDGETED));
-    const CLUSTERS = Object.fromEntries(
-      fleet.flatMap(({ url }, i) => [
-        [`healthy-${i}`, entry(url)],
-        [`dead-${i}`, entry(dead)],
-      ]),
-    );
-    const doors = openDoors({ CLUSTERS });
-    await doors.tick(FULL);
-    expect(fleet.map(budgeted)).toEqual(fleet.map(() => true));
-    expect(new Set(doors.log.map(({ cluster }) => cluster))).toEqual(new Set(fleet.map((_, i) => `dead-${i}`)));
-  });
-
-  test("in small ticks: a dead one is left to the next tick", async () => {
-    const healthy = start();
-    const doors = openDoors({ CLUSTERS: { dead: entry(stub.UNREACHABLE_URL), healthy: entry(healthy.url) } });
-    await doors.tick(SMALL);
-    const failures = doors.log.filter(({ cluster }) => cluster === "dead");
-    expect(failures).toContainEqual({
-      cluster: "dead",
-      level: "error",
-      doing: "the scheduled tick",
-      failure: { reason: "Unreachable" },
-    });
-    expect(healthy.requests.length).toBeGreaterThan(0);
-  });
-
-  test("in reconciles: each answers for itself", async () => {
-    const healthy = start(UNBUDGETED);
-    const doors = openDoors({ CLUSTERS: { dead: entry(stub.UNREACHABLE_URL), healthy: entry(healthy.url) } });
-    const error = { reason: "ClusterUnavailable", message: "the API server cannot be reached" };
-    expect(await reconcile(doors, "dead")).toMatchObject({ code: 503, body: { error } });
-    expect(await reconcile(doors, "healthy")).toMatchObject({ code: 200, body: { failures: 0 } });
-    await doors.settle();
   });
 });

@@ -1,7 +1,7 @@
 /** A look at many VMs of which some are slow to read: they cost their own time, and the others are looked at. */
 import { describe, expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
-import { reconcileActive, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";
+import { reconcileActive } from "../../../shared/reconcile/reconcile.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import type { Client } from "../../../shared/kube/client.ts";
 import type { Deps, Result } from "../../../shared/reconcile/carry-out.ts";
@@ -76,23 +76,4 @@ describe("a tick", () => {
     }
     expect(looked()).toBe(quick);
   });
-
-  test("counts what does not answer as a failure of its own, and says which VM it is", async () => {
-    const { log, look } = given(1, 1);
-    expect(await look(TICK_SECONDS, reconcileActive)).toMatchObject({ failures: 1, left: 0 });
-    const failures = [{ times: 1, doing: "reconciling VMI a-slow/vm-0", failure: { reason: "DeadlineExceeded" } }];
-    expect(log).toMatchObject([{ level: "error", doing: "reconciling", failures }]);
-  });
-});
-
-test("a delivery: likewise", async () => {
-  const { keys, look, looked } = given(4, 20);
-  const requests = keys.map((key) => ({ kind: "VirtualMachineInstance", ...key }) as const);
-  expect(await look(20, (deps) => reconcileRequested(requests, deps))).toMatchObject({ failures: 4, left: 0 });
-  expect(looked()).toBe(20);
-});
-
-test("one VM never takes longer than what is left for all of them", async () => {
-  const { look } = given(1, 0);
-  expect(await look(3, reconcileActive)).toMatchObject({ failures: 1, took: 3 });
 });

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { newIsolateState } from "../../../functions/target.ts";
 import { runTick } from "../../../functions/schedule.ts";
-import { drawFrom } from "../../../infra/lab/chaos/draw.ts";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { entry, newPlatform, NOW } from "../../support/doors.ts";
@@ -85,25 +84,4 @@ describe("clusters that drip come first", () => {
     expect(log.flatMap(({ level, cluster }) => (level === "warn" ? [cluster] : []))).toEqual(missed);
     expect(wellOf((await tick(state)).reached)).toHaveLength(10);
   });
-
-  test("so many that the minute is over: in isolates that know nothing each tick has another order", async () => {
-    const draw = drawFrom("order");
-    const { tick } = fleet([...named("drips", 60), ...named("well", 10)], () => draw.int(0, 999_999) / 1_000_000);
-    const ever = new Set<string>();
-    for (let minute = 0; minute < 15; minute++) for (const name of wellOf((await tick()).reached)) ever.add(name);
-    expect(ever.size).toBe(10);
-  });
-});
-
-test("what a cluster's share did not suffice for is in the log, with the cluster's name", async () => {
-  const { tick, log } = fleet([...named("drips", 1), ...named("well", 4)], () => 0);
-  await tick();
-  expect(log).toEqual([
-    {
-      cluster: "drips-0",
-      level: "error",
-      doing: "the scheduled tick",
-      failure: { reason: "DeadlineExceeded" },
-    },
-  ]);
 });

@@ -1,6 +1,5 @@
 /** Which clusters a tick reaches: by the queue each by a message of its own. Without one: ticks-in-turn.test.ts. */
 import { describe, expect, test } from "vitest";
-import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { isFullScan } from "../../../functions/schedule.ts";
 import { startCannedCluster as start } from "../../support/canned-cluster.ts";
 import { type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
@@ -27,8 +26,6 @@ async function openTwo() {
 describe("with the queue", () => {
   // prettier-ignore
   test.each([
-    [  0, []],
-    [  1, [1]],
     [100, [100]],
     [201, [100, 100, 1]],
   ])("%i clusters: batches of %j", async (count, sizes) => {
@@ -57,16 +54,6 @@ describe("with the queue", () => {
       { level: "warn", cluster: "own", message: "the tick has not reached this cluster", due },
     ]);
   });
-
-  // prettier-ignore
-  test.each([
-    ["gone by now",  undefined,       { reason: "UnknownCluster" }],
-    ["no entry",     { server: "x" }, { reason: "InvalidConfiguration" }],
-  ])("of a cluster that is %s: the log says so", async (_, own, expected) => {
-    const doors = openDoors({ CLUSTERS: { ...(own && { own }) } });
-    await doors.receive({ cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() });
-    expect(doors.log).toEqual([expect.objectContaining({ level: "error", cluster: "own", ...expected })]);
-  });
 });
 
 /** API servers that each take so long to begin an answer, by the clock of the Worker. */
@@ -89,22 +76,6 @@ test("without one, every cluster is reached in turn", async () => {
   await doors.tick(NOW);
   expect(servers.map(reached)).toEqual(servers.map(() => true));
   expect(doors.log).toEqual([]);
-});
-
-test("an API server that has become silent is asked for the settings, and for nothing else", async () => {
-  let silent = false;
-  const good = start();
-  const doors = openDoors({ CLUSTERS: { prod: entry(good.url) } }, () => {
-    if (silent) throw new TypeError("the connection broke");
-  });
-  await doors.tick(tickTime("prod", "small", NOW));
-  silent = true;
-  doors.pass(60);
-  const before = good.requests.length;
-  await doors.tick(tickTime("prod", "full", NOW));
-  expect(good.requests).toHaveLength(before);
-  const failure = { reason: "Unreachable" };
-  expect(doors.log).toEqual([{ cluster: "prod", level: "error", doing: "the scheduled tick", failure }]);
 });
 
 test("full scans: one in ten minutes for each cluster, spread over them", () => {

@@ -54,17 +54,6 @@ describe("on migrations", () => {
     expect(await act({ ...adopt, migration: { ...migration, name: "nobodys" } })).toBe("Conflict");
   });
 
-  test("SkipBackoff: that one only, beside what KubeVirt has written on it, and again", async () => {
-    const migration = await theirs("hurried", labelled("hurried"));
-    expect(await act({ verb: "SkipBackoff", migration: { ...migration, uid: "another" } })).toBe("Conflict");
-    expect((await migrationOf("hurried")).skipsBackoff).toBeUndefined();
-    const annotations = { "kubevirt.io/evacuationMigration": "node01" };
-    await world.client.patch(kubevirt.migrations, migration, { type: "merge", body: { metadata: { annotations } } });
-    const skip: Action = { verb: "SkipBackoff", migration };
-    expect([await act(skip), await act(skip)]).toEqual(["Done", "Done"]);
-    expect(await migrationOf("hurried")).toMatchObject({ skipsBackoff: true, evacuates: "node01" });
-  });
-
   test("Delete: that one only, and again", async () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");

@@ -46,18 +46,6 @@ describe("AnnotatePod", () => {
     expect(metadata.annotations).toEqual({ "kubevirt.io/domain": "annotated", [ONLY]: "" });
   });
 
-  test("where there are no annotations at all, makes them: not over what another party has written meanwhile", async () => {
-    const key = await world.createVm({ name: "plain" });
-    await world.client.patch(core.pods, key, { type: "merge", body: { metadata: { annotations: null } } });
-    const pod = await launcherOf("plain");
-    expect(pod.hasAnnotations).toBe(false);
-    const theirs = { metadata: { annotations: { theirs: "x" } } };
-    await world.client.patch(core.pods, key, { type: "merge", body: theirs });
-    expect(await act(add(pod))).toBe("Conflict");
-    expect(await act(add(await launcherOf("plain")))).toBe("Done");
-    expect((await world.client.get(core.pods, key))?.metadata.annotations).toEqual({ theirs: "x", [ONLY]: "" });
-  });
-
   test.each([
     ["another one of that name", { uid: "another" }],
     ["one that is gone", { name: "nobody" }],
@@ -67,19 +55,5 @@ describe("AnnotatePod", () => {
     const pod = await launcherOf(name);
     expect(await act(add({ ...pod, ...tweak }))).toBe("Conflict");
     expect((await launcherOf(name)).annotations).toEqual({});
-  });
-});
-
-describe("listing launchers", () => {
-  test("no other pods, even if they say that they belong to the VM", async () => {
-    await world.createVm({ name: "mine" });
-    const mine = await vmiCalled("mine");
-    const labels = { "kubevirt.io/created-by": mine.uid, "kubevirt.io": "hotplug-disk" };
-    await world.client.create(core.pods, {
-      metadata: { namespace: NAMESPACE, name: "hp-volume-x", labels },
-      spec: { containers: [{ name: "disk", image: "disk" }] },
-    });
-    expect((await launchers(mine)).map(({ name }) => name)).toEqual(["virt-launcher-mine-abcde"]);
-    expect((await launchers()).map(({ name }) => name)).not.toContain("hp-volume-x");
   });
 });

@@ -79,15 +79,9 @@ describe("create", () => {
   test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus> | undefined, Partial<EvacuationSpec>, boolean]>([
     ["active-same-pod",      {},                               { phase: "Pending" },   {},                               true],
     ["new-same-pod",         {},                               undefined,              {},                               true],
-    ["other-cause",          {},                               { phase: "Migrating" }, { cause: "Preemption" },          true],
-    ["no-pod-named-twice",   { pod: undefined },               undefined,              { pod: undefined },               true],
     ["another-pod",          {},                               { phase: "Pending" },   { pod: { uid: "another" } },      false],
     ["a-person-named-none",  { pod: undefined },               undefined,              {},                               false],
     ["moved",                {},                               { phase: "Moved" },     {},                               false],
-    ["abandoned",            {},                               { phase: "Abandoned" }, {},                               false],
-    ["withdrawn",            {},                               { phase: "Withdrawn" }, {},                               false],
-    ["duplicate",            {},                               { phase: "Duplicate" }, {},                               false],
-    ["gone",                 {},                               { phase: "Gone" },      {},                               false],
   ])("where there is one of that name: %s", async (...[name, first, status, second, isJoined]) => {
     const there = await begun(name, first);
     if (status !== undefined) expect(await write(there, status)).toBe("Done");
@@ -104,15 +98,6 @@ describe("create", () => {
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
     expect(await createEvacuation(planned("found-marked", { requestedBy: "joe" }), cluster)).toEqual(named);
     expect(await look("found-marked")).toEqual(named);
-  });
-
-  test("who asked is told as far as there is room", async () => {
-    expect((await begun("long-user", { requestedBy: "u".repeat(3000) })).spec.requestedBy).toHaveLength(1024);
-  });
-
-  test("in a namespace that is gone is an error: nothing has begun", async () => {
-    const evacuation = { ...planned("nowhere"), namespace: "gone" };
-    await expect(createEvacuation(evacuation, cluster)).rejects.toThrow("with 404");
   });
 });
 
@@ -134,25 +119,6 @@ describe("write", () => {
     conditions: [MARK_SEEN],
   } as const satisfies EvacuationStatus;
 
-  test("all there is to say, and read the same", async () => {
-    expect(await write(await begun("told"), WHOLE)).toBe("Done");
-    expect((await look("told")).status).toEqual(WHOLE);
-  });
-
-  test("what is not said any more is taken away", async () => {
-    await write(await begun("less"), WHOLE);
-    const { migration: _1, lastFailedMigration: _2, targetNode: _3, nextAttemptTime: _4, ...rest } = WHOLE;
-    expect(await write(await look("less"), { ...rest, phase: "Pending" })).toBe("Done");
-    expect((await stored("less"))?.status).toEqual({ ...rest, phase: "Pending" });
-  });
-
-  test("… also where it is undefined, as the back-off of one that has ended", async () => {
-    await write(await begun("over-it"), WHOLE);
-    const ended = { ...WHOLE, phase: "Moved", nextAttemptTime: undefined } as const;
-    expect(await write(await look("over-it"), ended)).toBe("Done");
-    expect((await look("over-it")).status).not.toHaveProperty("nextAttemptTime");
-  });
-
   test("an end", async () => {
     await write(await begun("over"), WHOLE);
     const ended = { ...WHOLE, phase: "Abandoned", completionTime: time(0) } as const;
@@ -167,13 +133,6 @@ describe("write", () => {
     expect(await write(seen, { phase: "Migrating", reason: "Running" })).toBe("Conflict");
     expect((await look("raced")).status.phase).toBe("Pending");
     expect(await write({ ...seen, name: "nobodys" }, { phase: "Pending" })).toBe("Conflict");
-  });
-
-  test("spec and labels stay as they are", async () => {
-    const before = await begun("kept");
-    await write(before, WHOLE);
-    expect((await look("kept")).spec).toEqual(before.spec);
-    expect((await stored("kept"))?.metadata.labels).toEqual({ "app.kubernetes.io/managed-by": "lifeboat" });
   });
 });
 
@@ -228,10 +187,7 @@ describe("list", () => {
     ["those that have not ended, new ones too",    () => activeEvacuations(cluster),          ALL.filter((name) => !ENDED.includes(name))],
     ["… and those that have something to take back", () => unfinishedEvacuations(cluster),    ALL.filter((name) => !ENDED.includes(name) || name === "b-cancelled")],
     ["of a VMI, ended ones too",                   () => evacuationsOf({ namespace: "lists", name: "a" }, cluster), ["a-moved", "a-new", "a-pending"]],
-    ["of a VMI of another namespace",              () => evacuationsOf({ namespace: "other", name: "a" }, cluster), ["elsewhere"]],
-    ["of a VMI that has none",                     () => evacuationsOf({ namespace: "lists", name: "c" }, cluster), []],
     ["of a node, ended ones too",                  () => evacuationsFrom("node11", cluster), ["a-moved", "a-pending", "elsewhere"]],
-    ["of a node that nothing leaves",              () => evacuationsFrom("node13", cluster), []],
   ])("%s", async (_, listing, names) => {
     const found = (await listing()).filter(({ namespace }) => namespace !== NAMESPACE);
     expect(found.map(({ name }) => name).toSorted()).toEqual(names);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
 import { Vmi } from "../../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../../shared/kube/schemas/lifeboat.ts";
-import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { ACTIVE_PHASES, END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { list } from "../../support/canned-cluster.ts";
 import { MARK_SEEN, NOW, time } from "../../support/fixtures.ts";
@@ -28,17 +28,10 @@ describe("an Evacuation", () => {
   // prettier-ignore
   test.each<[string, object, object]>([
     ["a person's",                      SPEC,                                                                     BARE],
-    ["… who says nothing else",         { virtualMachineInstance: { name: "web" }, cause: "Operator" },           BARE],
-    ["… with empty texts",              { ...SPEC, requestedBy: "", deadline: "" },                               BARE],
     ["… with nulls",                    { ...SPEC, deadline: null },                                              BARE],
-    ["with fields that are new",        { ...SPEC, future: {}, virtualMachineInstance: { name: "web", x: 1 } },   BARE],
     ["cancelled",                       { ...SPEC, intent: "Withdrawn" },                                         { ...BARE, intent: "Withdrawn" }],
-    ["a user asked",                  { ...SPEC, requestedBy: "admin", deadline: time(5) },                     { ...BARE, requestedBy: "admin", deadline: time(5) }],
-    ["of a pod",                        { ...SPEC, pod: { name: "p", uid: "p-uid" } },                            { ...BARE, pod: { name: "p", uid: "p-uid" } }],
     ["of a pod without a name",         { ...SPEC, pod: { uid: "p-uid" } },                                       { ...BARE, pod: { uid: "p-uid" } }],
     ["follows another",                 { ...SPEC, inherited: { attempts: 2, notBefore: time(9) } },              { ...BARE, inherited: { attempts: 2, notBefore: time(9) } }],
-    ["follows another, of no attempts", { ...SPEC, inherited: {} },                                               { ...BARE, inherited: { attempts: 0 } }],
-    ...CAUSES.map((cause): [string, object, object] => [cause, { ...SPEC, cause }, { ...BARE, cause }]),
   ])("spec: %s", (_, spec, expected) => {
     expect(compact(evacuation({ spec }))).toEqual({ ...IDENTITY, spec: expected, status: UNSEEN });
   });
@@ -46,14 +39,9 @@ describe("an Evacuation", () => {
   // prettier-ignore
   test.each<[string, unknown, object]>([
     ["none yet",                   undefined,                                                             {}],
-    ["empty",                      {},                                                                    {}],
     ["empty texts",                { podName: "", reason: "", message: "", nextAttemptTime: "" },         {}],
     ["nulls",                      { podUID: null, targetNode: null, conditions: null },                  {}],
-    ["identity",                   { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }, { virtualMachineInstanceUID: "v", podName: "p", podUID: "u", sourceNode: "n" }],
-    ["words",                      { reason: "External", message: "its owner moves it" },                 { reason: "External", message: "its owner moves it" }],
     ["migrations",                 { attempts: 2, migration: NAMED, lastFailedMigration: NAMED },         { attempts: 2, migration: NAMED, lastFailedMigration: NAMED }],
-    ["a migration without UID",    { migration: { name: "m" } },                                          { migration: { name: "m", uid: "" } }],
-    ["where and when",             { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }, { targetNode: "t", startTime: time(0), completionTime: time(2), nextAttemptTime: time(1) }],
     ["a condition",                { conditions: [{ ...MARK_SEEN, observedGeneration: 1 }] },             { conditions: [MARK_SEEN] }],
     ["a condition without words",  { conditions: [{ type: "Failed", status: "True" }] },                  { conditions: [{ type: "Failed", status: "True", reason: "", message: "", lastTransitionTime: "" }] }],
     ["another party's condition",  { conditions: [{ type: "example.com/Paid", status: "True" }, MARK_SEEN] }, { conditions: [MARK_SEEN] }],
@@ -68,11 +56,8 @@ describe("an Evacuation", () => {
     test.each<[string, object, string]>([
       ["no VM",                      { spec: { cause: "Operator" } },                              "spec.virtualMachineInstance"],
       ["a cause that is new",        { spec: { ...SPEC, cause: "Karma" } },                        "spec.cause"],
-      ["an intent that is new",      { spec: { ...SPEC, intent: "Hurry" } },                       "spec.intent"],
       ["a pod without UID",          { spec: { ...SPEC, pod: { name: "p" } } },                    "spec.pod.uid"],
       ["a phase that is new",        { status: { phase: "Flying" } },                              "status.phase"],
-      ["attempts in words",          { status: { attempts: "three" } },                            "status.attempts"],
-      ["no resourceVersion",         { metadata: { ...META, resourceVersion: undefined } },        "metadata.resourceVersion"],
       ["a name that leads elsewhere", { metadata: { ...META, name: "../x" } },                     "metadata.name"],
     ])("%s", async (_, tweak, field) => {
       const odd: string[] = [];
@@ -99,24 +84,19 @@ describe("a migration", () => {
   // prettier-ignore
   test.each<[string, object, object]>([
     ["without status",       {},                                                                              {}],
-    ["with an empty one",    { status: {} },                                                                  {}],
     ["with nulls",           { metadata: { ...META, annotations: null, labels: null }, status: { migrationState: null, conditions: null } }, {}],
-    ["with empty texts",     { status: { migrationState: { sourceNode: "", targetPod: "", failureReason: "" } } }, {}],
     ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { evacuates: "node01", automatic: true }],
     ["of its workload updater", { metadata: { ...META, annotations: { "kubevirt.io/workloadUpdateMigration": "" } } }, { automatic: true }],
     ["that skips its back-off", { metadata: { ...META, annotations: { "kubevirt.io/func-test-ignore-migration-backoff": "" } } }, { skipsBackoff: true }],
     ["of ours",              { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { cause: "Preemption" }],
     ["being deleted",        { metadata: { ...META, deletionTimestamp: time(0) } },                           { deleting: true }],
-    ["of an unknown age",    { metadata: identity },                                                          { createdAt: 0 }],
     ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],
     ["failed",               { status: { phase: "Failed", migrationState: { failureReason: "why" } } },       { phase: "Failed", failureReason: "why" }],
     ["… and when",           { status: { phase: "Failed", phaseTransitionTimestamps: [{ phase: "Pending", phaseTransitionTimestamp: time(-9) }, { phase: "Failed", phaseTransitionTimestamp: time(0) }] } }, { phase: "Failed", failedAt: NOW.getTime() }],
-    ["… at no time",         { status: { phase: "Failed", phaseTransitionTimestamps: [{ phase: "Failed", phaseTransitionTimestamp: null }] } }, { phase: "Failed" }],
     ["sent away",            { spec: { vmiName: "web", sendTo: { migrationID: "1", connectURL: "u" } } },      { decentralized: "Sends" }],
     ["received",             { spec: { vmiName: "web", receive: { migrationID: "1" } } },                     { decentralized: "Receives" }],
     ["both ends in one",     { spec: { vmiName: "web", sendTo: { migrationID: "1", connectURL: "u" }, receive: { migrationID: "1" } } }, {}],
     ["blocked",              { status: { conditions: [{ type: BLOCKED, status: "True", message: "a backup runs" }] } }, { blockedBy: { type: BLOCKED, message: "a backup runs" } }],
-    ["blocked no more",      { status: { conditions: [{ type: BLOCKED, status: "False" }] } },                {}],
     ["blocked twice",        { status: { conditions: [{ type: "Ready", status: "True" }, { type: QUOTA, status: "True" }] } }, { blockedBy: { type: QUOTA } }],
   ])("%s", (_, tweak, expected) => {
     expect(compact(migration(tweak))).toEqual({ ...FACTS, ...expected });
@@ -151,45 +131,32 @@ describe("a VMI", () => {
   // prettier-ignore
   test.each<[string, object, object]>([
     ["without status",                 {},                                                       {}],
-    ["with an empty one",              { status: {} },                                           {}],
     ["with nulls",                     { metadata: { ...metadata, labels: null, annotations: null, ownerReferences: null, deletionTimestamp: null }, spec: { evictionStrategy: null, domain: null }, status: { nodeName: null, evacuationNodeName: null, activePods: null, conditions: null, migrationState: null } }, {}],
-    ["with empty texts",               { spec: { evictionStrategy: "" }, status: { nodeName: "", evacuationNodeName: "", conditions: [] } }, {}],
-    ["with fields that are new",       { spec: { future: 1 }, status: { future: {} } },          {}],
     ["with an empty map of labels",    { metadata: { ...metadata, labels: {} } },                { hasLabels: true }],
     ["… and of annotations",           { metadata: { ...metadata, annotations: {} } },           { hasAnnotations: true }],
     ["of a size",                      { spec: { domain: { memory: { guest: "2Ki" } } } },       { guestMemory: 2048 }],
     ["… written as a number",          { spec: { domain: { memory: { guest: 1073741824 } } } },  { guestMemory: 2 ** 30 }],
-    ["… as a large one",               { spec: { domain: { memory: { guest: 1e21 } } } },        { guestMemory: 1e21 }],
     ["being backed up",                { status: { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "b1" } } } }, { backup: "b1" }],
-    ["… before",                       { status: { changedBlockTracking: { state: "Enabled", backupStatus: { backupName: "b1", completed: true } } } }, {}],
     ["… never",                        { status: { changedBlockTracking: { state: "Enabled", backupStatus: null } } }, {}],
     ["with utility volumes",           { spec: { utilityVolumes: [{ name: "u" }] } },               { hasUtilityVolumes: true }],
     ["migratable",                     withCondition("LiveMigratable", "True"),                     { liveMigratable: { migratable: true } }],
     ["not migratable",                 withCondition("LiveMigratable", "False", WHY),               { liveMigratable: { migratable: false, ...WHY } }],
-    ["perhaps migratable",             withCondition("LiveMigratable", "Unknown"),                  {}],
     ["ready",                          withCondition("Ready", "True"),                              {}],
     ["being migrated",                 withMigration({ startTimestamp: time(0) }),                    { isMigrating: true }],
     ["to be moved gently, by label",   { metadata: { ...metadata, labels: { "lifeboat.dev/convergence": "gentle" } } }, { isGentle: true, hasLabels: true }],
     ["… by annotation",                { metadata: { ...metadata, annotations: { "lifeboat.dev/convergence": "gentle" } } }, { isGentle: true, hasAnnotations: true }],
-    ["… another value",                { metadata: { ...metadata, annotations: { "lifeboat.dev/convergence": "firm" } } }, { hasAnnotations: true }],
     ["that receives its guest",        { metadata: { ...metadata, annotations: { "kubevirt.io/create-migration-target": "true" } } }, { decentralized: "Receives", hasAnnotations: true }],
     ["that sends its guest away",      withMigration({ targetState: { syncAddress: "10.0.0.1:9185" } }),  { decentralized: "Sends" }],
-    ["… and has begun",                withMigration({ migrationUid: "m", targetState: { syncAddress: "10.0.0.1:9185" } }), { decentralized: "Sends", isMigrating: true }],
     ["… to a node of the other cluster", withMigration({ targetNode: "far", targetState: { syncAddress: "10.0.0.1:9185" } }), { decentralized: "Sends" }],
     ["… and it is over",               withMigration({ migrationUid: "m", completed: true, targetState: { syncAddress: "10.0.0.1:9185" } }), {}],
     ["… its migration is over",        withMigration({ ...READY, endTimestamp: time(0) }),            {}],
-    ["… is completed",                 withMigration({ completed: true }),                            {}],
     ["… has failed",                   withMigration({ ...READY, failed: true }),                     {}],
     ["… runs on its target",           withMigration(READY),                                          { isMigrating: true, guestOnTarget: true }],
     ["… by post-copy",                 withMigration({ mode: "PostCopy" }),                           { isMigrating: true, guestOnTarget: true }],
     ["… by pre-copy",                  withMigration({ mode: "PreCopy" }),                            { isMigrating: true }],
     ["whose migration failed",         withMigration({ migrationUid: "m", ...FAILED }),               { failure: { migrationUID: "m", reason: "why" } }],
-    ["… and does not say why",         withMigration({ migrationUid: "m", failed: true }),            {}],
-    ["… and does not say which",       withMigration(FAILED),                                         {}],
     ["that has moved",                 withMigration(MOVED),                                          { movedAt: NOW.getTime() }],
     ["… to the same node",             withMigration({ ...MOVED, targetNode: "a" }),                  {}],
-    ["… or rather has not",            withMigration({ ...MOVED, failed: true }),                     {}],
-    ["… and does not say when",        withMigration({ ...MOVED, endTimestamp: "soon" }),             {}],
     ["… has not quite",                withMigration({ ...MOVED, completed: false }),                 {}],
   ])("%s", (_, tweak, expected) => {
     expect(Vmi.parse({ metadata, spec: {}, ...tweak })).toStrictEqual({ ...FACTS, ...expected });

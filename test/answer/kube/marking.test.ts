@@ -3,10 +3,10 @@ import { act as performAction } from "../../../shared/evacuation/act.ts";
 import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { CANNED_MARKED, CANNED_POD, CANNED_VMI, type CannedAnswers, list } from "../../support/canned-cluster.ts";
+import { CANNED_MARKED, CANNED_POD, type CannedAnswers, list } from "../../support/canned-cluster.ts";
 import { type Behaviour, html, json, status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
-import { marked, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
+import { NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";
 
 const world = await startTestCluster();
@@ -46,14 +46,6 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
     expect({ ...(await look("web-2")), resourceVersion: "" }).toEqual({ ...before, resourceVersion: "" });
   });
 
-  test("KubeVirt marks none that is not to move, nor one that a mark for another node is on", async () => {
-    await world.createVm({ name: "none", strategy: "None" });
-    await world.createVm({ name: "left", strategy: "LiveMigrate", status: { evacuationNodeName: "node00" } });
-    expect([await mark(await look("none")), await mark(await look("left"))]).toEqual(["Done", "Done"]);
-    expect((await look("none")).evacuationNodeName).toBeUndefined();
-    expect((await look("left")).evacuationNodeName).toBe("node00");
-  });
-
   test("a mark that has been replaced meanwhile stays", async () => {
     await world.createVm({ name: "moved", strategy: "LiveMigrate", status: { evacuationNodeName: "node01" } });
     const seen = await look("moved");
@@ -66,11 +58,6 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
     await world.createVm({ name: "lost", strategy: "LiveMigrate", status: { evacuationNodeName: "gone" } });
     expect(await unmark(await look("lost"))).toBe("Done");
     expect((await look("lost")).evacuationNodeName).toBe("gone");
-  });
-
-  test("one that is gone cannot be marked, and has no mark", async () => {
-    const vmi = marked({ namespace: NAMESPACE, name: "nobody" });
-    expect([await mark(vmi), await unmark(vmi)]).toEqual(["Conflict", "Done"]);
   });
 });
 
@@ -104,13 +91,10 @@ describe("each answer", () => {
   // prettier-ignore
   test.each<["Mark" | "Unmark", string, Partial<VmiFacts>, CannedAnswers, string | RegExp, readonly string[]]>([
     ["Mark",   "refused, with KubeVirt's words",   {},   { list: LAUNCHERS, other: refused(429) },                                 "Done",          ASKED],
-    ["Mark",   "KubeVirt does not refuse",         {},   { list: LAUNCHERS, other: refused(409) },                                 "Done",          ASKED],
-    ["Mark",   "KubeVirt cannot be asked",         {},   { list: LAUNCHERS, other: refused(500) },                                 "Done",          ASKED],
     ["Mark",   "the pod is gone",                  {},   { list: LAUNCHERS, other: refused(404) },                                 "Conflict",      ASKED],
     ["Mark",   "may not evict",                    {},   { list: LAUNCHERS, other: refused(403) },                                 /403 Forbidden/, ASKED],
     ["Mark",   "no pod on its node",               {},   { list: ELSEWHERE },                                                      "Conflict",      ASKED.slice(0, 1)],
     ["Mark",   "only one that has ended",          {},   { list: COMPLETED },                                                      "Conflict",      ASKED.slice(0, 1)],
-    ["Mark",   "no pod",                           {},   { list: list() },                                                         "Conflict",      ASKED.slice(0, 1)],
     ["Unmark", "no mark",                          {},   {},                                                                       "Done",          []],
     ["Unmark", "done",                             MARK, { other: json({}) },                                                      "Done",          [CANCELLED]],
     ["Unmark", "gone",                             MARK, { other: refused(404), vmi: refused(404) },                               "Done",          LOOKED],
@@ -119,25 +103,12 @@ describe("each answer", () => {
     ["Unmark", "forbidden",                        MARK, { other: refused(403) },                                                  /403 Forbidden/, [CANCELLED]],
     ["Unmark", "KubeVirt does not let it",         MARK, { other: html(401), vmi: json(CANNED_MARKED), node: HERE },               /403 Forbidden/, [...LOOKED, NODE]],
     ["Unmark", "another mark by now",              MARK, { other: refused(500), vmi: json({ ...CANNED_MARKED, status: { ...CANNED_MARKED.status, evacuationNodeName: "node02" } }) }, "Conflict", LOOKED],
-    ["Unmark", "none by now",                      MARK, { other: refused(500), vmi: json(CANNED_VMI) },                            "Conflict",      LOOKED],
     ["Unmark", "its node is gone",                 MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: refused(404) },     "Done",          [...LOOKED, NODE]],
     ["Unmark", "virt-api has trouble",             MARK, { other: refused(500), vmi: json(CANNED_MARKED), node: HERE },             /500/,           [...LOOKED, NODE]],
     ["Unmark", "with label",                       { ...MARK, evacuationLabel: "urgent" }, { other: json({}) },                    "Done",          [`PATCH ${VMI}`, CANCELLED]],
-    ["Unmark", "with another label by now",        { ...MARK, evacuationLabel: "urgent" }, { mark: refused(422) },                 "Conflict",      [`PATCH ${VMI}`]],
   ])("%s, %s", async (...[verb, , tweak, answers, expected, asked]) => {
     const done = await perform(verb, answers, tweak);
     expect(done.asked).toEqual(asked);
     expect(done.result).toMatch(expected);
-  });
-
-  test("the eviction is of no pod that there is, and the mark that is taken back is named", async () => {
-    const { requests } = await perform("Mark", { list: LAUNCHERS, other: refused(429) });
-    expect(requests[0]?.query.get("labelSelector")).toBe("kubevirt.io/created-by=uid-of-web");
-    expect(requests[1]?.body).toMatchObject({
-      kind: "Eviction",
-      deleteOptions: { preconditions: { uid: "00000000-0000-0000-0000-000000000000" } },
-    });
-    const { requests: cancelling } = await perform("Unmark", { other: json({}) }, MARK);
-    expect(cancelling[0]?.body).toEqual(MARK);
   });
 });

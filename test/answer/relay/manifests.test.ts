@@ -1,5 +1,5 @@
 /** What an administrator applies for the relay: enough, no more, and restricted. That it is enough is tried in process.test.ts. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { load, loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -20,22 +20,6 @@ function find(kind: string) {
 }
 
 describe("infra/relay/kubernetes", () => {
-  test("the kustomization lists every file", () => {
-    expect(resources.toSorted()).toEqual(
-      readdirSync(folder)
-        .filter((file) => file !== "kustomization.yaml")
-        .toSorted(),
-    );
-  });
-
-  test("everything has the relay's name and label", () => {
-    for (const { metadata } of manifests)
-      expect(metadata).toMatchObject({
-        name: "lifeboat-relay",
-        labels: { "app.kubernetes.io/name": "lifeboat-relay" },
-      });
-  });
-
   test("the account may list and watch what the relay watches, and nothing else", () => {
     const rules = z
       .array(z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }))

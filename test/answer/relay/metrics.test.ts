@@ -1,25 +1,10 @@
 /** The relay's numbers and probes, over HTTP. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createCounters, outboxMetrics, syncedMetric } from "../../../infra/relay/metrics.ts";
-import { createOutbox } from "../../../infra/relay/outbox.ts";
+import { createCounters } from "../../../infra/relay/metrics.ts";
 import { type ProbeServer, startProbes } from "../../../infra/relay/probes.ts";
-import { OPEN_METRICS, renderOpenMetrics } from "../../../shared/metrics/open-metrics.ts";
-import { vmiEvent } from "./fake-worker.ts";
+import { renderOpenMetrics } from "../../../shared/metrics/open-metrics.ts";
 
 describe("metrics", () => {
-  test("say how many events wait in each lane, and for how long", () => {
-    const [urgent, routine] = [createOutbox(), createOutbox()];
-    const now = new Date("2026-11-20T12:00:00Z");
-    routine.put(vmiEvent("a"), new Date(now.getTime() - 90_500));
-    routine.put(vmiEvent("b"), now);
-    const text = renderOpenMetrics(outboxMetrics({ urgent, routine }, now));
-    expect(text).toContain(
-      'lifeboat_relay_waiting_events{lane="urgent"} 0\nlifeboat_relay_waiting_events{lane="routine"} 2\n',
-    );
-    expect(text).toContain('lifeboat_relay_oldest_event_age_seconds{lane="urgent"} 0\n');
-    expect(text).toContain('lifeboat_relay_oldest_event_age_seconds{lane="routine"} 90.5\n');
-  });
-
   test("name every type the relay sends, also before the first", () => {
     const text = renderOpenMetrics([createCounters().events.metric()]);
     const types = [...text.matchAll(/type="dev\.lifeboat\.([a-z.]+)\.v1"\} 0/g)].map(([, type]) => type);
@@ -31,11 +16,6 @@ describe("metrics", () => {
       "evacuation.changed",
       "node.changed",
     ]);
-  });
-
-  test("say which watch has not had its list", () => {
-    const text = renderOpenMetrics([syncedMetric(new Map([["pods", { isSynced: () => false }]]))]);
-    expect(text).toContain('lifeboat_relay_synced{watch="pods"} 0\n');
   });
 });
 
@@ -54,14 +34,5 @@ describe("probes", () => {
     expect(await codes()).toEqual([200, 503]);
     ready = true;
     expect(await codes()).toEqual([200, 200]);
-  });
-
-  test("metrics have their content type", async () => {
-    const response = await ask("/metrics");
-    expect([response.headers.get("content-type"), await response.text()]).toEqual([OPEN_METRICS, "# EOF\n"]);
-  });
-
-  test("anything else is refused", async () => {
-    expect([(await ask("/")).status, (await ask("/healthz", "POST")).status]).toEqual([404, 404]);
   });
 });

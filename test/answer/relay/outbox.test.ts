@@ -13,15 +13,6 @@ describe("the outbox", () => {
     outbox = createOutbox();
   });
 
-  test("gives out what has waited longest, and keeps it until it is settled", () => {
-    for (const name of ["a", "b", "c"]) outbox.put(vmiEvent(name), at(0));
-    expect(ids(outbox, 2)).toEqual(["a.1", "b.1"]);
-    outbox.settle(outbox.first(2));
-    expect(ids(outbox)).toEqual(["c.1"]);
-    outbox.settle(outbox.first(2));
-    expect([outbox.length, outbox.waitingSince()]).toEqual([0, undefined]);
-  });
-
   test("gives out no more than a delivery may have", () => {
     const long = "x".repeat(250);
     for (let i = 0; i < 100; i++)
@@ -70,19 +61,5 @@ describe("the outbox", () => {
     expect(ids(outbox)).toEqual(["b.1"]);
     outbox.settle(outbox.first(1));
     expect(ids(outbox)).toEqual(["a.2"]);
-  });
-
-  test("tells types of one object apart", () => {
-    const node = { type: "dev.lifeboat.node.changed.v1", data: { name: "a" }, subject: "vms/a" } as const;
-    outbox.put(vmiEvent("a"), at(0));
-    outbox.put({ ...vmiEvent("a"), ...node }, at(0));
-    expect(outbox.length).toBe(2);
-  });
-
-  test("is as long as there are objects, however often they change", () => {
-    for (let version = 0; version < 1_000; version++)
-      for (let i = 0; i < 100; i++) outbox.put(vmiEvent(`vm-${i}`, version), at(0));
-    expect(outbox.length).toBe(100);
-    expect(ids(outbox, 1)).toEqual(["vm-0.999"]);
   });
 });
