@@ -1,9 +1,7 @@
 /** The checks of `lifeboat doctor`, each beside what it reads: one row for each thing that can be wrong. */
 import { describe, expect, test } from "vitest";
 import { examine, worstOf } from "../../../infra/cli/doctor/doctor.ts";
-import { filesNeeded } from "../../../infra/cli/doctor/lifeboat.ts";
 import { GRANTED } from "../../../infra/cli/doctor/reads.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { configuration, kubevirt, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
 
 const NO_TOKEN =
@@ -48,7 +46,6 @@ const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request:';
 // prettier-ignore
 const KUBERNETES: readonly Row[] = [
   ["an old API server",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
-  ["one without a version",   { version: { value: { text: "main", minor: undefined } } },   ["‼ the API server is main (needs 1.33): it does not say its minor version"]],
 ];
 
 // prettier-ignore
@@ -62,7 +59,6 @@ const KUBEVIRT: readonly Row[] = [
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
   ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
-  ["no configuration",         { configuration: { value: undefined } },                     []],
   ["no full scan yet",         { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Ready, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
   ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
   ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
@@ -76,14 +72,12 @@ const ofEach = (mark: string, said: string) => TYPES.map((type) => `${mark} cond
 const CONDITIONS: readonly Row[] = [
   ["False",                    { configuration: configuration({}, { status: "False", message: "broken" }) },     ofEach("×", "False (Fine) for 3d: broken")],
   ["Unknown",                  { configuration: configuration({}, { status: "Unknown", message: "not seen" }) }, ofEach("‼", "Unknown (Fine) for 3d: not seen")],
-  ["True, with remarks",       { configuration: configuration({}, { message: "all is well; lifeboat: failurePolicy: Fail, not Ignore" }) }, []],
   ["ExpiresSoon",              { configuration: configuration({}, { reason: "ExpiresSoon", message: "soon" }) }, ofEach("‼", "True (ExpiresSoon) for 3d: soon")],
 ];
 
 // prettier-ignore
 const TRIAL: readonly Row[] = [
   ["Lifeboat refuses",         answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
-  ["KubeVirt was faster",      answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered', '299 - "Lifeboat answers: Eviction triggered"'), []],
   ["Lifeboat is undecided",       answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: Lifeboat is asked and cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
   ["only KubeVirt",            answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
   ["it would pass",            answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
@@ -96,21 +90,17 @@ const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
   ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 18 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 10 more$/)]],
   ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
-  ["none is needed",           { relay: { value: undefined } },                             []],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
-  ["the example's address",    { relay: RELAY, site: { value: { LIFEBOAT_URL: "https://lifeboat.example.com", LIFEBOAT_CLUSTER: "CLUSTER" } } }, ["× the relay does not know Lifeboat's address: its ConfigMap is still the one of site.yaml"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
 ];
 
 // prettier-ignore
 const REST: readonly Row[] = [
   ["an old token",             { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it has no end: replace it once a year, or take one that ends by itself"]],
-  ["a token that ends",        { tokens: { value: [] } },                                   []],
   ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
   ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker has another one, or none"]],
   ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation has not ended, or nothing needs it"]],
-  ["one that was not ended",   { tokens: { value: [token(), token({ name: "lifeboat-token-2222" })] } }, ["‼ 2 Secrets hold tokens of Lifeboat's account that have been used: each of them opens the API server, and the Worker needs one"]],
   ["a Worker's, in the cluster", { inside: RELAY, tokens: { value: [token()] } },           ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
 ];
 
@@ -166,16 +156,4 @@ test.each(READS)("%s could not be read: said, and nothing is called wrong becaus
   const checks = await examine(reads({ [field]: UNREAD }));
   expect(worstOf(checks)).toBe("unread");
   expect(checks.filter(({ status }) => status === "unread")[0]).toMatchObject({ reasons: ["it is forbidden"] });
-});
-
-function filesOf(featureGates: typeof DEFAULT_SETTINGS.featureGates, maxPodGracePeriodSeconds = 0): readonly string[] {
-  const shield = { ...DEFAULT_SETTINGS.shield, maxPodGracePeriodSeconds };
-  return filesNeeded({ ...DEFAULT_SETTINGS, featureGates, shield });
-}
-
-test("each shipped file of permissions is asked about where what it is for is on", () => {
-  const known = new Set(GRANTED.map(({ file }) => file).filter((file) => file.startsWith("kubernetes/")));
-  const all = filesOf(["DeschedulerSupport", "EvictionsInBackground", PRESSURE, PREEMPTION], 600);
-  expect(all.toSorted()).toEqual([...known].toSorted());
-  expect(filesOf([])).toEqual(["kubernetes/rbac.yaml"]);
 });

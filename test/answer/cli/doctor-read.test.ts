@@ -66,11 +66,9 @@ test("a webhook that cannot be called: its URL, which holds the token, is not re
 // prettier-ignore
 test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
   ["its strategy is None",   { evictionStrategy: "None" }, {}],
-  ["it has no strategy",     { evictionStrategy: "" },     {}],
   ["it cannot migrate",      {}, { conditions: [{ type: "LiveMigratable", status: "False" }] }],
   ["it is about to leave",   {}, { evacuationNodeName: "n-1" }],
   ["it is not running",      {}, { phase: "Scheduled" }],
-  ["its pod is elsewhere",   {}, { nodeName: "n-2" }],
 ])("a VM is not evicted in a dry run if %s: its answer would not tell", async (_, spec, status) => {
   const vmi = { ...VMI, spec: { ...VMI.spec, ...spec }, status: { ...VMI.status, ...status } };
   const { connection } = connectionTo({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });

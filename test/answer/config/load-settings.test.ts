@@ -7,7 +7,7 @@ import { canned } from "../../support/kube/connected.ts";
 import { connectTo, failing } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
-import { html, json, status } from "../../support/answers.ts";
+import { html, status } from "../../support/answers.ts";
 
 const GATES = { featureGates: { DeschedulerSupport: true } };
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
@@ -43,17 +43,6 @@ describe("the cache", () => {
     await load(seconds, fresh);
     expect(requests).toHaveLength(expected);
   });
-
-  test("belongs to one cluster", async () => {
-    const other = new FakeCluster();
-    other.kubeVirt = { ...KUBEVIRT, evictionStrategy: "External" };
-    const first = await load();
-    const second = await load(0, false, other, "other");
-    expect(first.settings.clusterStrategy).toBeUndefined();
-    expect(second.settings.clusterStrategy).toBe("External");
-    expect((await load(1)).settings).toEqual(first.settings);
-    expect(requests).toHaveLength(4);
-  });
 });
 
 describe("the LifeboatConfiguration is wrong", () => {
@@ -61,7 +50,6 @@ describe("the LifeboatConfiguration is wrong", () => {
   const WRONG: readonly (readonly [string, unknown, string, string])[] = [
     ["an unknown gate",  { featureGates: { Magic: true } }, "spec.featureGates.Magic", "unknown key"],
     ["a wrong value",    { evacuation: { maxAttempts: 0 } }, "spec.evacuation.maxAttempts", "expected 1 or more"],
-    ["no object",        [],                                "spec",                    "expected object"],
   ];
 
   test.each(WRONG)("%s: the defaults at first, later on the last valid one", async (_, spec, field, message) => {
@@ -75,11 +63,6 @@ describe("the LifeboatConfiguration is wrong", () => {
       expect(await load(seconds)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems });
     fake.configure(GATES);
     expect(await load(150)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] }, problems: [] });
-  });
-
-  test("what this version does not know is left aside", async () => {
-    fake.configure({ ...GATES, ofTheNextVersion: { a: 1 } });
-    expect(await load()).toMatchObject({ problems: [], settings: { featureGates: ["DeschedulerSupport"] } });
   });
 
   test("and gone: the defaults", async () => {
@@ -108,11 +91,6 @@ test.each([
   expect(await load(30)).toMatchObject({ settings: seen, problems });
 });
 
-test("there is no KubeVirt CR: defaults", async () => {
-  fake.kubeVirt = undefined;
-  expect((await load()).settings).toMatchObject(DEFAULT_SETTINGS);
-});
-
 /** KubeVirt's webhook fails closed, and the guard's is there. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
@@ -126,7 +104,6 @@ test.each<[string, object, boolean, boolean, number]>([
   ["both are there",                      GUARDED,                                             true,  true,  4],
   ["neither is there, or may be read",    GUARDED,                                             false, false, 4],
   ["the guard is off: nothing to ask",    {},                                                  true,  false, 2],
-  ["budgets are wanted: nothing to ask",  { ...GUARDED, disruptionBudgets: "Always" },  true,  false, 2],
   ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true,  false, 2],
 ])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
   fake.configure(spec);
@@ -145,11 +122,9 @@ test.each<[string, CannedAnswers, string]>([
   ["403 for the KubeVirt CR",               { kubevirt: status(403, "Forbidden") },                  "403 Forbidden"],
   ["no such kind, of the KubeVirt CR",      { kubevirt: notFound },                                  "with 404"],
   ["a page of a proxy for the KubeVirt CR", { kubevirt: html(200) },                                 "not JSON"],
-  ["no list, for the KubeVirt CR",          { kubevirt: json({}) },                                  "kind: expected a list"],
   ["a KubeVirt CR that does not parse",     { kubevirt: unparsed },                                  "spec.configuration.evictionStrategy"],
   ["500 for the configuration",             { configuration: status(500, "InternalError") },         "with 500"],
   ["a page of a proxy for it",              { configuration: html(404) },                            "not JSON"],
-  ["another object for it",                 { configuration: json({ kind: "Pod" }) },                "metadata"],
   ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
 ])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
   const { cluster } = canned(answers);

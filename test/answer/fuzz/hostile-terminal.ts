@@ -1,4 +1,4 @@
-/** Texts in a cluster's objects that a terminal would obey, and what of them must never reach one. */
+/** Texts in a cluster's objects that a terminal or a browser would obey. */
 import * as fc from "fast-check";
 import { isObject, type Json, parsedJson } from "../../support/generators/json.ts";
 import type { HostileCluster } from "./cluster/hostile-cluster.ts";
@@ -41,16 +41,4 @@ export function withHostileTexts(fetch: Fetch, { oneIn, text }: HostileTexts): F
     const { status, headers } = response;
     return new Response(json === undefined ? said : JSON.stringify(bent(json, "")), { status, headers });
   };
-}
-
-/** On a terminal: the command's colours, and how it draws lines over again. No hostile text here has them. */
-// eslint-disable-next-line no-control-regex
-const OWN = /\u001b\[(?:0|1|2|31|32|33)m|\u001b\[\d+A\r\u001b\[0J/g;
-
-/** The first character that a terminal would obey, with what is around it. */
-export function controlIn(text: string, isTerminal: boolean): string | undefined {
-  const foreign = isTerminal ? text.replaceAll(OWN, "") : text;
-  // eslint-disable-next-line no-control-regex
-  const at = foreign.search(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F]/);
-  return at < 0 ? undefined : JSON.stringify(foreign.slice(Math.max(0, at - 60), at + 60));
 }

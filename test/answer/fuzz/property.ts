@@ -33,14 +33,3 @@ export function property<T>(
   };
   return { name, reaches, check };
 }
-
-/** Writing to any of it throws: modules are strict. Maps and sets are left as they are. */
-export function frozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  if (value instanceof Map || value instanceof Set) {
-    for (const inner of value.values()) frozen(inner);
-    return value;
-  }
-  if (!(value instanceof Date)) for (const inner of Object.values(value)) frozen(inner);
-  return Object.freeze(value);
-}

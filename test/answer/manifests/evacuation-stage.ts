@@ -1,6 +1,13 @@
 /** An API server with the shipped manifests about Evacuations, and nothing that acts on them. */
 import * as z from "zod/mini";
-import { applyManifests, type KubeClient, namespaces, type RawAnswer, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
+import {
+  applyManifests,
+  type KubeClient,
+  namespaces,
+  type RawAnswer,
+  type Sandbox,
+  startSandbox,
+} from "../../../infra/sandbox/index.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 
 export const FILES = ["evacuation-roles.yaml", "evacuation-deletion.yaml", "crds/evacuations.yaml"];

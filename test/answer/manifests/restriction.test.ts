@@ -129,17 +129,13 @@ const evict = (deleteOptions?: unknown): Deed => {
 // prettier-ignore
 const TABLE: readonly (readonly [string, Deed, string | undefined])[] = [
   ["add an annotation of ours",              annotate({ [names.EVACUATION_REQUESTED_ANNOTATION]: "now" }), undefined],
-  ["remove one of ours",                     annotate({ [names.REQUEST_EVICT_ONLY_ANNOTATION]: null }),    undefined],
   ["add another one",                        annotate({ other: "x" }),                                     ANNOTATIONS],
-  ["change another one",                     annotate({ kept: "x" }),                                      ANNOTATIONS],
   ["let any pod be evicted by a descheduler", annotate({ [names.EVICT_ANNOTATION]: "" }),                  ANNOTATIONS],
-  ["one of ours and another one",            annotate({ [names.REQUEST_EVICT_ONLY_ANNOTATION]: "x", kept: "x" }), ANNOTATIONS],
   ["add a label",                            change({ labels: { "kubevirt.io": "virt-launcher" } }),       REST],
   ["run another image",                      change({}, { containers: [{ name: "c", image: "evil" }] }),   REST],
   ["delete a launcher pod",                  remove("virt-launcher"),                                      undefined],
   ["delete a launcher pod, whichever",       remove("virt-launcher", {}),                                  UID_OF_DELETION],
   ["delete a pod of KubeVirt itself",        remove("virt-api"),                                           VMS_ONLY],
-  ["delete a pod of no VM",                  { ...remove("x"), labels: { app: "db" } },                    VMS_ONLY],
   ["evict a pod",                            evict({ preconditions: { uid: "UID" } }),                     undefined],
   ["evict a pod, whichever",                 evict({ gracePeriodSeconds: 0 }),                             UID_OF_EVICTION],
 ];

@@ -10,18 +10,8 @@ import { RejectionError } from "../../../functions/errors.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import {
-  endedEvacuation,
-  evacuation,
-  EXTERNAL,
-  marked,
-  migration,
-  node,
-  pod,
-  time,
-  vmi,
-} from "../../support/fixtures.ts";
-import { HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
+import { endedEvacuation, evacuation, marked, node, pod, time, vmi } from "../../support/fixtures.ts";
+import { look, visitTo, words } from "./support/fake-visit.ts";
 import { ORIGIN, OWN_FORM } from "./support/visitor.ts";
 
 const WEB = { namespace: "apps", name: "web" };
@@ -75,9 +65,7 @@ describe("given what can be done to a VM, its page says before what that would d
   // prettier-ignore
   test.each<readonly [string, Act, Scene, says: string]>([
     ["evacuate",                        "evacuate", { vmi: vmi() },                                   "is to leave node node01."],
-    ["… External",                      "evacuate", { vmi: vmi(EXTERNAL) },                           "or its owner does"],
     ["retry while it backs off",        "retry",    { vmi: marked(), evacuations: [backingOff] },     "The last attempt failed: no room"],
-    ["… after it was abandoned",        "retry",    { vmi: vmi(), evacuations: [abandoned] },         "The last attempt failed: 5 attempts have failed"],
     ["cancel",                          "cancel",   { vmi: marked(), evacuations: [evacuation()] },   "its mark is taken off, and it stays on node node01."],
     ["… what only KubeVirt's mark tells of", "cancel", { vmi: marked() },                             "is withdrawn"],
   ])("%s", async (...[, act, scene, says]) => {
@@ -101,22 +89,6 @@ describe("an act", () => {
     expect(fake.evacuations.list()).toHaveLength(1);
   });
 
-  test("cancel: withdrawn, and ended at once", async () => {
-    const page = open({ vmi: marked(), evacuations: [evacuation()] });
-    fake.migrations.put(migration({ phase: "Pending" }));
-    expect(await page.do("cancel")).toBe(led("Withdrawn"));
-    expect(fake.evacuations.list()).toMatchObject([{ status: { phase: "Withdrawn" } }]);
-    expect(await page.do("cancel")).toBe(led("NotEvacuating"));
-  });
-
-  test("retry while it backs off: the one in progress makes its next attempt now", async () => {
-    const page = open({ vmi: marked(), evacuations: [backingOff] });
-    expect(await page.do("retry")).toBe(led("Retried"));
-    expect(fake.migrations.list()).toHaveLength(1);
-    expect(fake.evacuations.get(backingOff)).toMatchObject({ status: { phase: "Pending", attempts: 2 } });
-    expect(await page.do("retry")).toBe(led("NothingFailed"));
-  });
-
   // prettier-ignore
   test.each<readonly [Act, Scene, string]>([
     ["evacuate", { evacuations: [abandoned] },                                                 "NotRunning"],
@@ -135,11 +107,6 @@ test.each<Act>(["evacuate", "cancel", "retry"])("one who only looks may not %s, 
   expect(await page.see()).not.toContain("<form");
   expect(await page.do(act)).toBe("Forbidden");
   expect(fake.evacuations.list()).toEqual([backingOff]);
-});
-
-test("names stay text", async () => {
-  const evacuations = [{ ...backingOff, status: { ...backingOff.status, message: HOSTILE } }];
-  expect(isEscaped(await open({ vmi: marked(), evacuations }, { ...JANE, name: HOSTILE }).see())).toBe(true);
 });
 
 test("an address can say nothing but what is on the list", async () => {

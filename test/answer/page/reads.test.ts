@@ -1,16 +1,14 @@
 /** What pages cost a cluster and a browser, what they keep, and that what cannot be read hides nothing else. */
-import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { ASSETS, layout } from "../../../functions/page/layout.ts";
 import { clusterPage } from "../../../functions/page/cluster.ts";
 import { fleetPage } from "../../../functions/page/fleet.ts";
 import { nodePage } from "../../../functions/page/node.ts";
 import { vmPage } from "../../../functions/page/vm.ts";
 import { failing } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { evacuation, NODE, PINNED, vmi } from "../../support/fixtures.ts";
+import { NODE, vmi } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
-import { type FakeVisit, look, textOf, visitTo, watching, words } from "./support/fake-visit.ts";
+import { type FakeVisit, look, visitTo, watching, words } from "./support/fake-visit.ts";
 import { clusterOf, of, type Scene } from "./support/scene.ts";
 
 const WEB = { namespace: "apps", name: "web" };
@@ -39,15 +37,6 @@ test("a cluster: nodes and VMs are read now and then only", async () => {
 
 const NEIGHBOURS = expect.stringMatching(/^list pods .*nodeName!=/);
 
-test("a large cluster: VMs are not read to be counted", async () => {
-  const fake = clusterOf({});
-  fake.vmis.put(...Array.from({ length: 1001 }, (_, i) => vmi({ name: `vm-${i}`, uid: `${i}` })));
-  const { main, asked } = await counting(fake, (visit) => watching(clusterPage(visit), visit))(0);
-  expect(main).toContain("1001 VMs on 2 nodes");
-  expect(main).not.toContain("node01 Ready 1001");
-  expect(asked).not.toContain("list virtualmachineinstances");
-});
-
 test("a node: other nodes' pods are read seldom; what happens on it, each time, in few requests", async () => {
   const vms = Array.from({ length: 200 }, (_, i) => vmiOf(`vm-${i}`, { evacuationNodeName: NODE }));
   const after = counting({ vms, cordoned: true }, (visit) => watching(nodePage(visit, NODE), visit));
@@ -58,18 +47,6 @@ test("a node: other nodes' pods are read seldom; what happens on it, each time, 
   // The API server gives the 300 VMs and their pods in pages.
   expect(asked.length).toBeLessThanOrEqual(10);
   expect((await after(31)).asked).toContainEqual(NEIGHBOURS);
-});
-
-test("a VM: four requests, however long its past is", async () => {
-  const evacuations = Array.from({ length: 80 }, (_, i) => evacuation({ name: `e-${i}`, uid: `${i}` }));
-  const after = counting({ vms: [vmi()], evacuations }, (visit) => watching(vmPage(visit, WEB), visit));
-  await after(0);
-  expect((await after(2)).asked.toSorted()).toEqual([
-    "get virtualmachineinstances",
-    "list evacuations spec.virtualMachineInstance.name=web",
-    "list pods kubevirt.io/created-by=vmi-uid",
-    "list virtualmachineinstancemigrations kubevirt.io/vmi-name=web",
-  ]);
 });
 
 // prettier-ignore
@@ -144,41 +121,4 @@ test("a fleet: clusters that hang cost the page some seconds; those that were no
       asked.add(name);
   }
   expect(asked.size).toBe(40);
-});
-
-test("a fleet: no more than six requests wait at a time, however many clusters there are", async () => {
-  let [waiting, most] = [0, 0];
-  const before = async () => {
-    most = Math.max(most, ++waiting);
-    await new Promise((resolve) => setImmediate(resolve));
-    waiting--;
-  };
-  await fleet(Array.from({ length: 20 }, (_, i) => visitTo(clusterOf({}), { cluster: `cluster-${i}`, before })));
-  expect(most).toBe(6);
-});
-
-test("a fleet: what is left out is said", async () => {
-  const main = await watchingFleet([visitTo(clusterOf({}))], { more: 2 })();
-  expect(words(main)).toContain("You have signed in to 2 more clusters");
-});
-
-/** Everything that a browser loads for it. */
-async function weightOf(count: number): Promise<number> {
-  const names = Array.from({ length: count }, (_, i) => `database-${i}`);
-  const vms = names.map((name, i) =>
-    vmiOf(name, i % 7 === 0 ? PINNED : { evacuationNodeName: NODE, isMigrating: true }),
-  );
-  const message = "migration kubevirt-evacuation-x moves the VM";
-  const evacuations = names.map((name) => of(name, { phase: "Migrating", message: `${message} ${name}` }));
-  const visit = visitTo(clusterOf({ vms, evacuations, cordoned: true }));
-  const main = await look(nodePage(visit, NODE), visit);
-  const live = { path: "/fleet/prod/nodes/node01", ageSeconds: 1 };
-  const html = await textOf(layout({ title: NODE, visitor: "operator", live, main }));
-  const texts = [html, ...Object.values(ASSETS).map(({ content }) => content)];
-  return texts.reduce((sum, text) => sum + gzipSync(text).length, 0);
-}
-
-test("a node with 50 VMs weighs less than 60 KiB with everything, with 500 less than 100", async () => {
-  expect(await weightOf(50)).toBeLessThan(60 * 1024);
-  expect(await weightOf(500)).toBeLessThan(100 * 1024);
 });

@@ -24,12 +24,10 @@ const one = () => arrive({ env: { CLUSTERS: { prod: entry(server.url) } } });
 // prettier-ignore
 const ATTEMPTS: readonly (readonly [what: string, form: Readonly<Record<string, string>>, code: number, says: string])[] = [
   ["a token for the page",               { cluster: "prod", token: RIGHT },              303, ""],
-  ["… with what copying adds",           { cluster: " prod ", token: `  ${RIGHT}\n` },   303, ""],
   ["… that the cluster does not know",   { cluster: "prod", token: tokenOf({ signature: "x" }) }, 401, "That did not open it"],
   ["a cluster that there is not",        { cluster: "none", token: RIGHT },              401, "That did not open it"],
   ["a cluster whose entry is not valid", { cluster: "broken", token: RIGHT },            401, "That did not open it"],
   ["no token",                           { cluster: "prod" },                            400, "No token"],
-  ["no cluster, of several",             { token: RIGHT },                               400, "No cluster"],
 ];
 
 test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
@@ -44,7 +42,6 @@ test.each(ATTEMPTS)("%s", async (_, form, code, says) => {
 // prettier-ignore
 test.each([
   ["one that opens the API server",     tokenOf({ aud: ["https://kubernetes.default.svc"] })],
-  ["one that opens it as well",         tokenOf({ aud: ["lifeboat", "https://kubernetes.default.svc"] })],
   ["the operator's",                    TOKENS.operatorToken],
   ["Lifeboat's own",                    TOKENS.token],
 ])("a token that is not for the page is refused, and sent nowhere: %s", async (_, token) => {
@@ -67,12 +64,6 @@ test("to a stranger, no cluster looks different from one that there is not", asy
   expect((await fleet().get("/signin")).text).not.toMatch(/prod|staging/);
 });
 
-test("where there is one cluster, none is asked for", async () => {
-  const visitor = one();
-  expect((await visitor.get("/signin")).text).not.toContain('name="cluster"');
-  expect(await visitor.post("/signin", { token: RIGHT })).toMatchObject({ code: 303, location: "/fleet/prod" });
-});
-
 test("the cookie is sent over TLS to this host only, with no request of another site, and no script reads it", async () => {
   const { headers } = await one().post("/signin", { token: RIGHT });
   const [value, ...attributes] = (headers.get("set-cookie") ?? "").split("; ");
@@ -80,45 +71,14 @@ test("the cookie is sent over TLS to this host only, with no request of another 
   expect(attributes.toSorted()).toEqual(["HttpOnly", "Max-Age=3600", "Path=/", "SameSite=Strict", "Secure"]);
 });
 
-test("one more token opens one more cluster; signing out closes all", async () => {
-  const visitor = fleet();
-  await visitor.post("/signin", { cluster: "prod", token: RIGHT });
-  expect((await visitor.get("/fleet/staging")).code).toBe(303);
-  await visitor.post("/signin", { cluster: "staging", token: RIGHT });
-  expect((await visitor.get("/")).text).toContain('href="/fleet/staging"');
-  expect((await visitor.get("/")).text).toContain('href="/fleet/prod"');
-  expect(await visitor.post("/signout", {})).toMatchObject({ code: 303, location: "/signin" });
-  expect(await visitor.get("/")).toMatchObject({ code: 303, location: "/signin?to=%2F" });
-});
-
-const name = (i: number) => `${"a-cluster-with-a-long-name".repeat(4)}-${i}`;
-
-test("a cookie that would not fit is said to be full, and the one before stays", async () => {
-  const CLUSTERS = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [name(i), entry(server.url)]));
-  const visitor = arrive({ env: { CLUSTERS } });
-  let code = 303;
-  let fitting = 0;
-  for (; code === 303; fitting += 1) {
-    const answer = await visitor.post("/signin", { cluster: name(fitting), token: RIGHT });
-    code = answer.code;
-    if (code !== 303) expect([code, words(answer.text)]).toEqual([400, expect.stringContaining("The cookie is full")]);
-  }
-  expect(fitting).toBeGreaterThan(5);
-  expect(`__Host-lifeboat=${visitor.cookie}`.length).toBeLessThanOrEqual(4096);
-  expect((await visitor.get(`/fleet/${name(0)}`)).code).not.toBe(303);
-});
-
 describe("where it leads", () => {
   // prettier-ignore
   test.each([
     ["/fleet/prod/nodes/node01",                  "/fleet/prod/nodes/node01"],
-    ["/",                                         "/fleet/prod"],
     ["https://evil.example/fleet/",               "/fleet/prod"],
     ["//evil.example/fleet/x",                    "/fleet/prod"],
     ["/fleet/..//evil.example",                   "/fleet/prod"],
-    ["/fleet/\\evil.example",                     "/fleet/prod"],
     ["/fleet/x\r\nset-cookie: a=b",               "/fleet/prod"],
-    ["/signout",                                  "/fleet/prod"],
   ])("to %j: %s", async (to, location) => {
     expect(await one().post("/signin", { token: RIGHT, to })).toMatchObject({ code: 303, location });
   });
@@ -162,7 +122,6 @@ describe("clusters of the registry", () => {
 
   // prettier-ignore
   test.each<readonly [string, () => Promise<string | undefined>, opens: boolean]>([
-    ["no cookie",                                    async () => undefined,                                       false],
     ["an unsigned one",                              async () => unsigned(),                                      false],
     ["a signed one that names more",                 async () => `${unsigned()}~${await signedIn()}`,             false],
     ["one that is signed with another registry's key", async () => await signedIn(later),                         false],
@@ -177,11 +136,5 @@ describe("clusters of the registry", () => {
       expect(reads.length > 0).toBe(opens);
       if (!opens) expect(location).toMatch(/^\/signin/);
     }
-  });
-
-  test("a cookie that was signed with the key before still counts", async () => {
-    const visitor = arriveThere(later);
-    visitor.cookie = await signedIn();
-    expect(await visitor.get("/fleet/prod")).toMatchObject({ code: 200 });
   });
 });

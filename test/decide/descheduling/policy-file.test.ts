@@ -25,14 +25,12 @@ test("absent keys take their defaults", async () => {
 test.each([
   [{ nodeSelector: "k=a, !c , d!=e,f" },             { nodeSelector: { matchLabels: {}, matchExpressions: [
     { key: "k", operator: "In", values: ["a"] }, { key: "c", operator: "DoesNotExist", values: [] }, { key: "d", operator: "NotIn", values: ["e"] }, { key: "f", operator: "Exists", values: [] }] } }],
-  [{ nodeSelector: "" },                             { nodeSelector: { matchLabels: {}, matchExpressions: [] } }],
   [{ maxNoOfPodsToEvictPerNode: 2 },                 { limits: { evictionsPerNode: 2 } }],
   [{ maxNoOfPodsToEvictPerNamespace: 3 },            { limits: { evictionsPerNamespace: 3 } }],
   [{ maxNoOfPodsToEvictTotal: 0 },                   { limits: { evictionsTotal: 0 } }],
   [{ maxNoOfPodsEvacuationsPerNode: 0 },             { limits: { evacuationsPerNode: 0 } }],
   [{ maxNoOfPodsEvacuationsPerNamespace: 4 },        { limits: { evacuationsPerNamespace: 4 } }],
   [{ maxEvacuationRequestTTL: "1m30s" },             { requestTtlSeconds: 90 }],
-  [{ maxEvacuationRequestTTL: "0.25s" },             { requestTtlSeconds: 0.25 }],
   [{ evictionMessagePrefixes: ["a", "b "] },         { messagePrefixes: ["a", "b "] }],
   [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
   [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
@@ -44,17 +42,14 @@ test.each([
 
 const LNU = ["LowNodeUtilization", "balance"] as const;
 const TAINTS = ["RemovePodsViolatingNodeTaints", "deschedule"] as const;
-const AFFINITY = ["RemovePodsViolatingNodeAffinity", "deschedule"] as const;
 const LIFE_TIME = ["PodLifeTime", "deschedule"] as const;
 
 // prettier-ignore
 test.each([
   [{ balance: { enabled: ["LowNodeUtilization"] } },                                             [LNU]],
   [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },                               [TAINTS]],
-  [{ deschedule: { enabled: ["RemovePodsViolatingNodeAffinity"] } },                             [AFFINITY]],
   [{ deschedule: { enabled: ["PodLifeTime"] } },                                                 [LIFE_TIME]],
   [{ deschedule: { enabled: ["PodLifeTime", "RemovePodsViolatingNodeTaints"] } },                [LIFE_TIME, TAINTS]],
-  [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints", "PodLifeTime"] } },                [TAINTS, LIFE_TIME]],
   [{ balance: { enabled: ["LowNodeUtilization"] }, deschedule: { enabled: ["PodLifeTime"] } },   [LIFE_TIME, LNU]],
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],
 ] as const)("enabled: %j", async (plugins, expected) => {

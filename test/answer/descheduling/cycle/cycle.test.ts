@@ -2,14 +2,13 @@
  * One descheduling cycle after another over a fake cluster: what is requested, what is not, and how a cycle ends. VMs are asked for by
  * an Evacuation, pods that another product evacuates by their eviction.
  */
-import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Before, failing, UNREACHABLE } from "../../../support/fake-cluster.ts";
 import type { FakeCluster } from "../../../support/fake-cluster.ts";
 import { ClusterError } from "../../../../shared/kube/failures.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
 import { at, newborn, time, without } from "../../../support/fixtures.ts";
-import { clusterOf, cycle, evacuationsOf, leaseOf, leaving, nth, podsOf, put, results, setStatus } from "./cycles.ts";
+import { clusterOf, cycle, leaseOf, leaving, nth, podsOf, put, results, setStatus } from "./cycles.ts";
 import {
   askedPod,
   IN_PROGRESS,
@@ -117,20 +116,6 @@ describe("what is not requested", () => {
     ]);
     expect(results(done)).toEqual(["MovedRecently", "Background"]);
   });
-
-  test("what was refused or requested in the same cycle, by another plugin", async () => {
-    const fake = clusterOf(vmPod("vm"), askedPod("pinned"));
-    fake.evictionAnswers.set("pinned", { code: 429, message: "no" });
-    const done = await cycle(fake, { order: ["vm", "pinned", "vm", "pinned"] });
-    expect(results(done)).toEqual(["Background", "Refused", "InProgress", "Refused"]);
-    expect([fake.evictions, evacuationsOf(fake, "pod-vm").length]).toEqual([["pinned"], 1]);
-  });
-
-  test("anything, where there is only one node to be on", async () => {
-    const fake = clusterOf(vmPod("vm"));
-    fake.nodes.delete({ name: "node02" });
-    expect(await cycle(fake, { order: ["vm"] })).toMatchObject({ ended: "Finished", nominations: [] });
-  });
 });
 
 function evacuationOf(name: string, spec: Partial<ReturnType<typeof newborn>["spec"]> = {}) {
@@ -139,41 +124,6 @@ function evacuationOf(name: string, spec: Partial<ReturnType<typeof newborn>["sp
 }
 
 describe("limits", () => {
-  const three = [vmPod("a"), vmPod("b"), vmPod("c", { nodeName: "node02", namespace: "shop" })];
-
-  // prettier-ignore
-  test.each([
-    ["evictionsTotal",          [["a", "Accepted"], ["b", "TotalLimit"]]],
-    ["evictionsPerNode",        [["a", "Accepted"], ["b", "NodeLimit"], ["c", "Accepted"]]],
-    ["evictionsPerNamespace",   [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
-    ["evacuationsPerNode",      [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
-    ["evacuationsPerNamespace", [["a", "Accepted"], ["b", "Skipped"], ["c", "Accepted"]]],
-  ] as const)("%s of 1", async (limit, expected) => {
-    const done = await cycle(clusterOf(...three), { order: ["a", "b", "c"], policy: { limits: { [limit]: 1 } } });
-    expect(done.heard).toEqual(expected);
-  });
-
-  test.each(["evictionsTotal", "evictionsPerNode", "evictionsPerNamespace"] as const)(
-    "%s of 4, a VM, one to be asked and three ordinary pods in any order: never more than four in all",
-    async (limit) => {
-      const five = [vmPod("p1"), askedPod("p2"), plainPod("p3"), plainPod("p4"), plainPod("p5")];
-      const orders = fc.shuffledSubarray(["p1", "p2", "p3", "p4", "p5"], { minLength: 5 });
-      for (const order of fc.sample(orders, { numRuns: 10, seed: 4 })) {
-        const fake = clusterOf(...five);
-        const { inProgress } = await cycle(fake, { order, policy: { limits: { [limit]: 4 } } });
-        expect(inProgress + fake.evictions.filter((name) => name !== "p2").length).toBe(4);
-      }
-    },
-  );
-
-  test("what is in progress at the start of a cycle counts, a request until it expires", async () => {
-    const fake = clusterOf(askedPod("a", { annotations: { [REQUESTED]: time(-599) } }), vmPod("b"));
-    const limits = { evictionsTotal: 1 };
-    expect(results(await cycle(fake, { order: ["b", "a"], policy: { limits } }))).toEqual(["evictionsTotal"]);
-    fake.now = () => at(2);
-    expect(results(await cycle(fake, { order: ["b"], policy: { limits } }))).toEqual(["Background"]);
-  });
-
   test("gate off: nothing is in progress, each 429 is a failure, and the whole node is asked for: the storm", async () => {
     const fake = clusterOf(vmPod("a"), vmPod("b"));
     const off = { order: ["a", "b"], inBackground: false, policy: { limits: { evictionsTotal: 1 } } };
@@ -199,12 +149,6 @@ describe("how a cycle ends", () => {
     const done = await cycle(fake, { order: [name], before });
     expect([results(done), done.ended]).toEqual([found, ended]);
     expect(leaseOf(fake).holder).toBeUndefined();
-  });
-
-  test("when its time is over nothing more is requested", async () => {
-    const fake = clusterOf(vmPod("vm"));
-    expect(await cycle(fake, { order: ["vm"], seconds: -1 })).toMatchObject({ ended: "OutOfTime", nominations: [] });
-    expect(fake.evacuations.list()).toEqual([]);
   });
 
   test("a cycle that has stalled makes no request any more", async () => {

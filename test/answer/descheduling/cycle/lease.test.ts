@@ -18,7 +18,6 @@ test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
   [time(-999),  0, false],
   // By a clock that is ahead; by no clock at all.
   [time(30),   60, false],
-  [time(61),   60, true ],
   ["never",    60, true ],
 ])("last cycle %s, interval %s s: due=%s", (acquiredAt, interval, due) => {
   expect(isDue({ acquiredAt }, interval, NOW)).toBe(due);
@@ -31,10 +30,8 @@ test.each<[string, LeaseFacts, boolean]>([
   ["just taken",             { holder: "lifeboat", acquiredAt: time(0), seconds: 300 },         true ],
   ["not quite expired",      { holder: "lifeboat", acquiredAt: time(-299), seconds: 300 },      true ],
   ["expired",                { holder: "lifeboat", acquiredAt: time(-300), seconds: 300 },      false],
-  ["taken, nobody says for how long", { holder: "lifeboat", acquiredAt: time(-299) },           true ],
   ["taken by a clock ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
   ["taken in the future",    { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
-  ["taken at no time",       { holder: "lifeboat", acquiredAt: "soon", seconds: 300 },          false],
 ])("%s: held=%3$s", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
 
 const order = ["a", "b"];
@@ -47,14 +44,6 @@ describe("of cycles at the same time", () => {
     const done = await cycle(fake, { order, before: failing(/^list/) });
     expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
   });
-
-  test("one that was due gives way to one that has run since", async () => {
-    const fake = some();
-    const lease = leaseOf(fake);
-    await cycle(fake, { order: [] });
-    expect((await cycle(fake, { order, lease })).ended).toBe("AnotherCycle");
-    expect(leaving(fake)).toEqual([]);
-  });
 });
 
 describe("afterwards", () => {
@@ -66,12 +55,6 @@ describe("afterwards", () => {
       false,
       "Finished",
     ]);
-  });
-
-  test("also if nothing can be read", async () => {
-    const fake = some();
-    await expect(cycle(fake, { order, before: failing(/^list pods/) })).rejects.toThrow();
-    expect(isHeld(leaseOf(fake), LEASE_SECONDS, NOW)).toBe(false);
   });
 
   test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {

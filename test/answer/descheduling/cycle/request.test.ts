@@ -5,14 +5,12 @@ import { describe, expect, test } from "vitest";
 import { failing, once } from "../../../support/fake-cluster.ts";
 import { time } from "../../../support/fixtures.ts";
 import { annotationsOf, clusterOf, cycle, evacuationsOf, nth, results } from "./cycles.ts";
-import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
+import { askedPod, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
 test.each([
   ["a VM",                               "vm",    true,  ["create evacuations", "create events"]],
   ["one that cannot move",               "pinned", true, ["patch pods", "create pods/eviction", "create events"]],
-  ["one whose pod KubeVirt does not list", "odd", true,  ["patch pods", "create pods/eviction", "create events"]],
-  ["one that is being deleted",          "dying", true,  ["patch pods", "create pods/eviction", "create events"]],
   ["a pod that is to be asked only",     "asked", true,  ["patch pods", "create pods/eviction", "create events"]],
   ["an ordinary pod",                    "pod",   true,  ["create pods/eviction", "create events"]],
   ["a VM, gate off",                     "vm",    false, ["create pods/eviction"]],
@@ -23,21 +21,6 @@ test.each([
   fake.change({ namespace: "apps", name: "dying" }, { deleting: true });
   const { requests } = await cycle(fake, { order: [name], inBackground });
   expect(requests).toEqual(["create leases", ...expected, "patch leases"]);
-});
-
-test("nothing to request: only the Lease is written", async () => {
-  expect((await cycle(clusterOf(vmPod("vm")), { order: [] })).requests).toEqual(["create leases", "patch leases"]);
-});
-
-test("a VM's Evacuation says that descheduling asked, for whom and what for", async () => {
-  const fake = clusterOf(vmPod("vm"));
-  const done = await cycle(fake, { order: ["vm"] });
-  expect(results(done)).toEqual(["Background"]);
-  const requestedBy = "lifeboat-descheduling: vms/Scripted";
-  const pod = { name: "virt-launcher-vm-x7k2p", uid: "pod-vm" };
-  expect(evacuationsOf(fake, "pod-vm")).toMatchObject([
-    { spec: { vmiName: "vm", cause: "Descheduler", requestedBy, pod } },
-  ]);
 });
 
 test("a VM that was asked for before gets the next Evacuation; one of that name that another function made is left alone", async () => {
@@ -99,13 +82,6 @@ test("refused, and its time cannot be taken back: it counts", async () => {
   const done = await cycle(fake, { order: ["asked"], before: nth(2, /^patch pods$/, failing(/./)) });
   expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
   expect(annotationsOf(fake, "pod-asked")).toHaveProperty([REQUESTED]);
-});
-
-test("a confirmed request needs its time no more", async () => {
-  const fake = clusterOf(askedPod("asked", { annotations: { [REQUESTED]: time(-30), [IN_PROGRESS]: "true" } }));
-  await cycle(fake, { order: [] });
-  expect(annotationsOf(fake, "pod-asked")).not.toHaveProperty([REQUESTED]);
-  expect(annotationsOf(fake, "pod-asked")).toHaveProperty([IN_PROGRESS]);
 });
 
 test("a pod that has changed since is skipped", async () => {

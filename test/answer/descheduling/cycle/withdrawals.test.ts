@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import type { EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
-import { failing } from "../../../support/fake-cluster.ts";
 import { at, newborn } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";
 import { vmPod } from "../../../support/descheduling/worlds.ts";
@@ -21,14 +20,10 @@ const running = { phase: "Migrating", reason: "Running" } as const;
 test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: number, wanted: string | undefined, unwanted: string | undefined]>([
   ["not looked at yet",             {},                             {},                                          60,  undefined, "NotWanted"],
   ["pending",                       {},                             { phase: "Pending" },                        60,  undefined, "NotWanted"],
-  ["virt-controller is away",       {},                             { phase: "Migrating", reason: "KubeVirtNotAnswering" }, 60, undefined, "NotWanted"],
   ["in KubeVirt's queue",           {},                             { phase: "Migrating", reason: "Queued" },    60,  undefined, "NotWanted"],
-  ["blocked",                       {},                             { phase: "Blocked" },                        60,  undefined, "NotWanted"],
   ["migrating",                     {},                             running,                                     60,  undefined, undefined  ],
   ["pending, as old as it may be",  {},                             { phase: "Pending" },                        600, undefined, "NotWanted"],
   ["pending, for longer",           {},                             { phase: "Pending" },                        601, "Expired", "NotWanted"],
-  ["queued, for longer",            {},                             { phase: "Migrating", reason: "Queued" },    601, "Expired", "NotWanted"],
-  ["migrating, for longer",         {},                             running,                                     601, undefined, undefined  ],
   ["withdrawn already",             { intent: "Withdrawn" },        {},                                          601, undefined, undefined  ],
   ["another descheduler's",         { requestedBy: "descheduler" }, {},                                          601, undefined, undefined  ],
   ["of a user of that name",        { cause: "ApiEviction" },       {},                                          601, undefined, undefined  ],
@@ -46,7 +41,6 @@ test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: numb
 // prettier-ignore
 test.each([
   ["has a pod to migrate to",      [vmPod("vm"), vmPod("vm", { name: "target", uid: "pod-target", nodeName: "node02" })]],
-  ["… on the same node",           [vmPod("vm"), vmPod("vm", { name: "target", uid: "pod-target" })]],
   ["has left the pod",             [vmPod("vm", { phase: "Succeeded" })]],
   ["has left it, and it is gone",  []],
 ])("one that %s is left alone, though its status does not say so yet", async (_, pods) => {
@@ -62,21 +56,6 @@ describe("one that is withdrawn", () => {
     const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
     expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
   });
-
-  test("is said only if it could be", async () => {
-    const fake = clusterOf(vmPod("vm"));
-    fake.evacuations.put(ownOf("vm"));
-    const done = await cycle(fake, { order: [], before: failing(/^patch evacuations$/) });
-    expect([done.withdrawn, done.ended]).toEqual([[], "Finished"]);
-  });
-});
-
-test("a limit hides nothing: what is still wanted stays, however full it is and whoever comes first", async () => {
-  const names = ["a", "b", "c"];
-  const fake = clusterOf(...names.map((name) => vmPod(name)), vmPod("new"));
-  for (const name of names) fake.evacuations.put(ownOf(name));
-  const done = await cycle(fake, { order: ["new", ...names], policy: { limits: { evictionsTotal: 3 } } });
-  expect([results(done), done.withdrawn]).toEqual([["evictionsTotal"], []]);
 });
 
 test("nor does another pod that would take its place: what is asked for stays wanted as long as nothing else goes", async () => {

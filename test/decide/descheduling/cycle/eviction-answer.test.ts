@@ -14,17 +14,12 @@ const DEFAULT = ["Eviction triggered"];
 // prettier-ignore
 const rows: readonly (readonly [code: number, message: string, outcome: string])[] = [
   [201, "",                                                                                                   "Evicted"],
-  [200, "",                                                                                                   "Evicted"],
   [404, 'pods "p1" not found',                                                                                "Gone"],
   [429, `${LIFEBOAT}${MESSAGE.EvacuationTriggered(vmi())}`,                                                   "Background"],
   [429, `${LIFEBOAT}${MESSAGE.EvacuationInProgress(vmi())}`,                                                  "Background"],
   [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Background"],
-  [429, `${KUBEVIRT}Evacuation in progress: Eviction triggered evacuation of VMI "ns/vm"`,                    "Background"],
-  [429, 'Eviction triggered evacuation of VMI "ns/vm"',                                                       "Background"],
   [429, `${KUBEVIRT}Eviction request for target Pod`,                                                         "Refused"],
-  [429, `${KUBEVIRT}VMI vm is configured with an eviction strategy but is not live-migratable`,               "Refused"],
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
-  [429, `${LIFEBOAT}${MESSAGE.BackingOff(vmi(), "Abandoned", 20)}`,                                           "Refused"],
   [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
   [429, "Too many requests: too many requests",                                                               "Refused"],
@@ -32,7 +27,6 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
   // The right words with another code.
   [403, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused"],
-  [409, "the UID in the precondition does not match",                                                         "Refused"],
   [500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",   "Refused"],
 ];
 

@@ -46,12 +46,10 @@ const moving = (from: string, ...activePods: readonly string[]) =>
 test.each([
   ["an ordinary pod",                                  plainPod("web"), [],                                     true ],
   ["the pod that a VM runs in",                        VM,              [vmiOf(VM)],                            true ],
-  ["… that is being migrated",                         VM,              [moving("node01", "pod-web", "other")], true ],
   ["the target of a migration",                        VM,              [moving("node02", "pod-web", "other")], false],
   ["on its VMI's node, not one of its active pods",    VM,              [moving("node01", "other")],            false],
   ["a launcher pod whose VMI is not known",            VM,              [],                                     false],
   ["a launcher pod that has ended",                    vmPod("web", { phase: "Succeeded" }), [],                false],
-  ["… and asks for it",                                vmPod("web", { phase: "Failed", annotations: { "descheduler.alpha.kubernetes.io/evict": "" } }), [], false],
   ["another pod that has ended",                       plainPod("web", { phase: "Succeeded" }), [],             true ],
 ] as const)("%s: nominated %4$s", (_, pod, vmis, expected) => {
   expect(nominated({ pods: [pod], vmis })).toEqual(expected ? ["vms/Everything node01/pod-web"] : []);
@@ -64,7 +62,6 @@ describe("nodes", () => {
   // prettier-ignore
   test.each<[string, readonly ScheduledNode[], Partial<DeschedulerPolicy>, readonly string[]]>([
     ["all that are Ready",                 [...TWO, node("node03", { ready: false })],                          {},      ["pod-a", "pod-b"]],
-    ["cordoned ones, too",                 [node("node01", { unschedulable: true }), node("node02")],           {},      ["pod-a", "pod-b"]],
     ["that the policy selects",            [node("node01", zone), node("node02"), node("node03", zone)],        inZone,  ["pod-a", "pod-c"]],
     ["none, if only one is selected",      [node("node01", zone), node("node02"), node("node03")],              inZone,  []],
     ["none, if only one is Ready",         [node("node01"), node("node02", { ready: false })],                  {},      []],

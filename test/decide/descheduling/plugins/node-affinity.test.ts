@@ -4,7 +4,6 @@ import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, nodeAffinity } from "../../../../shared/descheduling/plugins/node-affinity.ts";
 import {
   ANYWHERE,
-  drive,
   evicted,
   node,
   pod,
@@ -49,9 +48,4 @@ test("a nodeSelector counts only where there is required affinity", () => {
     pod("p", { nodeName: "labelled", placement: { ...placement, required: [desired] } }),
   ];
   expect(evicted(nodeAffinity, ARGS, world({ nodes, pods }))).toEqual(["p"]);
-});
-
-test("the reason names the node", () => {
-  const [first] = drive(nodeAffinity, ARGS, world({ nodes: [PLAIN, LABELLED], pods: [picky("plain")] }));
-  expect(first?.nomination.reason).toBe("node plain does not meet its required node affinity");
 });

@@ -64,13 +64,6 @@ describe("any node, and any other", () => {
     expect([fit.fitsAny(subject), fit.fitsAnyOther(subject)]).toEqual([any, other]);
   });
 
-  test("a pod does not keep itself from its own node", () => {
-    const antiAffinity = [{ topologyKey: "host", namespaces: [], selector: labelled({}) }];
-    const subject = pod("p", { antiAffinity });
-    const nodes = [node("n1", { labels: { host: "n1" } })];
-    expect(nodeFit(nodes, evictorWorld({ nodes, pods: [subject] })).fitsAny(subject)).toBe(true);
-  });
-
   test("what is found for one pod does not decide for the next", () => {
     const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3", { taints: [t] })];
     const tolerant = { tolerations: [toleration("t")] };

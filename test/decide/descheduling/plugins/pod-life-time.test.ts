@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { podLifeTime } from "../../../../shared/descheduling/plugins/pod-life-time.ts";
 import { NOW } from "../../../support/fixtures.ts";
-import { drive, evicted, node, nominated, pod, saying, world } from "../../../support/descheduling/fixtures.ts";
+import { evicted, node, nominated, pod, saying, world } from "../../../support/descheduling/fixtures.ts";
 
 const agoSeconds = (seconds: number) => NOW.getTime() - seconds * 1000;
 const OLD: Partial<ScheduledPod> = { createdAt: agoSeconds(1_000_000) };
@@ -17,13 +17,9 @@ function goes(tweak: Partial<ScheduledPod>, given: typeof MAX): boolean {
 test.each([
   ["very old",                      OLD,                                       true],
   ["new",                           {},                                        false],
-  ["605 s old",                     { createdAt: agoSeconds(605) },            true],
   ["601 s old",                     { createdAt: agoSeconds(601) },            true],
   ["600.9 s old: whole seconds",    { createdAt: agoSeconds(600.9) },          false],
-  ["595 s old",                     { createdAt: agoSeconds(595) },            false],
-  ["of tomorrow",                   { createdAt: agoSeconds(-86_400) },        false],
   ["old and Succeeded",             { ...OLD, phase: "Succeeded" },            true],
-  ["old with a claim",              { ...OLD, claims: ["foo"] },               true],
 ] as const)("at most 600 s: %s", (_, tweak, expected) => expect(goes(tweak, MAX)).toBe(expected));
 
 const aged = (name: string, days: number, nodeName: string) =>
@@ -39,10 +35,5 @@ describe("over all nodes", () => {
     ["node limit: the next pod",     [],    saying("NodeLimit", "c"),     ["c", "d", "a", "b"]],
   ] as const)("%s", (...[, inProgress, judge, expected]) => {
     expect(nominated(podLifeTime, MAX, world({ nodes, pods }, {}, [...inProgress]), judge)).toEqual(expected);
-  });
-
-  test("the reason says how old", () => {
-    const [first] = drive(podLifeTime, MAX, world({ nodes, pods }));
-    expect(first?.nomination.reason).toBe("it is older than 600 s");
   });
 });
