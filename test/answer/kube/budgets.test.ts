@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { Budget } from "../../../shared/kube/schemas/kubernetes.ts";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { vmi } from "../../support/fixtures.ts";
-import { budget } from "../../../shared/evacuation/manifests.ts";
 
 const OURS = { "app.kubernetes.io/managed-by": "lifeboat" };
 const NAME = budgetName(vmi());
