@@ -3,7 +3,19 @@
  * between: the naive outcome of each is a dead VM.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { type Actor, createNode, createPod, createPriorityClass, nodes, type Pod, pods, systemClock, terminateNode, USERS, waitFor } from "../../infra/sandbox/index.ts";
+import {
+  type Actor,
+  createNode,
+  createPod,
+  createPriorityClass,
+  nodes,
+  type Pod,
+  pods,
+  systemClock,
+  terminateNode,
+  USERS,
+  waitFor,
+} from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";

@@ -1,6 +1,13 @@
 /** What the relay tells of is acted on at once: here no minute passes, and nothing else makes Lifeboat look. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { asNode, createKubeletRecorder, type Pod, podDisruptionBudgets, pods, systemClock } from "../../infra/sandbox/index.ts";
+import {
+  asNode,
+  createKubeletRecorder,
+  type Pod,
+  podDisruptionBudgets,
+  pods,
+  systemClock,
+} from "../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 

@@ -6,7 +6,15 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import { deployments, type KubeClient, nodes, pods, type Resource, type Sandbox, secrets } from "../../infra/sandbox/index.ts";
+import {
+  deployments,
+  type KubeClient,
+  nodes,
+  pods,
+  type Resource,
+  type Sandbox,
+  secrets,
+} from "../../infra/sandbox/index.ts";
 import * as z from "zod/mini";
 import type { Manifest } from "../../infra/cli/install/manifests.ts";
 import { isDeployment } from "../../infra/cli/install/plan.ts";

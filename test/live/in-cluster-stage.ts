@@ -1,6 +1,15 @@
 /** Lifeboat inside a sandbox's cluster, as shipped: its manifests, and two replicas that are processes of this machine. */
 import { expect } from "vitest";
-import { createNode, type KubeClient, leases, type Pod, pods, type Sandbox, type SandboxOptions, secrets } from "../../infra/sandbox/index.ts";
+import {
+  createNode,
+  type KubeClient,
+  leases,
+  type Pod,
+  pods,
+  type Sandbox,
+  type SandboxOptions,
+  secrets,
+} from "../../infra/sandbox/index.ts";
 import { IS_REAL, startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";

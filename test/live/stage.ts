@@ -1,7 +1,19 @@
 /** The whole thing as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import { createNode, createVirtualMachineInstance, type KubeClient, kubevirt, type Resource, type Sandbox, type SandboxOptions, type SimulatedOptions, type SimulatedSandbox, startSandbox, type VirtualMachine } from "../../infra/sandbox/index.ts";
+import {
+  createNode,
+  createVirtualMachineInstance,
+  type KubeClient,
+  kubevirt,
+  type Resource,
+  type Sandbox,
+  type SandboxOptions,
+  type SimulatedOptions,
+  type SimulatedSandbox,
+  startSandbox,
+  type VirtualMachine,
+} from "../../infra/sandbox/index.ts";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { serverImages } from "../../infra/lab/stage/in-cluster.ts";

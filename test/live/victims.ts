@@ -1,7 +1,16 @@
 /** A full node whose VMs a scheduler or a taint manager removes, all at a time, and what the guard says about their pods. */
 import { expect, type TestContext } from "vitest";
 import * as z from "zod/mini";
-import { type Clock, createNode, createPod, createPriorityClass, kubevirt, nodes, pods, systemClock } from "../../infra/sandbox/index.ts";
+import {
+  type Clock,
+  createNode,
+  createPod,
+  createPriorityClass,
+  kubevirt,
+  nodes,
+  pods,
+  systemClock,
+} from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { parsedJson } from "../support/generators/json.ts";

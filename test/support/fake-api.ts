@@ -3,7 +3,15 @@
  * each request first: it may refuse it, answer it falsely, let it wait, or change the world before it.
  */
 import { isDeepStrictEqual } from "node:util";
-import { applyJsonPatch, applyMergePatch, matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector, readJsonPatch } from "../../infra/sandbox/index.ts";
+import {
+  applyJsonPatch,
+  applyMergePatch,
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+  readJsonPatch,
+} from "../../infra/sandbox/index.ts";
 import type { Fetch } from "../../shared/kube/transport.ts";
 import { type Asked, askedOf } from "./asked.ts";
 import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "./json.ts";

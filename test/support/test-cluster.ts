@@ -4,7 +4,22 @@
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
-import { applyManifests, core, type KubeClient, KUBEVIRT, kubevirt, KUBEVIRT_RBAC, PATHS, type Sandbox, type SimulatedSandbox, startSandbox, startVirtApi, SUBRESOURCES, systemClock, type VirtApi } from "../../infra/sandbox/index.ts";
+import {
+  applyManifests,
+  core,
+  type KubeClient,
+  KUBEVIRT,
+  kubevirt,
+  KUBEVIRT_RBAC,
+  PATHS,
+  type Sandbox,
+  type SimulatedSandbox,
+  startSandbox,
+  startVirtApi,
+  SUBRESOURCES,
+  systemClock,
+  type VirtApi,
+} from "../../infra/sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { entry, TOKENS } from "./doors.ts";
 

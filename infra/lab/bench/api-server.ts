@@ -1,7 +1,15 @@
 /** An API server in a process of its own, so that its CPU is its own: with accounts and objects, and nothing that acts. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
-import { applyManifests, createClient, type KubeClient, kubeconfigOf, KUBEVIRT, KUBEVIRT_RBAC, USERS } from "../../sandbox/index.ts";
+import {
+  applyManifests,
+  createClient,
+  type KubeClient,
+  kubeconfigOf,
+  KUBEVIRT,
+  KUBEVIRT_RBAC,
+  USERS,
+} from "../../sandbox/index.ts";
 import { manifestsIn } from "../../cli/install/manifests.ts";
 import { configureLifeboat, definitions } from "../stage/apply.ts";
 import { startChild } from "./child.ts";

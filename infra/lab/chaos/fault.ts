@@ -1,6 +1,14 @@
 /** What a fault is: one thing that goes wrong in a run, by itself or at the hands of a person. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type Capacity, type Effect, type FaultMatch, isSimulated, type KubeClient, nodes, type SimulatedSandbox } from "../../sandbox/index.ts";
+import {
+  type Capacity,
+  type Effect,
+  type FaultMatch,
+  isSimulated,
+  type KubeClient,
+  nodes,
+  type SimulatedSandbox,
+} from "../../sandbox/index.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Drain } from "./drain.ts";
 import type { Draw } from "./draw.ts";

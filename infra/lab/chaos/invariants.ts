@@ -1,5 +1,14 @@
 /** What must hold in every run, judged from the cluster's objects. It knows none of the product's code. */
-import { isFinal, isTrue, keyOf, LABEL, type Pod, type PodDisruptionBudget, type VirtualMachineInstance as Vmi, type VirtualMachineInstanceMigration as Migration } from "../../sandbox/index.ts";
+import {
+  isFinal,
+  isTrue,
+  keyOf,
+  LABEL,
+  type Pod,
+  type PodDisruptionBudget,
+  type VirtualMachineInstance as Vmi,
+  type VirtualMachineInstanceMigration as Migration,
+} from "../../sandbox/index.ts";
 import { endingOf, type Evacuation } from "../stage/evacuations.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";

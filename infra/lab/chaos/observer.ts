@@ -1,5 +1,15 @@
 /** The cluster, watched by a client that is not Lifeboat. */
-import { type Informer, type KubeClient, kubevirt, type Pod, type PodDisruptionBudget, podDisruptionBudgets, pods, startInformer, systemClock } from "../../sandbox/index.ts";
+import {
+  type Informer,
+  type KubeClient,
+  kubevirt,
+  type Pod,
+  type PodDisruptionBudget,
+  podDisruptionBudgets,
+  pods,
+  startInformer,
+  systemClock,
+} from "../../sandbox/index.ts";
 import { evacuations, type Evacuation } from "../stage/evacuations.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;

@@ -1,6 +1,13 @@
 /** One run: a drain, everything that goes wrong meanwhile, the calm after it, the judgement. */
 import { setTimeout as delay } from "node:timers/promises";
-import { isSimulated, type KubeClient, migrations, podDisruptionBudgets, pods, virtualMachineInstances } from "../../sandbox/index.ts";
+import {
+  isSimulated,
+  type KubeClient,
+  migrations,
+  podDisruptionBudgets,
+  pods,
+  virtualMachineInstances,
+} from "../../sandbox/index.ts";
 import { IS_REAL } from "../stage/control-plane.ts";
 import { endingOf, evacuations } from "../stage/evacuations.ts";
 import { readWorld } from "../stage/watch.ts";

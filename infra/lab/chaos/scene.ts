@@ -1,6 +1,18 @@
 /** What one run begins with: its nodes, its namespace, its VMs, its settings; and clearing it away. */
 import { inParallel } from "../../tools/in-parallel.ts";
-import { createNode, createPriorityClass, isAlreadyExists, type KubeObject, KUBEVIRT, kubeVirts, namespaces, nodes, type Resource, type VirtualMachine, virtualMachineInstances } from "../../sandbox/index.ts";
+import {
+  createNode,
+  createPriorityClass,
+  isAlreadyExists,
+  type KubeObject,
+  KUBEVIRT,
+  kubeVirts,
+  namespaces,
+  nodes,
+  type Resource,
+  type VirtualMachine,
+  virtualMachineInstances,
+} from "../../sandbox/index.ts";
 import { configureLifeboat } from "../stage/apply.ts";
 import { createVms } from "../stage/scene.ts";
 import type { Cluster } from "./cluster.ts";

@@ -1,6 +1,12 @@
 /** The external controller of External VMs: it migrates what can migrate when it is marked, and shuts down the rest. */
 import { setTimeout as delay } from "node:timers/promises";
-import { isTrue, type KubeClient, migrations, type VirtualMachineInstance, virtualMachineInstances } from "../../sandbox/index.ts";
+import {
+  isTrue,
+  type KubeClient,
+  migrations,
+  type VirtualMachineInstance,
+  virtualMachineInstances,
+} from "../../sandbox/index.ts";
 
 const LOOK_EVERY_MS = 300;
 

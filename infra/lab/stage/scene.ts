@@ -1,5 +1,11 @@
 /** Nodes and virtual machines, for a tool to begin with. */
-import { type Capacity, createNode, createVirtualMachineInstance, type KubeClient, type VirtualMachine } from "../../sandbox/index.ts";
+import {
+  type Capacity,
+  createNode,
+  createVirtualMachineInstance,
+  type KubeClient,
+  type VirtualMachine,
+} from "../../sandbox/index.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 
 const AT_ONCE = 8;

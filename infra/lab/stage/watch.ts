@@ -1,5 +1,16 @@
 /** The world, kept up to date by watches. */
-import { type Clock, events, type KubeClient, type KubeObject, migrations, nodes, pods, type Resource, startInformer, virtualMachineInstances } from "../../sandbox/index.ts";
+import {
+  type Clock,
+  events,
+  type KubeClient,
+  type KubeObject,
+  migrations,
+  nodes,
+  pods,
+  type Resource,
+  startInformer,
+  virtualMachineInstances,
+} from "../../sandbox/index.ts";
 import { viewOfEvent, viewOfMigration, viewOfNode, viewOfPod, viewOfVmi, type World } from "./world.ts";
 
 export interface Watched {

@@ -1,5 +1,15 @@
 /** The cluster as the demo sees it: the few fields of the few objects that tell the stories. */
-import { type Event, findCondition, keyOf, LABEL, type MigrationState, type Node, type Pod, type VirtualMachineInstance, type VirtualMachineInstanceMigration } from "../../sandbox/index.ts";
+import {
+  type Event,
+  findCondition,
+  keyOf,
+  LABEL,
+  type MigrationState,
+  type Node,
+  type Pod,
+  type VirtualMachineInstance,
+  type VirtualMachineInstanceMigration,
+} from "../../sandbox/index.ts";
 
 export interface VirtualMachine {
   readonly key: string;

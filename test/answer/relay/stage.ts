@@ -5,7 +5,23 @@ import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
 import { type Relay, startRelay } from "../../../infra/relay/relay.ts";
-import { applyManifests, createSteppedClock, type Event, events, type KubeClient, kubeconfigText, kubevirt, namespaces, type Node, type Pod, pods, type Sandbox, serviceAccounts, startSandbox, type SteppedClock } from "../../../infra/sandbox/index.ts";
+import {
+  applyManifests,
+  createSteppedClock,
+  type Event,
+  events,
+  type KubeClient,
+  kubeconfigText,
+  kubevirt,
+  namespaces,
+  type Node,
+  type Pod,
+  pods,
+  type Sandbox,
+  serviceAccounts,
+  startSandbox,
+  type SteppedClock,
+} from "../../../infra/sandbox/index.ts";
 import type { LifeboatEvent } from "../../../shared/events/cloud-event.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 import { type ApiProxy, startApiProxy } from "./api-proxy.ts";

@@ -1,6 +1,13 @@
 /** An API server with the in-cluster form's manifests, asked as the server asks it: with what they allow it. */
 import * as z from "zod/mini";
-import { applyManifests, KUBEVIRT, KUBEVIRT_RBAC, type Sandbox, serviceAccounts, startSandbox } from "../../../infra/sandbox/index.ts";
+import {
+  applyManifests,
+  KUBEVIRT,
+  KUBEVIRT_RBAC,
+  type Sandbox,
+  serviceAccounts,
+  startSandbox,
+} from "../../../infra/sandbox/index.ts";
 import { applyInCluster } from "../../../infra/lab/stage/in-cluster.ts";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { trust } from "../test-cluster.ts";

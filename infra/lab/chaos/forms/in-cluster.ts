@@ -11,7 +11,17 @@ import { Agent, request, type RequestOptions } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
-import { createNode, kubeconfigOf, type KubeObject, leases, nodes, pods, type Resource, secrets, serviceAccounts } from "../../../sandbox/index.ts";
+import {
+  createNode,
+  kubeconfigOf,
+  type KubeObject,
+  leases,
+  nodes,
+  pods,
+  type Resource,
+  secrets,
+  serviceAccounts,
+} from "../../../sandbox/index.ts";
 import { HOST } from "../../../server/names.ts";
 import { type Server, startServer } from "../../../server/server.ts";
 import { applyInCluster, SERVER } from "../../stage/in-cluster.ts";

@@ -1,5 +1,14 @@
 /** A node full of VMs is drained, with every eviction strategy, able to migrate and not. */
-import { type EvictionStrategy, isConflict, type KubeClient, liveMigratable, namespaces, replicaSets, virtualMachineInstances, waitFor } from "../../../sandbox/index.ts";
+import {
+  type EvictionStrategy,
+  isConflict,
+  type KubeClient,
+  liveMigratable,
+  namespaces,
+  replicaSets,
+  virtualMachineInstances,
+  waitFor,
+} from "../../../sandbox/index.ts";
 import { run } from "../../../cli/run.ts";
 import { drainNode } from "../../stage/drain-client.ts";
 import { quietHost } from "../../stage/host.ts";
