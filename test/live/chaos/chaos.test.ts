@@ -1,4 +1,4 @@
-/** A few runs, as `npm run chaos` performs them; and that a run notices a lost VM. */
+/** A few runs, as `npm run chaos` performs them, at night; and that a run notices a lost VM. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -24,7 +24,7 @@ test.each([
     "in the cluster, whose replicas die and lose their Lease",
     ["--seed", "1", "--runs", "1", "--only", "replicasDie", "--only", "leaseLost"],
   ],
-])("%s: nothing is lost, broken or hung", { timeout: 300_000 }, async (_, args) => {
+])("%s: nothing is lost, broken or hung", { timeout: 300_000, tags: ["nightly"] }, async (_, args) => {
   const { code, output } = await run(...args);
   expect(output.trimEnd()).toMatch(/\nVMs lost: 0$/);
   expect(code, output).toBe(0);

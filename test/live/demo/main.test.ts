@@ -1,4 +1,4 @@
-/** `npm start`: each story, to its end. What `.ci/run` tells, the drain beside a Worker, is left out. */
+/** `npm start`: one story to its end, at night all of them. What `.ci/run` tells, the drain beside a Worker, is left out. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -17,8 +17,9 @@ async function start(...args: readonly string[]) {
 
 /** Ends a story that hangs. */
 const LONG = { timeout: 300_000 };
+const AT_NIGHT = { ...LONG, tags: ["nightly"] };
 
-test("the drain, with Lifeboat as two pods of its cluster", LONG, async () => {
+test("the drain, with Lifeboat as two pods of its cluster", AT_NIGHT, async () => {
   const { code, lines, stderr } = await start("--in-cluster");
   expect(stderr).toBe("");
   expect(lines.some((line) => line.endsWith("node/node-1 drained"))).toBe(true);
@@ -26,38 +27,41 @@ test("the drain, with Lifeboat as two pods of its cluster", LONG, async () => {
   expect(code).toBe(0);
 });
 
+const GIVEN = "%s: %i VMs are lost without Lifeboat, none with it";
+type Story = readonly [name: string, lost: number, outcome: RegExp, told: readonly string[]];
 // prettier-ignore
-const stories: readonly [string, number, RegExp, readonly string[]][] = [
+const TAINT: Story =
   // story       lost  with Lifeboat                               and so it was told, in this order
+  ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]];
+// prettier-ignore
+const OTHERS: readonly Story[] = [
   ["preemption", 2,    /^With Lifeboat: VMs moved 2, VMs lost: 0$/, ["with       system:kube-scheduler deletes pod virt-launcher-", "with     ✓ shop/analytics  on node-1"]],
-  ["taint",      3,    /^With Lifeboat: VMs moved 3, VMs lost: 0$/, ["with     · kube-system/log-agent  on node-1", "node-controller deletes pod virt-launcher-web-"]],
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
 
+test.each([TAINT])(GIVEN, LONG, expectTold);
 // They wait far more than they work.
-test.concurrent.each(stories)(
-  "%s: %i VMs are lost without Lifeboat, none with it",
-  LONG,
-  async (story, lost, outcome, told) => {
-    const { code, lines, stderr } = await start(story);
-    expect(stderr).toBe("");
-    const end = lines.findIndex((line) => line.startsWith("With Lifeboat: "));
-    expect(lines[end - 1]).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
-    expect(lines[end]).toMatch(outcome);
-    expect(lines).toContain("$ kubectl get evacuations --all-namespaces");
-    const said = told.map((text) => lines.findIndex((line) => line.includes(text)));
-    expect(said).not.toContain(-1);
-    expect(said).toEqual(said.toSorted((one, other) => one - other));
-    // What tolerates a taint stays.
-    expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
-    // Their launchers get SIGTERM before it is their turn to move.
-    if (story === "pressure") {
-      expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
-      expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
-    }
-    expect(code).toBe(0);
-  },
-);
+test.concurrent.each(OTHERS)(GIVEN, AT_NIGHT, expectTold);
+
+async function expectTold(...[story, lost, outcome, told]: Story): Promise<void> {
+  const { code, lines, stderr } = await start(story);
+  expect(stderr).toBe("");
+  const end = lines.findIndex((line) => line.startsWith("With Lifeboat: "));
+  expect(lines[end - 1]).toMatch(new RegExp(`^Without Lifeboat: VMs lost ${lost}  \\(`));
+  expect(lines[end]).toMatch(outcome);
+  expect(lines).toContain("$ kubectl get evacuations --all-namespaces");
+  const said = told.map((text) => lines.findIndex((line) => line.includes(text)));
+  expect(said).not.toContain(-1);
+  expect(said).toEqual(said.toSorted((one, other) => one - other));
+  // What tolerates a taint stays.
+  expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
+  // Their launchers get SIGTERM before it is their turn to move.
+  if (story === "pressure") {
+    expect(lines.at(-3)).toMatch(/^Without the shield: VMs lost [1-6]  \(/);
+    expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d)?, VMs lost: 0$/);
+  }
+  expect(code).toBe(0);
+}
 
 test("an argument that it does not know is a usage error", async () => {
   const { code, lines, stderr } = await start("--fast");
