@@ -15,7 +15,7 @@ import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-c
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
 import { areWebhooksPointed } from "./in-cluster-form.ts";
-import { WEBHOOK_CONFIGURATIONS } from "./stage.ts";
+import { QUICK, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 
 export interface InCluster {
   readonly sandbox: Sandbox;
@@ -29,6 +29,8 @@ export interface InCluster {
   secret(key: string): Promise<string>;
   /** Asks a replica's probes' port. */
   ask(pod: Pod, path: string): Promise<{ readonly code: number; readonly text: string }>;
+  /** Of the webhooks: `Fail` at first, so that nothing hides behind the shipped Ignore. */
+  setFailurePolicy(value: "Fail" | "Ignore"): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -36,10 +38,6 @@ export interface InClusterOptions extends SandboxOptions {
   readonly optional?: readonly string[];
   /** Further keys of the LifeboatConfiguration. */
   readonly configuration?: Readonly<Record<string, unknown>>;
-  /** Of the webhooks: `Fail` unless told otherwise, so that nothing hides behind the shipped Ignore. */
-  readonly failurePolicy?: "Fail" | "Ignore";
-  /** Of the configuration: how long KubeVirt's own migration is waited for. */
-  readonly adoptSeconds?: number;
   /** Of the server's Secret, before there is a server. */
   readonly secret?: Readonly<Record<string, string>>;
 }
@@ -49,7 +47,7 @@ const PROBES_PORT = 8080;
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 export async function startInCluster(given: InClusterOptions = {}): Promise<InCluster> {
-  const { optional = [], secret, configuration, adoptSeconds, failurePolicy = "Fail", ...options } = given;
+  const { optional = [], secret, configuration, ...options } = given;
   const images = serverImages({ cluster: "sandbox" });
   const sandbox = await startSandboxAsChosen({
     migrationSeconds: MIGRATION_SECONDS,
@@ -61,12 +59,7 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
   for (const name of ["node01", "node02", "node03"]) await createNode(client, name);
   if (secret !== undefined) await createSecret(client, secret);
   await applyInCluster(client, optional);
-  const evacuation = {
-    backoffSeconds: 0.2,
-    maxBackoffSeconds: 60,
-    ...(adoptSeconds !== undefined && { adoptSeconds }),
-  };
-  await configureLifeboat(client, { evacuation, ...configuration });
+  await configureLifeboat(client, { ...QUICK, ...configuration });
   const replicas = async () => {
     const { items } = await client.list(pods, SERVER.namespace);
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -87,6 +80,12 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
       const answer = await fetch(`http://127.0.0.1:${port}${path}`);
       return { code: answer.status, text: await answer.text() };
     },
+    async setFailurePolicy(value) {
+      const body = [{ op: "replace", path: "/webhooks/0/failurePolicy", value }];
+      for (const { metadata } of (await client.list(WEBHOOK_CONFIGURATIONS)).items)
+        if (metadata.name.startsWith("lifeboat"))
+          await client.patch(WEBHOOK_CONFIGURATIONS, metadata, { type: "json", body });
+    },
     async stop() {
       await keepLogsOfFailure(sandbox);
       await sandbox.stop();
@@ -95,10 +94,7 @@ export async function startInCluster(given: InClusterOptions = {}): Promise<InCl
   try {
     await stage.untilReady();
     await expect.poll(() => areWebhooksPointed(client), { timeout: 30_000 }).toBe(true);
-    const body = [{ op: "replace", path: "/webhooks/0/failurePolicy", value: failurePolicy }];
-    for (const { metadata } of (await client.list(WEBHOOK_CONFIGURATIONS)).items)
-      if (metadata.name.startsWith("lifeboat"))
-        await client.patch(WEBHOOK_CONFIGURATIONS, metadata, { type: "json", body });
+    await stage.setFailurePolicy("Fail");
   } catch (error) {
     await sandbox.stop();
     throw error;

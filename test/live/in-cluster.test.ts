@@ -2,23 +2,37 @@
  * Lifeboat in the cluster: drains while its replicas come and go, its certificate is renewed and its token rotated. The
  * webhook fails closed here, so a review that no replica answers ends the drain with an error.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { createVirtualMachineInstance, pods } from "../../infra/sandbox/index.ts";
+import { createVirtualMachineInstance, nodes, pods } from "../../infra/sandbox/index.ts";
 import { makeCertificate } from "../../infra/server/certificate.ts";
 import { HOST } from "../../infra/server/names.ts";
-import { type InCluster, type InClusterOptions, isReady, startInCluster } from "./in-cluster-stage.ts";
-import { closeQueue, NAMESPACE } from "./stage.ts";
+import { type InCluster, isReady, startInCluster } from "./in-cluster-stage.ts";
+import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
+import { isEmptied } from "./stages.ts";
 import { causesOf, evacuationsOf, evict, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODES = ["node01", "node02", "node03"];
 /** Where a replica runs, unless a test asks for another one. */
 let node = "node01";
 let stage: InCluster;
+let shared: Promise<InCluster> | undefined;
+beforeEach(async () => {
+  stage = await (shared ??= startInCluster({
+    optional: ["optional/guard/guard.yaml"],
+    configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
+  }));
+});
 afterEach(async () => {
   node = "node01";
-  await stage.stop();
+  const { client } = stage;
+  await openQueue(client);
+  await expect.poll(() => isEmptied(client, NAMESPACE), { timeout: 60_000 }).toBe(true);
+  const body = { spec: { unschedulable: null } };
+  for (const name of NODES) await client.patch(nodes, { name }, { type: "merge", body });
+  await stage.untilReady();
 });
+afterAll(() => stage.stop());
 
 async function createVms(count: number): Promise<readonly string[]> {
   const names = Array.from({ length: count }, (_, i) => `vm-${i + 1}`);
@@ -53,37 +67,21 @@ async function replicaBy(isWanted: (name: string) => boolean) {
   return found;
 }
 
-const ALONE = { evictionWebhook: false, evacuationController: false, adoptSeconds: 0 };
-
-/** The drain itself evicts one of them. */
-async function disturb(): Promise<void> {
+test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted", async () => {
+  const names = await createVms(6);
+  const { done } = await startQueued(stage.client, names, drain);
   await stage.sandbox.processes.renewTokens();
   await stage.untilReady();
+  // The drain itself evicts one of them.
   await stage.client.delete(pods, (await replicaBy(() => true)).metadata);
-}
-
-const DISTURBANCES: readonly (readonly [string, InClusterOptions, () => Promise<void>])[] = [
-  ["all tokens are renewed, and another replica is deleted", {}, disturb],
-  ["KubeVirt has no webhook of its own", ALONE, () => Promise.resolve()],
-];
-
-test.each(DISTURBANCES)(
-  "a drain of a replica's own node, and %s",
-  async (_, options, disturb) => {
-    stage = await startInCluster(options);
-    const names = await createVms(6);
-    const { done } = await startQueued(stage.client, names, drain);
-    await disturb();
-    expect(await done).toBe(true);
-    await expectMoved(names);
-    await stage.untilReady();
-  },
-  120_000,
-);
+  expect(await done).toBe(true);
+  await expectMoved(names);
+  await stage.untilReady();
+}, 120_000);
 
 /** A review that a killed process was working on is answered by nothing but the failurePolicy. */
 test("the leader is killed, and later gone for good: another replica ticks, and nothing is lost", async () => {
-  stage = await startInCluster({ failurePolicy: "Ignore" });
+  await stage.setFailurePolicy("Ignore");
   const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
   node = NODES.find((name) => !used.includes(name)) ?? "";
   const names = await createVms(4);
@@ -97,36 +95,10 @@ test("the leader is killed, and later gone for good: another replica ticks, and 
   expect(await done).toBe(true);
   await expectMoved(names);
   await expect.poll(() => stage.leader(), { timeout: 30_000 }).not.toBe(leader);
+  await stage.setFailurePolicy("Fail");
 }, 120_000);
 
-describe("a certificate at the end of its life", () => {
-  test("is renewed while reviews go on: not one fails", async () => {
-    const now = Date.now();
-    const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
-    const { certPem, keyPem } = await makeCertificate(HOST, validity);
-    stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
-    await createVms(1);
-    const launcher = await launcherOf(stage.client, "vm-1");
-    const answers = new Set<string>();
-    const isOver = async () => {
-      const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
-      answers.add(code === 429 ? "denied" : message);
-      const [serving, next, previous] = await Promise.all(
-        ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
-      );
-      return serving !== certPem && next === "" && previous === "";
-    };
-    await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
-    for (let more = 0; more < 20; more += 1) await isOver();
-    expect([...answers]).toEqual(["denied"]);
-  }, 120_000);
-});
-
 test("a replica is told to end: no deletion that the guard refuses goes through meanwhile", async () => {
-  stage = await startInCluster({
-    optional: ["optional/guard/guard.yaml"],
-    configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
-  });
   await closeQueue(stage.client);
   await createVms(1);
   const { metadata } = await launcherOf(stage.client, "vm-1");
@@ -148,7 +120,6 @@ test("a replica is told to end: no deletion that the guard refuses goes through 
 }, 120_000);
 
 test("probes and metrics: each replica's own, and the cluster's once", async () => {
-  stage = await startInCluster();
   const leader = await stage.leader();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
   expect(isReady(own)).toBe(true);
@@ -163,3 +134,25 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
   await stage.client.delete(pods, own.metadata);
   await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
 });
+
+test("a certificate at the end of its life is renewed while reviews go on: not one fails", async () => {
+  const now = Date.now();
+  const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
+  const { certPem, keyPem } = await makeCertificate(HOST, validity);
+  await stage.stop();
+  stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
+  await createVms(1);
+  const launcher = await launcherOf(stage.client, "vm-1");
+  const answers = new Set<string>();
+  const isOver = async () => {
+    const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
+    answers.add(code === 429 ? "denied" : message);
+    const [serving, next, previous] = await Promise.all(
+      ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
+    );
+    return serving !== certPem && next === "" && previous === "";
+  };
+  await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
+  for (let more = 0; more < 20; more += 1) await isOver();
+  expect([...answers]).toEqual(["denied"]);
+}, 120_000);

@@ -145,7 +145,8 @@ const NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-contro
 
 const PATIENCE_MS = 1_500;
 
-async function isEmptied(admin: KubeClient, namespace: string): Promise<boolean> {
+/** False if something in the namespace takes its time to go. */
+export async function isEmptied(admin: KubeClient, namespace: string): Promise<boolean> {
   const client = admin.as(NAMESPACE_CONTROLLER, ["system:masters", "system:authenticated"]);
   const isEmpty = async (resource: core.Resource) =>
     (await client.list(resource, namespace, { limit: 1 })).items.length === 0;
