@@ -2,18 +2,17 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HonoBase } from "hono/hono-base";
+import { timingSafeEqual } from "hono/utils/buffer";
 import { TrieRouter } from "hono/router/trie-router";
 import { LARGEST_BATCH_BYTES } from "../shared/events/cloud-event.ts";
-import { parseClusters, problemsOf } from "../shared/settings/clusters.ts";
-import { parseKeys } from "../shared/settings/sealed-entry.ts";
-import { asOperator, asRelay, asWebhook, type Verify } from "./auth.ts";
+import type { ClusterEntry } from "../shared/settings/clusters.ts";
 import * as deletions from "./deletions.ts";
 import { descheduleNow } from "./deschedule.ts";
-import { accessProblems, type Env, type Platform } from "./env.ts";
-import { isCallersFault, rejectionOf, RejectionError, rejectProblems, renderRejection } from "./errors.ts";
-import { receiveEvents } from "./events.ts";
+import type { Env, Platform } from "./env.ts";
+import { isCallersFault, rejectionOf, RejectionError, renderRejection } from "./errors.ts";
+import { asRelay, receiveEvents } from "./events.ts";
 import * as evictions from "./evictions.ts";
-import { clusterMetrics, clusterReadyz } from "./metrics.ts";
+import { clusterMetrics, clusterReadyz, fleetReadyz } from "./metrics.ts";
 import type { createPages } from "./page/routes.ts";
 import { reconcileNow } from "./reconcile.ts";
 import { type AdmissionReview, readBody, type Received, tooLarge } from "./review.ts";
@@ -115,7 +114,7 @@ export function createApp(
   app.get("/clusters/:cluster/readyz", ...operator, (c) => clusterReadyz(c, c.var.target));
   app.get("/clusters/:cluster/metrics", ...operator, (c) => clusterMetrics(c, c.var.target));
   app.get("/healthz", (c) => c.json({ healthy: true }));
-  app.get("/readyz", fleetReadyz);
+  app.get("/readyz", (c) => fleetReadyz(c, c.env));
 
   // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
   let pages: ReturnType<typeof createPages> | undefined;
@@ -155,15 +154,28 @@ function reject(c: Context, rejection: RejectionError): Response {
   return c.json(body, code);
 }
 
-/** Whether CLUSTERS, the registry's keys and what says which Access to believe parse. Nothing about clusters: strangers may ask. */
-function fleetReadyz(c: AppContext): Response {
-  const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = c.env;
-  const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);
-  if (keys?.ok === false) rejectProblems("InvalidConfiguration", keys.problems);
-  const access = accessProblems(c.env);
-  if (access.length > 0) rejectProblems("InvalidConfiguration", access);
-  const configured = CLUSTERS !== undefined || CLUSTER_REGISTRY !== undefined;
-  if (configured && problemsOf(parseClusters(CLUSTERS)).length === 0) return c.json({ ready: true });
-  const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
-  return reject(c, new RejectionError("InvalidConfiguration", { field: "CLUSTERS", message }));
+/** Throws where the caller is not who they have to be. */
+type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
+
+/** An API server may send its token in the path: some can send no header. */
+const asWebhook: Verify = async (c, { webhookToken }) => {
+  const presented = bearerOf(c) ?? c.req.param("webhookToken");
+  if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");
+};
+
+const NOT_THE_OPERATOR =
+  "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN";
+
+const asOperator: Verify = async (c, { webhookToken, operatorToken = webhookToken }) => {
+  if (await isOneOf(operatorToken, bearerOf(c))) return;
+  throw new RejectionError("Unauthorized", { message: NOT_THE_OPERATOR });
+};
+
+function bearerOf(c: Context): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+}
+
+/** One path for a missing and for a wrong token. Each of the expected ones is compared, whichever it is. */
+async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
+  return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

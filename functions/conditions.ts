@@ -9,15 +9,15 @@ import type { Resource } from "../shared/kube/resources.ts";
 import { expiryOf, isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
 import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
 import { reportConditions, reportUndecided, type Trial } from "../shared/settings/conditions.ts";
-import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
 import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
-import { DEFAULT_SETTINGS, isAnnotating, type Settings } from "../shared/settings/settings.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
 import * as webhooks from "../shared/settings/webhooks.ts";
-import { act } from "../shared/evacuation/act.ts";
 import type { Target } from "./target.ts";
 import { kubeVirt, LAUNCHER } from "../shared/kube/requests.ts";
 import { annotate } from "../shared/evacuation/manifests.ts";
+import { act } from "../shared/evacuation/perform.ts";
+import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
 const REPORT_SECONDS = 10;
 
@@ -128,7 +128,9 @@ export async function tryPermissions(cluster: Client, settings: Settings): Promi
     ["migrations", isListed("virtualmachineinstancemigrations")],
     ["budgets", isListed("poddisruptionbudgets")],
     ["writing", () => mayWrite(cluster, settings)],
-    ...(isAnnotating(settings) ? [["annotations", () => tryAnnotating(cluster)] as const] : []),
+    ...(settings.featureGates.includes("DeschedulerSupport")
+      ? [["annotations", () => tryAnnotating(cluster)] as const]
+      : []),
     ...(isDescheduling ? [["descheduling", lease] as const] : []),
   ];
   const trials: Trial[] = [];

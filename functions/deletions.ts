@@ -4,9 +4,7 @@ import * as z from "zod/mini";
 import type { Held } from "../shared/kube/budget.ts";
 import { BUSY } from "../shared/kube/failures.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
-import { parseConfig } from "../shared/settings/problem.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
-import { reviewAndPerform } from "../shared/evacuation/perform.ts";
 import { undecidedMessage } from "../shared/settings/failure-posture.ts";
 import { decideUndecided, type DeletionDecision } from "../shared/guard/decide.ts";
 import { RETRY_SECONDS } from "../shared/guard/refuse.ts";
@@ -68,11 +66,11 @@ type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDec
 /** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
 async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
   const { uid, request } = review.requestIn(body);
-  const parsed = parseConfig(DeletionReviewRequest, request, "request");
+  const parsed = DeletionReviewRequest.safeParse(request);
   const later = { retryAfterSeconds: RETRY_SECONDS };
-  if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods DELETE", parsed), later));
-  const { oldObject: pod, userInfo, options } = parsed.value;
-  const dryRun = parsed.value.dryRun || (options?.dryRun ?? []).includes("All");
+  if (!parsed.success) return c.json(review.refusal(uid, review.otherThan("pods DELETE", parsed.error), later));
+  const { oldObject: pod, userInfo, options } = parsed.data;
+  const dryRun = parsed.data.dryRun || (options?.dryRun ?? []).includes("All");
   const deleteBy = deleteByOf(options?.gracePeriodSeconds ?? undefined, arrived);
   const asked = { pod, requester: userInfo.username, ...(deleteBy !== undefined && { deleteBy }) };
   const decision = await decide(asked, dryRun);
@@ -104,7 +102,7 @@ async function rule(
     const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
     const deps = { cluster, besides, settings, now: platform.now, onFailure };
     const look = () => reviewDeletion(asked, deps);
-    const ruled = await (dryRun ? look() : reviewAndPerform(look, () => deps));
+    const ruled = await (dryRun ? look() : review.reviewAndPerform(look, () => deps));
     return ruled ?? { decision: undecided(asked, "its VMI keeps changing", settings, platform.now()) };
   } catch (error) {
     target.logFailure("reviewing a deletion", error);

@@ -1,7 +1,6 @@
 /** Every answer that is not the one asked for: one table, one renderer. */
-import type * as z from "zod/mini";
 import { ClusterError } from "../shared/kube/failures.ts";
-import { type ConfigProblem, parseConfig } from "../shared/settings/problem.ts";
+import type { ConfigProblem } from "../shared/settings/problem.ts";
 
 export type ErrorCode = 400 | 401 | 403 | 404 | 413 | 415 | 500 | 502 | 503 | 504;
 
@@ -95,18 +94,4 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof RejectionError)) return "an unexpected error";
   const { field, message } = renderRejection(error).body.error;
   return field === undefined ? message : `${field}: ${message}`;
-}
-
-/** A body of JSON; BadRequest names the first problem of one that is not as expected. */
-export function parseBody<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
-  const parsed = parseConfig(schema, jsonOf(text), "body");
-  return parsed.ok ? parsed.value : rejectProblems("BadRequest", parsed.problems);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RejectionError("BadRequest", { message: "expected JSON" });
-  }
 }

@@ -2,11 +2,9 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { NamespacedName, PodFacts } from "../shared/kube/facts.ts";
-import { parseConfig } from "../shared/settings/problem.ts";
 import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
-import { reviewAndPerform } from "../shared/evacuation/perform.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
 import { keepUndecided } from "./conditions.ts";
@@ -66,10 +64,10 @@ export async function reviewEvictionRequest(
     return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure };
   };
   const { uid, request } = review.requestIn(body);
-  const parsed = parseConfig(EvictionRequest, request, "request");
-  if (!parsed.ok) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed)));
+  const parsed = EvictionRequest.safeParse(request);
+  if (!parsed.success) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed.error)));
   target.state.called.add(target.name);
-  const eviction = parsed.value;
+  const eviction = parsed.data;
   const dryRun = isDryRun(eviction);
   const say = (answer: review.AdmissionReview) => c.json(dryRun ? withMessage(answer) : answer);
   const key = { namespace: eviction.namespace, name: eviction.name };
@@ -80,7 +78,7 @@ export async function reviewEvictionRequest(
   try {
     const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
     const look = () => reviewEviction(asked, deps);
-    const ruled: Review | undefined = await (dryRun ? look() : reviewAndPerform(look, performing));
+    const ruled: Review | undefined = await (dryRun ? look() : review.reviewAndPerform(look, performing));
     if (ruled === undefined) {
       const why = "its VMI keeps changing";
       if (!dryRun) noteUndecided(c, target, why);

@@ -9,10 +9,10 @@ import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { reconcileActive, reconcileAll, reconcileVmi } from "../shared/reconcile/reconcile.ts";
-import { areBudgetsWanted } from "../shared/settings/guarded.ts";
 import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
 import { OURS } from "../shared/kube/requests.ts";
+import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
 /** A few objects: what takes longer does not answer. */
 export const SETTINGS_SECONDS = 5;

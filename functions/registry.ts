@@ -27,8 +27,15 @@ export class RegistryCache {
     return entry;
   }
 
-  async names({ CLUSTER_REGISTRY }: Env): Promise<readonly string[]> {
-    return CLUSTER_REGISTRY === undefined ? [] : await namesOf(CLUSTER_REGISTRY);
+  async names(registry: ClusterRegistry): Promise<readonly string[]> {
+    const names: string[] = [];
+    for (let cursor: string | undefined, isOver = false; !isOver;) {
+      const page = await registry.list(cursor === undefined ? {} : { cursor });
+      names.push(...page.keys.map(({ name }) => name));
+      cursor = page.cursor;
+      isOver = page.list_complete || cursor === undefined;
+    }
+    return names;
   }
 }
 
@@ -37,15 +44,4 @@ async function opened(sealed: string, name: string, key: string | undefined): Pr
   if (!keys.ok) return keys;
   const text = await unseal(sealed, name, keys.value);
   return text.ok ? parseRegistryEntry(text.value, name) : text;
-}
-
-async function namesOf(registry: ClusterRegistry): Promise<readonly string[]> {
-  const names: string[] = [];
-  for (let cursor: string | undefined, isOver = false; !isOver;) {
-    const page = await registry.list(cursor === undefined ? {} : { cursor });
-    names.push(...page.keys.map(({ name }) => name));
-    cursor = page.cursor;
-    isOver = page.list_complete || cursor === undefined;
-  }
-  return names;
 }

@@ -2,9 +2,11 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Held } from "../shared/kube/budget.ts";
+import type { Action } from "../shared/kube/action.ts";
+import { perform, type Performed, type Performing } from "../shared/evacuation/perform.ts";
 import { type Family, renderOpenMetrics } from "../shared/metrics/open-metrics.ts";
-import type { Parsed } from "../shared/settings/problem.ts";
-import { parseBody, RejectionError } from "./errors.ts";
+import { problemsIn } from "../shared/settings/problem.ts";
+import { RejectionError, rejectProblems } from "./errors.ts";
 
 /** What has arrived. `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
 export interface Received {
@@ -80,8 +82,23 @@ export function requestIn(body: string) {
   return { uid: request.uid, request };
 }
 
+/** A body of JSON; BadRequest names the first problem of one that is not as expected. */
+export function parseBody<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
+  const parsed = schema.safeParse(jsonOf(text));
+  return parsed.success ? parsed.data : rejectProblems("BadRequest", problemsIn(parsed.error, "body"));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RejectionError("BadRequest", { message: "expected JSON" });
+  }
+}
+
 /** Says of the review of something else what is wrong with it. */
-export function otherThan(expected: string, { problems: [problem] }: Extract<Parsed<unknown>, { ok: false }>): string {
+export function otherThan(expected: string, error: z.core.$ZodError): string {
+  const [problem] = problemsIn(error, "request");
   return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
 }
 
@@ -152,6 +169,30 @@ export function timeoutSeconds(query: string | undefined): number {
   if (parts.length === 0 || parts.map(([all]) => all).join("") !== query) return DEFAULT_TIMEOUT_SECONDS;
   const total = parts.reduce((sum, [, value, unit = ""]) => sum + Number(value) * (UNIT_SECONDS[unit] ?? 0), 0);
   return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
+}
+
+/** Between review and action another function may act; after so many the caller has to come again. */
+const MOST_REVIEWS = 3;
+
+interface Reviewed {
+  readonly decision: { readonly actions: readonly Action[] };
+  /** The VMI's Evacuations could not be listed, and count as none: one that has ended under the new one's name is no reason to reconcile again. */
+  readonly isUnlisted?: boolean;
+}
+
+/** Reviews, and does what makes the decision true. Undefined: the world kept changing in between. */
+export async function reviewAndPerform<R extends Reviewed>(
+  review: () => Promise<R>,
+  performing: () => Performing,
+): Promise<(R & Pick<Performed, "created">) | undefined> {
+  for (let i = 0; i < MOST_REVIEWS; i++) {
+    const reviewed = await review();
+    if (reviewed.decision.actions.length === 0) return reviewed;
+    const { outcome, failure, created } = await perform(reviewed.decision.actions, performing());
+    if (outcome === "Failed" || outcome === "Refused") throw failure ?? new Error(`an action was ${outcome}`);
+    if (outcome === "Done" || reviewed.isUnlisted === true) return { ...reviewed, ...(created && { created }) };
+  }
+  return undefined;
 }
 
 const REVIEWS = ["evictions", "deletions"] as const;

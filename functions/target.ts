@@ -3,7 +3,7 @@ import { Budget, type Held } from "../shared/kube/budget.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { Endpoint } from "../shared/kube/transport.ts";
-import { type ClusterEntry, parseClusters } from "../shared/settings/clusters.ts";
+import { type ClusterEntry, type Clusters, parseClusters } from "../shared/settings/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/settings/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
@@ -12,6 +12,8 @@ import { ReviewCounts } from "./review.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
+  /** By the text of `CLUSTERS`: the secret changes with a deployment, the question is asked with every request. */
+  readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
   /** Clusters whose API server has asked about an eviction. */
@@ -25,6 +27,7 @@ export interface IsolateState {
 
 export function newIsolateState(): IsolateState {
   return {
+    clusters: new Map(),
     settings: new SettingsCache(),
     registry: new RegistryCache(),
     called: new Set(),
@@ -106,9 +109,16 @@ function described(error: unknown): Record<string, unknown> {
   return { message: "unexpected error", error: error instanceof Error ? error.stack : undefined };
 }
 
+function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
+  const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
+  state.clusters.set(CLUSTERS, known);
+  return known;
+}
+
 /** `CLUSTERS` wins; where that is no JSON at all, the registry's clusters still count. */
-export async function findEntry(name: string, { env, platform, state }: Surroundings): Promise<ClusterEntry> {
-  const clusters = parseClusters(env.CLUSTERS);
+export async function findEntry(name: string, surroundings: Surroundings): Promise<ClusterEntry> {
+  const { env, platform, state } = surroundings;
+  const clusters = clustersOf(surroundings);
   const inSecret = clusters.ok ? clusters.value.get(name) : undefined;
   const registered = inSecret ?? (await state.registry.find(name, env, platform.now()));
   const entry = registered ?? (clusters.ok ? undefined : clusters);
@@ -117,15 +127,17 @@ export async function findEntry(name: string, { env, platform, state }: Surround
 }
 
 /** Which clusters there are. */
-export async function clusterNames({ env, platform, state }: Surroundings): Promise<readonly string[]> {
-  const clusters = parseClusters(env.CLUSTERS);
+export async function clusterNames(surroundings: Surroundings): Promise<readonly string[]> {
+  const { env, platform, state } = surroundings;
+  const clusters = clustersOf(surroundings);
   if (!clusters.ok) {
     for (const problem of clusters.problems)
       platform.log({ level: "error", reason: "InvalidConfiguration", ...problem });
   }
   const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
+  if (env.CLUSTER_REGISTRY === undefined) return ofSecret;
   try {
-    return [...new Set([...ofSecret, ...(await state.registry.names(env))])];
+    return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY))])];
   } catch (error) {
     // A registry that fails does not hurt the clusters of the secret.
     const stack = error instanceof Error ? error.stack : undefined;

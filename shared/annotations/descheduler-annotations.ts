@@ -14,7 +14,6 @@ import {
   EVICTION_IN_PROGRESS_ANNOTATION,
   REQUEST_EVICT_ONLY_ANNOTATION,
 } from "../kube/names.ts";
-import { isAnnotating } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
@@ -42,7 +41,7 @@ export const EVICTION_IN_PROGRESS = {
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Of these VMIs, whatever their phase; none are read where none are to be annotated (`isAnnotating`). */
+  /** Of these VMIs, whatever their phase; none are read where none are to be annotated. */
   readonly launchers: readonly LauncherFacts[];
   /** Every one that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
@@ -52,7 +51,7 @@ export interface AnnotationWorld extends Moment {
 export const MOST_PATCHES = 1000;
 
 export function planAnnotations(w: AnnotationWorld): Plan {
-  if (!isAnnotating(w.settings)) return { chains: [] };
+  if (!w.settings.featureGates.includes("DeschedulerSupport")) return { chains: [] };
   // A VMI that is being deleted takes its pods with it.
   const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
   const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));

@@ -4,7 +4,6 @@
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { areBudgetsWanted } from "../settings/guarded.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL, NAME_PREFIX } from "../kube/names.ts";
 import { type EvictionStrategy, resolveStrategy } from "../settings/strategy.ts";
@@ -41,6 +40,18 @@ export interface BudgetWorld extends Moment {
 /** The same for every function that makes it. */
 export function budgetName(vmi: Pick<VmiFacts, "name" | "uid">): string {
   return derivedName(NAME_PREFIX, vmi.name, hash8(vmi.uid));
+}
+
+/** Whether Lifeboat makes disruption budgets in this cluster. */
+export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settings): boolean {
+  switch (disruptionBudgets) {
+    case "Always":
+      return true;
+    case "Never":
+      return false;
+    case "Auto":
+      return !evictionsCovered;
+  }
 }
 
 /** A VM with an unknown strategy is protected: its owner meant something by it. */

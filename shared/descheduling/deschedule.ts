@@ -4,7 +4,6 @@ import { ClusterError } from "../kube/failures.ts";
 import { isHeld } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { act, withdraw } from "../evacuation/act.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type DeschedulingClient, LEASE_SECONDS } from "./client.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
@@ -12,6 +11,8 @@ import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
 import { activeEvacuations, evacuationsOf } from "../kube/requests.ts";
 import { isLauncher, keyOf } from "../kube/objects.ts";
+import { act } from "../evacuation/perform.ts";
+import { withdraw } from "../evacuation/api.ts";
 
 export interface DeschedulingDeps {
   readonly cluster: Client;

@@ -1,10 +1,10 @@
 /** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
-import { type Client, named } from "../kube/client.ts";
+import { type Client, meaningOf, named } from "../kube/client.ts";
 import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { createEvacuation, retry as tryNow, withdraw } from "./act.ts";
+import { createEvacuation } from "./perform.ts";
 import type { Observer } from "../settings/observer.ts";
 import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
@@ -45,7 +45,7 @@ export async function retryVm(
   const found = retryOf(vmi, evacuations);
   if (found === undefined) return { result: "NothingFailed" };
   if (found.retry === "StartNew") return await start(vmi, evacuations, asking);
-  const asked = await tryNow(found.evacuation, asking.now, asking.cluster);
+  const asked = await retry(found.evacuation, asking.now, asking.cluster);
   return asked === "Done" ? { result: "Joined", evacuation: found.evacuation } : { result: "TryAgain" };
 }
 
@@ -82,4 +82,16 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
 async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Observer): Promise<string | undefined> {
   const node = nodeName === undefined ? undefined : await cluster.get("nodes", named(nodeName));
   return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
+}
+
+/** Asks for an `Evacuation` to be cancelled. Conflict: it is gone. */
+export async function withdraw(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
+  const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
+  return meaningOf(answer, { 404: "Conflict" } as const);
+}
+
+/** Ends its back-off. Conflict: it is gone, or does not back off any more (422, by the definition). */
+export async function retry(evacuation: EvacuationFacts, now: Date, cluster: Client): Promise<"Done" | "Conflict"> {
+  const answer = await cluster.patch("evacuations", evacuation, { spec: { retryAt: now.toISOString() } });
+  return meaningOf(answer, { 404: "Conflict", 422: "Conflict" } as const);
 }

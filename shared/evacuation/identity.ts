@@ -7,7 +7,6 @@ import type { NewEvacuation } from "../kube/action.ts";
 import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
-import { secondsUntil } from "../settings/time.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
 /** The pod that the guest runs in, by KubeVirt's own list; undefined if that names none on the VM's node, or two. */
@@ -70,7 +69,7 @@ export function backingOffEvacuation(
   { now, podUID }: { readonly now: Date; readonly podUID?: string | undefined },
 ): EvacuationFacts | undefined {
   const backingOff = evacuations.filter(
-    (e) => !isActive(e) && isAbout(e, vmi, podUID) && secondsUntil(e.status.nextAttemptTime, now) > 0,
+    (e) => !isActive(e) && isAbout(e, vmi, podUID) && Date.parse(e.status.nextAttemptTime ?? "") > now.getTime(),
   );
   return backingOff.toSorted(byAge).at(-1);
 }

@@ -4,13 +4,21 @@ import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
-import { withoutFractions } from "../settings/time.ts";
 import { hash8 } from "../kube/objects.ts";
 
 const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-export function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
+function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
   return { [names.CAUSE_ANNOTATION]: spec.cause, [names.EVACUATION_ANNOTATION]: name };
+}
+
+/** KubeVirt writes migrations all the time: only the UID has to be as observed. */
+export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">) {
+  return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
+}
+
+export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">) {
+  return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
 }
 
 /**
@@ -72,7 +80,7 @@ const LONGEST_EVENT_PREFIX = 253 - 9;
 /** The name depends on what is said and on what occasion: saying it twice makes one Event. */
 export function event(story: KubernetesEvent, now: Date) {
   const { about, type, reason, message, occasion } = story;
-  const time = withoutFractions(now.toISOString());
+  const time = `${now.toISOString().slice(0, 19)}Z`;
   const { kind, namespace, name, uid } = about;
   return {
     apiVersion: "v1",
@@ -206,4 +214,12 @@ const OPTIONAL_FIELDS = [
 export function status({ evacuation: { resourceVersion }, status }: ActionOf<"WriteStatus">): object {
   const optional = Object.fromEntries(OPTIONAL_FIELDS.map((field) => [field, status[field] ?? null]));
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
+}
+
+export function conditions({
+  resourceVersion,
+  generation: observedGeneration,
+  conditions,
+}: ActionOf<"WriteConditions">) {
+  return { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
 }

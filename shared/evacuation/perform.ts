@@ -1,20 +1,35 @@
-/** Performs actions in their order, for an answer and for a reconcile alike. */
-import type { Client } from "../kube/client.ts";
+/** Performs actions in their order, for an answer and for a reconcile alike: the requests that each takes, and what each answer means. */
+import * as z from "zod/mini";
+import { type Action, type ActionOf, isOptional, type NewEvacuation } from "../kube/action.ts";
+import { type Client, meaningOf, named, type Observed, type Said } from "../kube/client.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
-import { type Action, isOptional } from "../kube/action.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { act, type Acting, type ActResult, createEvacuation } from "./act.ts";
+import { CONFIGURATION, CREATED_BY_LABEL, DESCHEDULER, REQUESTED_BY_ANNOTATION } from "../kube/names.ts";
+import { isFinal } from "../kube/objects.ts";
+import { requestEviction } from "../kube/requests.ts";
+import type { Resource } from "../kube/resources.ts";
+import { hasNoRequester } from "./identity.ts";
+import * as manifests from "./manifests.ts";
 
-export interface Performing extends Acting {
+/**
+ * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, reconcile again;
+ * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
+ */
+export type ActResult = "Done" | "Conflict" | "Refused";
+
+export interface Performing {
+  readonly cluster: Client;
+  readonly now: () => Date;
+  /** Called with each failure, also of one that does not keep the rest from being done. */
+  readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
   /** Connections with less time, for what a mark does not depend on. Absent: `cluster`. */
   readonly besides?: () => Client;
 }
 
-/** `Refused`: it would fail again: a quota, a policy or a missing permission refuses it. `Failed`: only this time. */
-type Outcome = ActResult | "Failed";
-
 export interface Performed {
-  readonly outcome: Outcome;
+  /** `Refused` also by a quota, a policy or a missing permission. `Failed`: only this time. */
+  readonly outcome: ActResult | "Failed";
   /** Of what has failed. */
   readonly failure?: ClusterError | undefined;
   /** The Evacuation that was created or joined. */
@@ -24,9 +39,8 @@ export interface Performed {
 }
 
 /**
- * Up to the first action that is not done and not optional. An Evacuation is created at the same time as a budget, and before all else: a reconcile
- * that finds a mark alone takes it for KubeVirt's and begins an evacuation of another cause, which knows no deadline and continues when the
- * taint is gone. Where an optional one failed only this time, or has ended under its name, the outcome says so after the rest.
+ * Up to the first action that is not done and not optional. An Evacuation is created before all but budgets: a reconcile that finds a mark alone
+ * begins one of another cause, without a deadline. Where an optional one failed only this time, the outcome says so after the rest.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -41,16 +55,14 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  const possible = isCreated ? others : others.filter(({ verb }) => WITHOUT_EVACUATION.has(verb));
+  // Only the end of an Evacuation takes a label off.
+  const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
   return { ...created, ...(isLeft && rest), done };
 }
 
 type Ended = Omit<Performed, "done">;
-
-/** Only the end of an Evacuation takes a label off. */
-const WITHOUT_EVACUATION: ReadonlySet<Action["verb"]> = new Set(["Unmark", "Mark"]);
 
 async function performInOrder(actions: readonly Action[], deps: Performing, done: Action["verb"][]): Promise<Ended> {
   let failure: ClusterError | undefined;
@@ -91,47 +103,147 @@ function isOnBudget({ verb }: Action): boolean {
   return verb === "CreateBudget" || verb === "RepairBudget";
 }
 
-/** Between review and action another function may act; after so many the caller has to come again. */
-const REVIEWS = 3;
+const VMIS = "virtualmachineinstances";
+const MIGRATIONS = "virtualmachineinstancemigrations";
+const BUDGETS = "poddisruptionbudgets";
 
-interface Reviewed {
-  readonly decision: { readonly actions: readonly Action[] };
-  /** The VMI's Evacuations could not be listed, and count as none: one that has ended under the new one's name is no reason to reconcile again. */
-  readonly isUnlisted?: boolean;
+/** 404: the object is gone; 409: stale; 422: a test in the patch failed. */
+const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
+/** A deterministic name that is taken was taken by the same action. */
+const CREATED = { 404: "Conflict", 409: "Done" } as const;
+const REMOVED = { 404: "Done", 409: "Conflict" } as const;
+
+async function resultOf(answer: Promise<Said>, meanings = CHANGED): Promise<ActResult> {
+  return meaningOf(await answer, meanings);
 }
 
-/** Reviews, and does what makes the decision true. Undefined: the world kept changing in between. */
-export async function reviewAndPerform<R extends Reviewed>(
-  review: () => Promise<R>,
-  performing: () => Performing,
-): Promise<(R & Pick<Performed, "created">) | undefined> {
-  for (let i = 0; i < REVIEWS; i++) {
-    const reviewed = await review();
-    const { outcome, failure, created } = await perform(reviewed.decision.actions, performing());
-    if (outcome === "Failed" || outcome === "Refused") throw failure ?? new Error(`an action was ${outcome}`);
-    if (outcome === "Done" || reviewed.isUnlisted === true) return { ...reviewed, ...(created && { created }) };
+export async function act(action: Action, { cluster, now }: Pick<Performing, "cluster" | "now">): Promise<ActResult> {
+  const patched = (resource: Resource, of: Parameters<Client["patch"]>[1], patch: object, subresource?: "status") =>
+    resultOf(cluster.patch(resource, of, patch, subresource && { subresource }));
+  const removed = (
+    resource: Resource,
+    { namespace, name, uid }: Observed,
+    condition?: Pick<Observed, "resourceVersion">,
+  ) => resultOf(cluster.delete(resource, { namespace, name, uid, ...condition }), REMOVED);
+  switch (action.verb) {
+    case "Mark":
+      return await mark(action, cluster);
+    case "Unmark":
+      return await unmark(action, cluster);
+    case "Label":
+      return await patched(VMIS, action.vmi, manifests.label(action));
+    case "Shield":
+      return await patched(VMIS, action.vmi, manifests.shield(action));
+    case "CreateEvacuation":
+      return (await createEvacuation(action.evacuation, cluster)) === "Conflict" ? "Conflict" : "Done";
+    case "WriteStatus":
+      return await patched("evacuations", action.evacuation, manifests.status(action), "status");
+    case "DeleteEvacuation":
+      return await removed("evacuations", action.evacuation);
+    case "CreateMigration":
+      return await createMigration(action, cluster);
+    case "AdoptMigration":
+      return await patched(MIGRATIONS, action.migration, manifests.adopt(action));
+    case "SkipBackoff":
+      return await patched(MIGRATIONS, action.migration, manifests.skipBackoff(action));
+    case "DeleteMigration":
+      // One that has begun since it was seen waiting is not to be aborted.
+      return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
+    case "CreateBudget":
+      return await createBudget(action, cluster);
+    case "RepairBudget":
+      return await patched(BUDGETS, action.budget, manifests.repair(action));
+    case "DeleteBudget":
+      return await removed(BUDGETS, action.budget);
+    case "DeletePod":
+      return await removed("pods", action.pod);
+    case "AnnotatePod":
+      return await patched("pods", action.pod, manifests.annotate(action));
+    case "WriteConditions":
+      return await patched("lifeboatconfigurations", named(CONFIGURATION), manifests.conditions(action), "status");
+    case "Event":
+      // One that exists has been sent before.
+      return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
-  return undefined;
 }
 
-/** Of the platform's six connections, some stay free for reviews. */
-const AT_A_TIME = 4;
+/** No pod has this UID: an eviction on this condition is reviewed, and then fails. */
+const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
-/** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */
-export async function eachOf<T, R>(
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-  isTime = () => true,
-): Promise<{ readonly results: readonly R[]; readonly left: number }> {
-  const results: R[] = [];
-  const queue = items.values();
-  let left = 0;
-  const worker = async () => {
-    for (const item of queue) {
-      if (isTime()) results.push(await work(item));
-      else left += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
-  return { results, left };
+/**
+ * Asks for an eviction that cannot happen, of the launcher pod on the VMI's node: KubeVirt's eviction webhook reviews it, and marks the VMI
+ * unless it is marked already. KubeVirt puts the status of a VMI back for any account but its own. `Done`: it was asked for. The next look
+ * at the VMI shows whether the webhook has marked it.
+ */
+async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
+  const { namespace, uid, nodeName, hasAnnotations } = vmi;
+  const pods = await cluster.list("pods", { namespace, labels: { [CREATED_BY_LABEL]: uid } });
+  const launcher = pods.find((pod) => pod.nodeName === nodeName && !isFinal(pod));
+  if (launcher === undefined) return "Conflict";
+  // KubeVirt's webhook fails to add the first annotation of a VMI.
+  const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
+  const asked = requestEviction({ ...launcher, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
+  // 429: the webhook's words. 409: it does not refuse. 500: it cannot be asked, or two budgets select the pod.
+  return await resultOf(asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
+}
+
+/** Takes label and annotation off, and has KubeVirt take the mark back, unless another mark has replaced it. */
+async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
+  const body = manifests.unlabel(vmi);
+  if (body.length > 0) {
+    const result = await resultOf(cluster.patch(VMIS, vmi, body), { ...CHANGED, 404: "Done" });
+    if (result !== "Done") return result;
+  }
+  const { evacuationNodeName } = vmi;
+  return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
+}
+
+async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
+  const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
+  const { code, request } = answer;
+  // 400: its node carries the drain taint, for which KubeVirt moves it without a mark.
+  if (code < 300 || code === 400) return "Done";
+  const now = await cluster.get(VMIS, vmi);
+  if (now === undefined) return "Done";
+  if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
+  // Of a node that is gone KubeVirt takes no mark back.
+  if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
+  // To virt-api the token is valid: the API server has accepted it.
+  throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
+}
+
+async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster: Client): Promise<ActResult> {
+  const budget = manifests.budget(vmi);
+  const found = missing === true ? undefined : await cluster.get(BUDGETS, budget.metadata, { as: z.unknown() });
+  if (found !== undefined) return "Done";
+  return await resultOf(cluster.create(BUDGETS, budget), CREATED);
+}
+
+/** KubeVirt's create admitter on a VMI that already migrates: another migration was first, which is no refusal. */
+const IN_FLIGHT = "in-flight migration detected";
+
+async function createMigration(action: ActionOf<"CreateMigration">, cluster: Client): Promise<ActResult> {
+  const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400] });
+  if (answer.message.includes(IN_FLIGHT)) return "Conflict";
+  return meaningOf<ActResult>(answer, { 400: "Refused", 409: "Done", 422: "Refused" });
+}
+
+/**
+ * What was created, or what another function created under the same name, unless that has ended; where that only knew of a mark, with
+ * who asked. Conflict: reconcile again, for the next name.
+ */
+export async function createEvacuation(
+  evacuation: NewEvacuation,
+  cluster: Client,
+): Promise<EvacuationFacts | "Conflict"> {
+  const answer = await cluster.create("evacuations", manifests.evacuation(evacuation));
+  if (meaningOf(answer, { 409: "Conflict" }) === "Done") return answer.facts();
+  const found = await cluster.get("evacuations", evacuation);
+  const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
+  if (!isJoined) return "Conflict";
+  if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
+  const spec = { requestedBy: manifests.userOf(evacuation.spec) };
+  const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
+  // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
+  return renamed.code < 300 ? renamed.facts() : found;
 }

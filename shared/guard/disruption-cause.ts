@@ -6,7 +6,7 @@
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { type Moment, secondsUntil } from "../settings/time.ts";
+import type { Moment } from "../settings/time.ts";
 import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "../settings/guarded.ts";
 
 export interface Disruption {
@@ -48,7 +48,7 @@ type Terms = DeletionTerms & { readonly node?: NodeFacts };
  */
 export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
-  const inForce = about.filter((e) => isActive(e) || secondsUntil(e.status.nextAttemptTime, now) > 0);
+  const inForce = about.filter((e) => isActive(e) || Date.parse(e.status.nextAttemptTime ?? "") > now.getTime());
   const isInForce = (e: EvacuationFacts) => {
     return inForce.includes(e) || (e.status.phase === "Duplicate" && inForce.some((first) => byAge(first, e) < 0));
   };

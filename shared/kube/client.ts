@@ -70,7 +70,7 @@ export interface WriteOptions extends Expecting {
   readonly dryRun?: boolean;
 }
 
-type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
+export type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
 
 /**
  * Results are parsed facts; a 404 to a read is undefined, a 404, 409 or 422 to a write is an answer. What is no answer to the question throws

@@ -10,7 +10,7 @@ import type { ClusterError } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
 import { planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
 import type { Settings } from "../settings/settings.ts";
-import { eachOf, perform } from "../evacuation/perform.ts";
+import { perform } from "../evacuation/perform.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
 
@@ -114,4 +114,26 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
 
 export function isTime({ clock, until }: Deps): () => boolean {
   return () => until === undefined || clock() < until;
+}
+
+/** Of the platform's six connections, some stay free for reviews. */
+const AT_A_TIME = 4;
+
+/** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */
+export async function eachOf<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  isTime = () => true,
+): Promise<{ readonly results: readonly R[]; readonly left: number }> {
+  const results: R[] = [];
+  const queue = items.values();
+  let left = 0;
+  const worker = async () => {
+    for (const item of queue) {
+      if (isTime()) results.push(await work(item));
+      else left += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
+  return { results, left };
 }

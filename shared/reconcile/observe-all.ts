@@ -4,7 +4,6 @@
  */
 import { ClusterError } from "../kube/failures.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { isAnnotating } from "../settings/settings.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
@@ -30,7 +29,9 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
   const [{ budgets, unread }, launchers, pressure] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
-    isAnnotating(settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
+    settings.featureGates.includes("DeschedulerSupport")
+      ? cluster.list("pods", { labels: LAUNCHER, as: Launcher })
+      : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
   const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete };

@@ -5,9 +5,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
-import { isShieldOn } from "../settings/settings.ts";
-import { eachOf } from "../evacuation/perform.ts";
-import { NO_WORLD, type World } from "./carry-out.ts";
+import { eachOf, NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
 import { migrationsOf } from "../kube/requests.ts";
 
@@ -15,7 +13,7 @@ import { migrationsOf } from "../kube/requests.ts";
 export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;
   const world = { ...NO_WORLD, settings, now, evacuations };
-  if (!isShieldOn(settings)) return world;
+  if (!settings.isShieldOn) return world;
   const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
   const names = [...new Set(vmis.flatMap(({ nodeName }) => nodeName ?? []))];
   const read = await eachOf(names, (name) => cluster.get("nodes", named(name)));

@@ -5,9 +5,7 @@
  * nothing whose size depends on other VMs.
  */
 import { mayBeStuck } from "../evacuation/attempts.ts";
-import { areBudgetsWanted } from "../settings/guarded.ts";
-import { budgetName } from "../budget/budget.ts";
-import { isAnnotating } from "../settings/settings.ts";
+import { areBudgetsWanted, budgetName } from "../budget/budget.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
 import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
@@ -82,7 +80,9 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
     areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
-    isAnnotating(settings) ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher }) : [],
+    settings.featureGates.includes("DeschedulerSupport")
+      ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher })
+      : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.

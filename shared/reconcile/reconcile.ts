@@ -7,10 +7,10 @@ import { ClusterError, isOddObject } from "../kube/failures.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { isGateOn } from "../settings/guarded.ts";
-import { isShieldOn } from "../settings/settings.ts";
 import {
   carryOut,
   type Deps,
+  eachOf,
   isTime,
   NOTHING,
   type ReconcileRequest,
@@ -22,7 +22,6 @@ import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
-import { eachOf } from "../evacuation/perform.ts";
 import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf } from "../kube/requests.ts";
 import { keyOf } from "../kube/objects.ts";
 
@@ -84,11 +83,11 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
 async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
-  const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
   const byVmi = Map.groupBy(evacuations, (e) => keyOf(vmiOf(e)));
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
+    const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
     return await reconcileOneOfMany(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
   };
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), reconcile, isTime(deps));
@@ -190,7 +189,7 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
 
 /** VMs that the shield covers; what has just started counts. */
 async function reconcileShield(deps: Deps): Promise<Result> {
-  if (!isShieldOn(deps.settings)) return NOTHING;
+  if (!deps.settings.isShieldOn) return NOTHING;
   const work = async () => {
     const world = await observeShield(await activeEvacuations(deps.cluster), observerOf(deps));
     return await carryOut(["shield"], world, deps);

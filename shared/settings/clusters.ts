@@ -91,19 +91,11 @@ export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEn
   return json.ok ? parseConfig(Entry, json.value, `CLUSTER_REGISTRY.${name}`) : json;
 }
 
-type Clusters = Parsed<ReadonlyMap<string, Parsed<ClusterEntry>>>;
-
-/** The secret changes with a deployment, the question is asked with every request. */
-let last: { readonly text: string; readonly clusters: Clusters } | undefined;
+export type Clusters = Parsed<ReadonlyMap<string, Parsed<ClusterEntry>>>;
 
 /** `CLUSTERS`: entries are parsed one by one, so that a bad one does not hurt the others. */
 export function parseClusters(text: string | undefined): Clusters {
   if (text === undefined) return { ok: true, value: new Map() };
-  if (last?.text !== text) last = { text, clusters: parseText(text) };
-  return last.clusters;
-}
-
-function parseText(text: string): Clusters {
   const json = parseJson(text, "CLUSTERS");
   if (!json.ok) return json;
   const object = parseConfig(z.record(z.string(), z.unknown()), json.value, "CLUSTERS");
@@ -113,7 +105,7 @@ function parseText(text: string): Clusters {
 }
 
 /** Everything that is wrong with `CLUSTERS`. */
-export function problemsOf(clusters: ReturnType<typeof parseClusters>): readonly ConfigProblem[] {
+export function problemsOf(clusters: Clusters): readonly ConfigProblem[] {
   if (!clusters.ok) return clusters.problems;
   return [...clusters.value.values()].flatMap((entry) => (entry.ok ? [] : entry.problems));
 }

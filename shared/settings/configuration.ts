@@ -10,7 +10,7 @@ import {
   type FeatureGate,
   type Field,
   type Fields,
-  isShieldOn,
+  isShieldWanted,
   LONGEST_SECONDS,
   type OwnSettings,
   SCHEMA,
@@ -87,30 +87,29 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Lifebo
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
-    pluginServed: false,
+    isShieldOn: false,
     limits: { ...DEFAULT_SETTINGS.limits, ...limits },
   };
 }
 
 /** What is set and does nothing, or less than is wanted of it, as other keys are. */
 export function notesOn(settings: Settings): readonly string[] {
-  const { featureGates, descheduling, shield, pluginServed } = settings;
-  const isShielding = shield.maxPodGracePeriodSeconds > 0;
-  const isRelieving = featureGates.includes("NodePressureEvictionLiveMigration");
-  const isOn = featureGates.includes("EvictionsInBackground");
+  const { featureGates, descheduling, shield, isShieldOn } = settings;
+  const isInBackground = featureGates.includes("EvictionsInBackground");
+  const isWanted = isShieldWanted(settings);
   const notes: readonly (readonly [note: string, applies: boolean])[] = [
     [
       "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground",
-      descheduling.intervalSeconds > 0 && !isOn,
+      descheduling.intervalSeconds > 0 && !isInBackground,
     ],
-    ["the shield is in force: VMs of a node under pressure may move after SIGTERM", isShieldOn(settings)],
+    ["the shield is in force: VMs of a node under pressure may move after SIGTERM", isShieldOn],
     [
       "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
-      isShielding && !isRelieving,
+      shield.maxPodGracePeriodSeconds > 0 && !isWanted,
     ],
     [
       "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
-      isShielding && isRelieving && !pluginServed,
+      isWanted && !isShieldOn,
     ],
   ];
   return notes.flatMap(([note, applies]) => (applies ? [note] : []));

@@ -69,15 +69,3 @@ export function failsClosed({ failurePolicy, rules, matchConditions, selectors }
     selectors.length > 0 || !matchConditions.every(({ expression }) => UPSTREAM_CONDITION.test(expression));
   return failurePolicy === "Fail" && isAsked && !isNarrow;
 }
-
-/** Whether Lifeboat makes disruption budgets in this cluster. */
-export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settings): boolean {
-  switch (disruptionBudgets) {
-    case "Always":
-      return true;
-    case "Never":
-      return false;
-    case "Auto":
-      return !evictionsCovered;
-  }
-}

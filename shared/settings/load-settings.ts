@@ -64,12 +64,12 @@ export class SettingsCache {
     ]);
     const merged = mergeSettings(kubevirt.value, own.value.configuration);
     const covered = cached && { value: cached.settings.evictionsCovered };
-    const isServed = cached && { value: cached.settings.pluginServed };
+    const isServed = cached && { value: cached.settings.isShieldOn };
     const [cover, plugin] = await Promise.all([
       orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered),
       orLast("Plugin", () => readPlugin(merged, kubevirt.value, cluster), isServed),
     ]);
-    const settings = { ...merged, evictionsCovered: cover.value, pluginServed: plugin.value };
+    const settings = { ...merged, evictionsCovered: cover.value, isShieldOn: plugin.value };
     const entry: Cached = {
       readAt: now.getTime(),
       kubevirt: kubevirt.value,

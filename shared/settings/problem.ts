@@ -48,7 +48,11 @@ export type Parsed<T> =
 export function parseConfig<S extends z.ZodMiniType>(schema: S, input: unknown, root: string): Parsed<z.output<S>> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, root)) };
+  return { ok: false, problems: problemsIn(parsed.error, root) };
+}
+
+export function problemsIn({ issues }: z.core.$ZodError, root: string): readonly ConfigProblem[] {
+  return issues.flatMap((issue) => problemsOf(issue, root));
 }
 
 function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProblem[] {

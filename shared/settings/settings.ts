@@ -118,8 +118,8 @@ export interface Settings extends OwnSettings {
   readonly drainTaintKey: string;
   /** Whether no eviction passes without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
   readonly evictionsCovered: boolean;
-  /** Whether virt-handler asks the shield's Plugin. */
-  readonly pluginServed: boolean;
+  /** Whether the shield is wanted, and virt-handler asks its Plugin. */
+  readonly isShieldOn: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
@@ -133,19 +133,10 @@ export const DEFAULT_SETTINGS: Settings = {
   featureGates: [],
   drainTaintKey: "kubevirt.io/drain",
   evictionsCovered: false,
-  pluginServed: false,
+  isShieldOn: false,
   limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 },
 };
 
 export function isShieldWanted({ shield, featureGates }: Settings): boolean {
   return featureGates.includes("NodePressureEvictionLiveMigration") && shield.maxPodGracePeriodSeconds > 0;
-}
-
-export function isShieldOn(settings: Settings): boolean {
-  return isShieldWanted(settings) && settings.pluginServed;
-}
-
-/** Whether Lifeboat tells the descheduler by annotations of launcher pods. */
-export function isAnnotating({ featureGates }: Settings): boolean {
-  return featureGates.includes("DeschedulerSupport");
 }

@@ -12,7 +12,7 @@ import { activeEvacuation } from "../evacuation/identity.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { ofVmi } from "../evacuation/world.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
-import { isShieldOn, type Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal } from "../kube/objects.ts";
 
@@ -82,7 +82,7 @@ export function isDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
 }
 
 export function planShield(w: ShieldWorld): Plan {
-  if (!isShieldOn(w.settings)) {
+  if (!w.settings.isShieldOn) {
     const left = w.vmis.filter(({ shield }) => shield !== undefined);
     return { chains: left.map((vmi) => [takeOff(vmi)]) };
   }
@@ -104,7 +104,7 @@ export function armFor(
   { settings, now, evacuations }: Moment & Pick<ShieldWorld, "evacuations">,
 ): readonly Action[] {
   const isMoving = vmi.isMigrating || activeEvacuation(vmi, evacuations)?.status.phase === "Migrating";
-  if (!isShieldOn(settings) || !isMoving || !isOpen(vmi, settings)) return [];
+  if (!settings.isShieldOn || !isMoving || !isOpen(vmi, settings)) return [];
   return [{ ...putOn(vmi, longest(vmi, settings, now)), optional: true }];
 }
 

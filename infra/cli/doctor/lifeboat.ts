@@ -2,7 +2,7 @@
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
-import { isAnnotating, isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
+import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
 import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
 
@@ -91,7 +91,7 @@ export async function permissions(reads: Reads): Promise<readonly Finding[]> {
 export function filesNeeded(settings: Settings): readonly string[] {
   const optional = [
     ["guard", GUARD_CAUSES.some((cause) => isGateOn(cause, settings))],
-    ["descheduler-support", isAnnotating(settings)],
+    ["descheduler-support", settings.featureGates.includes("DeschedulerSupport")],
     ["descheduling", settings.featureGates.includes("EvictionsInBackground")],
     ["shield", isShieldWanted(settings)],
   ] as const;

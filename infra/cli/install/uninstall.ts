@@ -1,7 +1,6 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
-import { withdraw } from "../../../shared/evacuation/act.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { type Add, EXIT } from "../command.ts";
@@ -14,6 +13,7 @@ import { isDeployment, isWebhook, plan, retired } from "./plan.ts";
 import { readClusterFacts } from "./present.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
+import { withdraw } from "../../../shared/evacuation/api.ts";
 
 /** Not of any part: those that replace others, and what people add by hand. */
 const FURTHER = [

@@ -1,7 +1,7 @@
 /** Signatures as the library of Standard Webhooks makes them, and what is not one. */
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
-import { isSigned } from "../../../functions/auth.ts";
+import { isSigned } from "../../../functions/events.ts";
 
 const secretOf = (text: string) => `whsec_${Buffer.from(text).toString("base64")}`;
 const SECRET = secretOf("the secret of the relay");

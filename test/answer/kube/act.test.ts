@@ -1,5 +1,4 @@
 /** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
-import { act as performAction } from "../../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import type { Action } from "../../../shared/kube/action.ts";
@@ -9,6 +8,7 @@ import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";
 import { migrationsOf } from "../../../shared/kube/requests.ts";
+import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
 const world = await startTestCluster();
 afterAll(() => world.stop());

@@ -1,5 +1,4 @@
 /** Annotating launcher pods, against a real API server: what is left in the world, twice, and when it has changed. */
-import { act as performAction } from "../../../shared/evacuation/act.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import { Launcher } from "../../../shared/kube/schemas/kubernetes.ts";
@@ -10,6 +9,7 @@ import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { connectTo, present } from "../../support/kube/connected.ts";
 import { LAUNCHER } from "../../../shared/kube/requests.ts";
+import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
 const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());

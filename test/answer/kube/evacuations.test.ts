@@ -1,5 +1,4 @@
 /** Evacuations in an API server that knows their CustomResourceDefinition: begun, joined, written, withdrawn, found, removed. */
-import { act, createEvacuation, withdraw } from "../../../shared/evacuation/act.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
@@ -13,6 +12,8 @@ import {
   evacuationsOf,
   unfinishedEvacuations,
 } from "../../../shared/kube/requests.ts";
+import { act, createEvacuation } from "../../../shared/evacuation/perform.ts";
+import { withdraw } from "../../../shared/evacuation/api.ts";
 
 interface Stored extends core.KubeObject {
   readonly spec: Readonly<Record<string, unknown>>;

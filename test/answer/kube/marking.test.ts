@@ -1,5 +1,4 @@
 /** Marks, which KubeVirt sets and takes back: what is asked, and what each answer means. */
-import { act as performAction } from "../../../shared/evacuation/act.ts";
 import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
@@ -8,6 +7,7 @@ import { type Behaviour, html, json, status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
 import { NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";
+import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
 const world = await startTestCluster();
 afterAll(() => world.stop());

@@ -1,11 +1,11 @@
 /** What every request to an API server says. */
-import { act } from "../../../shared/evacuation/act.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { CANNED_VMI, startCannedCluster } from "../../support/canned-cluster.ts";
 import { json, reach, type StubRequest, type Stub } from "../../support/answers.ts";
 import { NOW, vmi } from "../../support/fixtures.ts";
 import { connectTo } from "../../support/kube/connected.ts";
+import { act } from "../../../shared/evacuation/perform.ts";
 
 let server: Stub;
 let cluster: Client;

@@ -39,7 +39,7 @@ function given(shield?: string, of = PRESSED): FakeCluster {
 
 function depsOf(fake: FakeCluster, more: Parameters<typeof settings>[0] = {}, before = failing(/^never$/)): Deps {
   const featureGates = ["NodePressureEvictionLiveMigration"] as const;
-  const own = { featureGates, shield: SHIELD, pluginServed: true, ...more };
+  const own = { featureGates, shield: SHIELD, isShieldOn: true, ...more };
   const cluster = connectTo(fake, before);
   return { cluster, connect: () => cluster, settings: settings(own), clock: () => NOW, onFailure: () => undefined };
 }

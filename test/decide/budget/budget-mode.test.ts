@@ -1,7 +1,8 @@
 /** Whether Lifeboat makes budgets: not where KubeVirt's own webhook fails closed and the guard is in force. */
 import { describe, expect, test } from "vitest";
-import { areBudgetsWanted, areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
+import { areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
 import { settings } from "../../support/fixtures.ts";
+import { areBudgetsWanted } from "../../../shared/budget/budget.ts";
 
 const UPSTREAM = {
   failurePolicy: "Fail",

@@ -110,7 +110,7 @@ describe("the deadline keeper", () => {
 
   test("of a VM that has begun to move the shield comes first, where it is in force", () => {
     const shield = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
-    const settings = guarded({}, { shield, pluginServed: true });
+    const settings = guarded({}, { shield, isShieldOn: true });
     const moving = { ...marked(), isMigrating: true, graceSeconds: 300 };
     expect(verbs(plannedDisruptions({ ...given, vmis: [moving], settings }))).toEqual(["Shield", ...DELETED]);
     expect(verbs(plannedDisruptions({ ...given, vmis: [moving] }))).toEqual(DELETED);

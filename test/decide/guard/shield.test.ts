@@ -5,7 +5,7 @@ import { answer, condition, deletion, guarded, target, termination } from "../..
 import { hotplug, NODE, node, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
 
 describe("at the deadline the shield covers, before the answer", () => {
-  const shielding = { shield: { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 }, pluginServed: true };
+  const shielding = { shield: { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 }, isShieldOn: true };
   const given = { pod: target("Preemption", -120), settings: guarded({}, shielding) };
   const moving = { isMigrating: true, graceSeconds: 300 };
 

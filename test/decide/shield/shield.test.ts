@@ -12,14 +12,13 @@ import {
   type Shielded,
   type ShieldWorld,
 } from "../../../shared/shield/shield.ts";
-import { isShieldOn, type Settings } from "../../../shared/settings/settings.ts";
 import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../../support/fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../../support/pressure/pressed.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const HOLD = 150;
-const on = relieving({ shield: SHIELD, pluginServed: true });
+const on = relieving({ shield: SHIELD, isShieldOn: true });
 const LONG = { graceSeconds: 300 };
 
 /** In seconds from now. */
@@ -45,18 +44,6 @@ function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, 
   const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSED, migrations: [], ...more };
   return plan({ shielded: [shielded], ...world });
 }
-
-// prettier-ignore
-describe("is in force", () => {
-  test.each<[string, Settings, boolean]>([
-    ["with gate and setting",                    on,                                                               true ],
-    ["without the Plugin",                       relieving({ shield: SHIELD }),                                    false],
-    ["without the gate",                         relieving({ pluginServed: true, shield: SHIELD, featureGates: [] }),                  false],
-    ["by default",                               relieving(),                                                      false],
-  ])("%s", (_, settings, expected) => {
-    expect(isShieldOn(settings)).toBe(expected);
-  });
-});
 
 // prettier-ignore
 describe("covers", () => {
