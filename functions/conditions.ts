@@ -1,21 +1,16 @@
 /** What full scans find out about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the log. */
-import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
 import type { ConfigurationFacts } from "../shared/kube/schemas/lifeboat.ts";
-import { ClusterError, isForbidden } from "../shared/kube/failures.ts";
+import { ClusterError } from "../shared/kube/failures.ts";
 import { CONFIGURATION, DESCHEDULING, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
-import type { Resource } from "../shared/kube/resources.ts";
 import { expiryOf, isTokenAccepted, mayI, type Right } from "../shared/kube/reviews.ts";
-import { Launcher } from "../shared/kube/schemas/kubernetes.ts";
-import { reportConditions, reportUndecided, type Trial } from "../shared/settings/conditions.ts";
+import { reportConditions, reportUndecided } from "../shared/settings/conditions.ts";
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
 import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
 import * as webhooks from "../shared/settings/webhooks.ts";
 import type { Target } from "./target.ts";
-import { kubeVirt, LAUNCHER } from "../shared/kube/requests.ts";
-import { annotate } from "../shared/evacuation/manifests.ts";
 import { act } from "../shared/evacuation/perform.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
@@ -58,7 +53,7 @@ async function readingOf({ spec }: ConfigurationFacts, settings: Settings, clust
   return {
     problems: parsed.ok ? [] : parsed.problems.map(({ field, message }) => `${field}: ${message}`),
     notes: notesOn(settings),
-    trials: await tryPermissions(cluster, settings),
+    lacking: await missingRights(cluster, settings),
   };
 }
 
@@ -115,73 +110,41 @@ export async function compareWebhooks(
   );
 }
 
-/** What Lifeboat has to be allowed to do, tried out without changing anything. */
-export async function tryPermissions(cluster: Client, settings: Settings): Promise<readonly Trial[]> {
-  const isListed = (resource: Resource) => () => cluster.list(resource, { limit: 1, as: z.unknown() });
-  const lease = () => cluster.get("leases", { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULING });
-  const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
-  const tried: readonly (readonly [name: string, prove: () => Promise<unknown>])[] = [
-    ["kubevirt", () => kubeVirt(cluster)],
-    ["pods", isListed("pods")],
-    ["nodes", isListed("nodes")],
-    ["evacuations", isListed("evacuations")],
-    ["migrations", isListed("virtualmachineinstancemigrations")],
-    ["budgets", isListed("poddisruptionbudgets")],
-    ["writing", () => mayWrite(cluster, settings)],
-    ...(settings.featureGates.includes("DeschedulerSupport")
-      ? [["annotations", () => tryAnnotating(cluster)] as const]
-      : []),
-    ...(isDescheduling ? [["descheduling", lease] as const] : []),
-  ];
-  const trials: Trial[] = [];
-  for (const [name, prove] of tried) trials.push(await trialOf(name, prove));
-  return trials;
-}
-
-async function trialOf(name: string, prove: () => Promise<unknown>): Promise<Trial> {
-  try {
-    await prove();
-    return { name };
-  } catch (error) {
-    if (error instanceof Lacking) return { name, problem: { forbidden: true, message: error.message } };
-    if (!(error instanceof ClusterError)) throw error;
-    return { name, problem: { forbidden: isForbidden(error), message: error.message } };
-  }
-}
-
-/** Annotates a launcher pod with nothing, as a dry run. That it is gone or has changed is an answer too: it was permitted. */
-export async function tryAnnotating(cluster: Client): Promise<void> {
-  const [pod] = await cluster.list("pods", { labels: LAUNCHER, as: Launcher, limit: 1 });
-  if (pod === undefined) return;
-  await cluster.patch("pods", pod, annotate({ verb: "AnnotatePod", pod, add: {}, remove: [] }), { dryRun: true });
-}
-
-class Lacking extends Error {
-  override readonly name = "Lacking";
-}
-
 function rights(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {
   return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
 }
 
 /** Without which no VM moves. */
-const WRITES = [
-  ...rights("create patch", "lifeboat.dev", "evacuations"),
+const ALWAYS = [
+  ...rights("get list", "", "pods"),
+  ...rights("get list", "", "nodes"),
+  ...rights("list", "kubevirt.io", "kubevirts"),
+  ...rights("get list create patch", "lifeboat.dev", "evacuations"),
   ...rights("patch", "lifeboat.dev", "evacuations", "status"),
-  ...rights("create patch delete", "kubevirt.io", "virtualmachineinstancemigrations"),
-  ...rights("patch", "kubevirt.io", "virtualmachineinstances"),
+  ...rights("list create patch delete", "kubevirt.io", "virtualmachineinstancemigrations"),
+  ...rights("get list patch", "kubevirt.io", "virtualmachineinstances"),
   ...rights("create", "", "pods", "eviction"),
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate"),
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
-const BUDGETS = rights("get create patch delete", "policy", "poddisruptionbudgets");
+const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
+const ANNOTATIONS = rights("patch", "", "pods");
+const LEASES = [
+  ...rights("get patch", "coordination.k8s.io", "leases").map((right) => ({ ...right, name: DESCHEDULING })),
+  ...rights("create", "coordination.k8s.io", "leases"),
+].map((right) => ({ ...right, namespace: LIFEBOAT_NAMESPACE }));
 
-/** Asked, not tried: a write that is tried may have been one. */
-async function mayWrite(cluster: Client, settings: Settings): Promise<void> {
-  const needed = areBudgetsWanted(settings) ? [...WRITES, ...BUDGETS] : WRITES;
+/** What Lifeboat may not do of what it needs. Asked, not tried: a write that is tried may have been one. */
+export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
+  const { featureGates } = settings;
+  const needed = [
+    ...ALWAYS,
+    ...(areBudgetsWanted(settings) ? BUDGETS : []),
+    ...(featureGates.includes("DeschedulerSupport") ? ANNOTATIONS : []),
+    ...(featureGates.includes("EvictionsInBackground") ? LEASES : []),
+  ];
   const answers = await Promise.all(needed.map((right) => mayI(right, cluster)));
-  const lacking = needed.filter((_, at) => answers[at] === false).map(textOf);
-  if (lacking.length > 0) throw new Lacking(`the service account may not ${lacking.join(", ")}`);
+  return needed.filter((_, at) => answers[at] === false).map(textOf);
 }
 
 function textOf({ verb, group, resource, subresource }: Right): string {

@@ -5,18 +5,13 @@ import { secondsSince } from "./time.ts";
 import type { Comparison } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 
-/** An attempt at something that Lifeboat needs permission for. */
-export interface Trial {
-  readonly name: string;
-  readonly problem?: { readonly forbidden: boolean; readonly message: string };
-}
-
 export interface ConfigurationFindings {
   /** Each names a field and what was expected there. */
   readonly problems: readonly string[];
   /** Settings that have no effect. */
   readonly notes: readonly string[];
-  readonly trials: readonly Trial[];
+  /** What Lifeboat is not allowed to do of what it needs. */
+  readonly lacking: readonly string[];
   readonly credential: CredentialVerdict;
   /** Of the webhook objects with what is shipped. */
   readonly webhooks: readonly Comparison[];
@@ -53,17 +48,11 @@ function ready({ problems, notes }: ConfigurationFindings): Verdict {
   return { type, status: "False", reason: "InvalidConfiguration", message };
 }
 
-function permitted({ trials }: ConfigurationFindings): Verdict {
+function permitted({ lacking }: ConfigurationFindings): Verdict {
   const type = "Permitted";
-  const failed = trials.filter(({ problem }) => problem !== undefined);
-  const missing = failed.filter(({ problem }) => problem?.forbidden === true);
-  if (missing.length > 0) return { type, status: "False", reason: "Forbidden", message: messagesOf(missing) };
-  if (failed.length > 0) return { type, status: "Unknown", reason: "NotTried", message: messagesOf(failed) };
-  return { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" };
-}
-
-function messagesOf(trials: readonly Trial[]): string {
-  return trials.map(({ name, problem }) => `${name}: ${problem?.message}`).join("; ");
+  return lacking.length === 0
+    ? { type, status: "True", reason: "Granted", message: "Lifeboat may do what this configuration needs" }
+    : { type, status: "False", reason: "Forbidden", message: `the service account may not ${lacking.join(", ")}` };
 }
 
 /** Where the token is not accepted, no condition can be written either: `False` is about a token that is about to be. */

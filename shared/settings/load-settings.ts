@@ -1,10 +1,6 @@
 /**
- * Reads a cluster's settings, with a short cache per cluster.
- *
- * Invalid configuration never stops Lifeboat: the last valid one, else the defaults, stay in force, and the problem is reported. What
- * cannot be read is not known to be invalid: without the KubeVirt CR nothing is known about strategies, without the configuration nothing
- * about feature gates, and to continue as if they were off would allow what a guard is to refuse. The last ones seen count, and if there are
- * none, the failure is the caller's.
+ * Reads a cluster's settings, with a short cache. Of what cannot be read the last ones seen count, else the failure is the caller's: to continue
+ * as if a gate were off would allow what a guard is to refuse.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
@@ -16,33 +12,22 @@ import {
   defaultConfiguration,
   type LifeboatConfiguration,
   mergeSettings,
-  notesOn,
   parseConfiguration,
 } from "./configuration.ts";
-import type { ConfigProblem } from "./problem.ts";
 import { kubeVirt } from "../kube/requests.ts";
 
 const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  readonly problems: readonly ConfigProblem[];
-  /** What is worth knowing of what is set. */
-  readonly notes: readonly string[];
   /** Nothing answered: what counts is what was last seen. */
   readonly silence?: ClusterError;
 }
 
 interface Cached extends LoadedSettings {
   readonly readAt: number;
-  readonly kubevirt: KubeVirtFacts | undefined;
   /** The last valid one. */
-  readonly own: Own;
-}
-
-interface Own {
   readonly configuration: LifeboatConfiguration;
-  readonly problems: readonly ConfigProblem[];
 }
 
 /** Plain values only, which may be gone at any time: isolates come and go. */
@@ -58,49 +43,31 @@ export class SettingsCache {
   async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
-    const [kubevirt, own] = await Promise.all([
-      orLast("KubeVirt CR", () => kubeVirt(cluster), cached && { value: cached.kubevirt }),
-      orLast("LifeboatConfiguration", () => readConfiguration(cluster, cached), cached && { value: cached.own }),
-    ]);
-    const merged = mergeSettings(kubevirt.value, own.value.configuration);
-    const covered = cached && { value: cached.settings.evictionsCovered };
-    const isServed = cached && { value: cached.settings.isShieldOn };
-    const [cover, plugin] = await Promise.all([
-      orLast("ValidatingWebhookConfigurations", () => readCover(merged, cluster), covered),
-      orLast("Plugin", () => readPlugin(merged, kubevirt.value, cluster), isServed),
-    ]);
-    const settings = { ...merged, evictionsCovered: cover.value, isShieldOn: plugin.value };
-    const entry: Cached = {
-      readAt: now.getTime(),
-      kubevirt: kubevirt.value,
-      own: { configuration: own.value.configuration, problems: [] },
-      settings,
-      problems: [...kubevirt.problems, ...own.problems, ...own.value.problems, ...cover.problems, ...plugin.problems],
-      notes: notesOn(settings),
-      ...silenceOf([kubevirt, own]),
-    };
+    const entry = { ...(await readOrLast(cluster, cached)), readAt: now.getTime() };
     this.#entries.set(name, entry);
     return entry;
   }
 }
 
-function silenceOf(reads: readonly { readonly failure?: ClusterError }[]): Pick<LoadedSettings, "silence"> {
-  const silence = reads.flatMap(({ failure }) => failure ?? []).find(isSilence);
-  return silence === undefined ? {} : { silence };
-}
-
-/** What cannot be read counts as it was last seen. If it never was, the failure is the caller's. */
-async function orLast<T>(
-  field: string,
-  read: () => Promise<T>,
-  last: { readonly value: T } | undefined,
-): Promise<{ readonly value: T; readonly problems: readonly ConfigProblem[]; readonly failure?: ClusterError }> {
+/** If something cannot be read, all counts as it was last seen. If it never was, the failure is the caller's. */
+async function readOrLast(cluster: Client, last: Cached | undefined): Promise<Omit<Cached, "readAt">> {
   try {
-    return { value: await read(), problems: [] };
+    return await read(cluster, last);
   } catch (error) {
     if (last === undefined || !(error instanceof ClusterError)) throw error;
-    return { value: last.value, problems: [{ field, message: error.message }], failure: error };
+    const { settings, configuration } = last;
+    return { settings, configuration, ...(isSilence(error) && { silence: error }) };
   }
+}
+
+async function read(cluster: Client, last: Cached | undefined): Promise<Omit<Cached, "readAt">> {
+  const [kubevirt, configuration] = await Promise.all([kubeVirt(cluster), readConfiguration(cluster, last)]);
+  const merged = mergeSettings(kubevirt, configuration);
+  const [evictionsCovered, isShieldOn] = await Promise.all([
+    readCover(merged, cluster),
+    readPlugin(merged, kubevirt, cluster),
+  ]);
+  return { configuration, settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
@@ -125,11 +92,9 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** One that is wrong: the last valid one, and what is wrong with it. */
-async function readConfiguration(cluster: Client, cached: Cached | undefined): Promise<Own> {
+/** Instead of one that is wrong, the last valid one; what is wrong with it, a condition says. */
+async function readConfiguration(cluster: Client, last: Cached | undefined): Promise<LifeboatConfiguration> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
-  if (facts === undefined) return { configuration: defaultConfiguration(), problems: [] };
-  const parsed = parseConfiguration(facts.spec);
-  if (parsed.ok) return { configuration: parsed.value, problems: [] };
-  return { configuration: cached?.own.configuration ?? defaultConfiguration(), problems: parsed.problems };
+  const parsed = parseConfiguration(facts?.spec ?? {});
+  return parsed.ok ? parsed.value : (last?.configuration ?? defaultConfiguration());
 }

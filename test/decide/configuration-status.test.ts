@@ -13,15 +13,14 @@ const NEW: ConfigurationObserved = { resourceVersion: "7", generation: 3, condit
 const GOOD: ConfigurationFindings = {
   problems: [],
   notes: [],
-  trials: [{ name: "pods" }],
+  lacking: [],
   credential: { ok: true, reason: "Valid", message: "accepted" },
   webhooks: [],
   called: false,
 };
 const webhook = { endpoint: "evictions", object: "lifeboat", found: "Installed", problems: [], remarks: [] } as const;
 const WRONG = { webhooks: [{ ...webhook, problems: ["lifeboat: a", "lifeboat: b"] }] };
-const forbidden = { name: "pods", problem: { forbidden: true, message: "403" } };
-const unreachable = { name: "nodes", problem: { forbidden: false, message: "no answer" } };
+const lacking = ["list pods", "patch kubevirt.io/virtualmachineinstances"];
 
 function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
   const [action] = reportConditions(observed, { ...GOOD, ...findings }, now);
@@ -33,9 +32,8 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["valid",                            {},                                      "Ready",     "True Valid: The configuration is in force"],
   ["valid, with a note",               { notes: ["x has no effect"] },          "Ready",     "True Valid: The configuration is in force; x has no effect"],
   ["two problems",                     { problems: ["a: b", "c: d"] },          "Ready",     "False InvalidConfiguration: a: b; c: d. The last valid configuration stays in force, else the defaults"],
-  ["all that was tried is permitted",  {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
-  ["a permission is missing",          { trials: [forbidden, unreachable] },    "Permitted", "False Forbidden: pods: 403"],
-  ["something could not be tried",     { trials: [unreachable] },               "Permitted", "Unknown NotTried: nodes: no answer"],
+  ["all that is needed is permitted",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
+  ["a permission is missing",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
   ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
   ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
   ["it asks, with a remark",           { called: true, webhooks: [{ ...webhook, remarks: ["r"] }] }, "WebhookCalled", "True Called: The API server asks Lifeboat about evictions; r"],
@@ -51,7 +49,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
 
 test("a condition keeps the time of its last transition", () => {
   const first = told({});
-  const later = told({ trials: [forbidden] }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
+  const later = told({ lacking }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
   const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
   expect(times).toContainEqual(["Ready", NOW.getTime()]);
   expect(times).toContainEqual(["Permitted", at(60).getTime()]);

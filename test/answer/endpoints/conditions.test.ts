@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "vitest";
 import type { Doors } from "../../support/doors.ts";
 import { asWebhook } from "../../support/doors.ts";
-import { failing, FakeCluster, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { openDoorsOf } from "../../support/fake-doors.ts";
 import { at } from "../../support/json.ts";
 
@@ -46,11 +46,13 @@ test("a valid one is in force and permitted; looked at again, nothing is written
 
 test("a missing permission is named, and since when", async () => {
   await scanned();
-  const message =
-    "evacuations: the API server answered the request with 403 Forbidden: the service account lacks a permission";
-  const poorer = openDoorsOf(fake, failing(/^(?:list|count) evacuations/, FORBIDDEN));
+  const poorer = openDoorsOf(fake, (label, asked) => {
+    const isAsked = label === "create selfsubjectaccessreviews" && JSON.stringify(asked?.body).includes("kubevirts");
+    return isAsked ? Response.json({ status: { allowed: false } }, { status: 201 }) : undefined;
+  });
   poorer.pass(60);
   const status = await scanned(poorer);
+  const message = "the service account may not list kubevirt.io/kubevirts";
   expect(status).toEqual(saying(condition("Permitted", "False", "Forbidden", message)));
   const lastTransitionTime = `${poorer.now().toISOString().slice(0, 19)}Z`;
   expect(status).toEqual(saying(expect.objectContaining({ type: "Permitted", lastTransitionTime })));

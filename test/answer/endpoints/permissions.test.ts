@@ -1,34 +1,30 @@
-/** What Lifeboat has to be allowed to do in a cluster, tried out for the conditions of the LifeboatConfiguration. */
+/** What Lifeboat has to be allowed to do in a cluster, for the conditions of the LifeboatConfiguration. */
 import { expect, test } from "vitest";
-import { tryPermissions } from "../../../functions/conditions.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
+import { missingRights } from "../../../functions/conditions.ts";
+import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";
 import { at, asJson, textOf } from "../../support/json.ts";
-import { type Before, connectTo, FakeCluster, failing, FORBIDDEN } from "../../support/fake-cluster.ts";
+import { connectTo, FakeCluster } from "../../support/fake-cluster.ts";
 
-/** What fails, and why. */
-async function missing(before?: Before): Promise<Readonly<Record<string, string>>> {
-  const trials = await tryPermissions(connectTo(new FakeCluster(), before), DEFAULT_SETTINGS);
-  return Object.fromEntries(trials.flatMap(({ name, problem }) => (problem ? [[name, problem.message]] : [])));
-}
-
-/** Nothing is granted on these. */
-function without(...resources: readonly string[]): Before {
-  return (label, asked) => {
+/** What is missing where nothing is granted on one resource. */
+async function without(resource: string, gates: readonly FeatureGate[] = []): Promise<readonly string[]> {
+  const cluster = connectTo(new FakeCluster(), (label, asked) => {
     if (label !== "create selfsubjectaccessreviews") return undefined;
-    const resource = at(asJson(asked?.body ?? {}), "spec", "resourceAttributes", "resource");
-    return Response.json({ status: { allowed: !resources.includes(textOf(resource)) } }, { status: 201 });
-  };
+    const named = textOf(at(asJson(asked?.body ?? {}), "spec", "resourceAttributes", "resource"));
+    return Response.json({ status: { allowed: named !== resource } }, { status: 201 });
+  });
+  return await missingRights(cluster, { ...DEFAULT_SETTINGS, featureGates: gates });
 }
 
-test("a write that is not granted is named, though everything can be read", async () => {
-  const lacks = ["create", "patch", "delete"].map((verb) => `${verb} kubevirt.io/virtualmachineinstancemigrations`);
-  expect(await missing(without("virtualmachineinstancemigrations", "pods"))).toEqual({
-    writing: `the service account may not ${[...lacks, "create pods/eviction"].join(", ")}`,
-  });
-});
+const MIGRATIONS = "kubevirt.io/virtualmachineinstancemigrations";
 
-test("every permission that is missing is named, not just the first", async () => {
-  const message = "the API server answered the request with 403 Forbidden: the service account lacks a permission";
-  const problems = await missing(failing(/^(?:list|count) /, FORBIDDEN));
-  for (const resource of ["pods", "nodes", "migrations", "budgets"]) expect(problems[resource]).toBe(message);
+// prettier-ignore
+test.each<[string, readonly FeatureGate[], readonly string[]]>([
+  ["virtualmachineinstancemigrations", [],                        ["list", "create", "patch", "delete"].map((verb) => `${verb} ${MIGRATIONS}`)],
+  ["pods",                             [],                        ["get pods", "list pods", "create pods/eviction"]],
+  ["pods",                             ["DeschedulerSupport"],    ["get pods", "list pods", "create pods/eviction", "patch pods"]],
+  ["leases",                           [],                        []],
+  ["leases",                           ["EvictionsInBackground"], ["get", "patch", "create"].map((verb) => `${verb} coordination.k8s.io/leases`)],
+  ["secrets",                          [],                        []],
+])("each right that is missing on %s is named, with the gates %j", async (resource, gates, expected) => {
+  expect(await without(resource, gates)).toEqual(expected);
 });
