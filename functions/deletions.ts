@@ -6,8 +6,7 @@ import { BUSY } from "../shared/kube/failures.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
 import { undecidedMessage } from "../shared/settings/failure-posture.ts";
-import { decideUndecided, type DeletionDecision } from "../shared/guard/decide.ts";
-import { RETRY_SECONDS } from "../shared/guard/refuse.ts";
+import { decideUndecided, type DeletionDecision, RETRY_SECONDS } from "../shared/guard/decide.ts";
 import { deleteByOf } from "../shared/guard/disruption-cause.ts";
 import { DEFAULT_SETTINGS, FEATURE_GATES, type Settings } from "../shared/settings/settings.ts";
 import { describeFailure } from "./errors.ts";
@@ -44,10 +43,7 @@ export async function reviewDeletionRequest(c: Context, target: Target, received
   });
 }
 
-/**
- * No cluster can be asked, because of its configuration or of a defect of ours: refused until the deadline that the request itself
- * shows. Any 5xx would let the pod go: the API server takes it for a webhook that fails.
- */
+/** No cluster can be asked: refused until the deadline that the request itself shows, for any 5xx would allow it. */
 export async function answerUnreviewed(c: Context, received: review.Received, error: unknown): Promise<Response> {
   return await answerDeletion(c, received, (asked) =>
     Promise.resolve(undecided(asked, describeFailure(error), undefined, received.arrived)),

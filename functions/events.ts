@@ -15,8 +15,7 @@ import type { Target } from "./target.ts";
 const RECONCILE_SECONDS = 20;
 
 /**
- * 204: every event has been acted on. 503: send all again. Duplicates and stale events are harmless. What is refused for good,
- * or about an object that cannot be understood, is not worth another delivery: the log has it, and full scans try it again.
+ * 204: every event has been acted on. 503: send all again. What is refused for good is not worth another delivery: full scans try it again.
  */
 export async function receiveEvents(c: Context, target: Target): Promise<Response> {
   const payload = await c.req.text();
@@ -71,13 +70,7 @@ export interface SignatureHeaders {
   readonly signature: string;
 }
 
-/**
- * Whether one of the signatures was made with one of the secrets, not more than five minutes from now:
- * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- *
- * The relay signs with the library standardwebhooks. Here that would bring its own SHA-256 along: a twentieth of the bundle, and tens of
- * milliseconds of CPU for the largest delivery.
- */
+/** As https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md says, with the platform's own HMAC. */
 export async function isSigned(
   payload: string,
   { id, timestamp, signature }: SignatureHeaders,

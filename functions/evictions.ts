@@ -103,8 +103,7 @@ function render(uid: string, { facts, decision }: Review): review.AdmissionRevie
 }
 
 /**
- * Of a dry run, the answer as a warning, too: KubeVirt's webhook refuses the same eviction, and an API server passes on only the
- * refusal that came first, but the warnings of all webhooks. So a dry run shows whether Lifeboat is asked.
+ * A dry run shows what Lifeboat answers by a warning, too: of several refusals an API server passes on the first, which may be KubeVirt's.
  */
 function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
   const { status, warnings = [] } = response;

@@ -18,10 +18,7 @@ import type { Target } from "./target.ts";
 /** Prometheus gives up after 10, unless configured otherwise. */
 const READ_SECONDS = 9;
 
-/**
- * Whether the API server of a cluster accepts Lifeboat. What else may be wrong, the conditions of the LifeboatConfiguration say, and
- * `lifeboat doctor`. An API server that does not answer is a ClusterError, as in every route.
- */
+/** Whether the API server of a cluster accepts Lifeboat; conditions and `lifeboat doctor` say what else may be wrong. */
 export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
   const rejected = !(await isTokenAccepted(target.connect(READ_SECONDS)));
   const credential = { expiresAt: expiryOf(target.entry.token), rejected };

@@ -20,8 +20,8 @@ export const SETTINGS_SECONDS = 5;
 const STARTING_SHARE = 0.8;
 
 /**
- * Reconciles with requests that all end after so many seconds; what failed, and what time did not suffice for, is one line of the
- * log. Throws a ClusterError where nothing could be read at all. `fresh`: by settings that are read now. `held`: room for what is read.
+ * What failed, and what time did not suffice for, is one line of the log. `fresh`: by settings that are read now; `held`: room for what is
+ * read.
  */
 export async function reconcileWithin(
   target: Target,
@@ -67,10 +67,7 @@ class Failures {
 /** The platform ends what runs after an answer at 30 s. */
 const AFTER_ANSWER_SECONDS = 20;
 
-/**
- * One reconcile of the VMI that was asked about: a drain repeats its requests every five seconds, so it drives itself; the relay and the tick
- * do the rest. Never throws: what fails is logged, and the next reconcile finds it.
- */
+/** One reconcile of the VMI that was asked about, which the repeats of a drain drive. Never throws: the next reconcile finds what fails. */
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
   try {
@@ -95,10 +92,7 @@ const TICK_SECONDS = 50;
 /** How soon to ask again where there was not enough time: what is left can be done at once. */
 const REQUEUE_SECONDS = 1;
 
-/**
- * The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. It is safe to repeat: what
- * has been done is found done.
- */
+/** The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
   const { done, failures, left } = await scanAll(target);
   if (left === 0) return c.json({ done, failures });

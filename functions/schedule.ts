@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
+import type { Platform } from "./env.ts";
 import { RejectionError } from "./errors.ts";
 import { scanActive, scanAll, SETTINGS_SECONDS } from "./reconcile.ts";
 import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
@@ -24,10 +25,7 @@ const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.nu
 const LATEST_MS = 55_000;
 /** The limit of `sendBatch`. */
 const MESSAGES_AT_A_TIME = 100;
-/**
- * Without a queue a tick has six connections and one isolate's memory for all clusters: with all of them at once, a few that do
- * not answer would use up the deadlines of those that are only waiting for a connection.
- */
+/** Without a queue: with all at once, a few that do not answer would use up the deadlines of those that wait for a connection. */
 const CLUSTERS_AT_A_TIME = 4;
 /** Without a queue: what one cluster may take while other clusters wait for their turn. */
 const SHARE_SECONDS = 10;
@@ -50,33 +48,28 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
 export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
   for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
     const isLate = surroundings.platform.now().getTime() - sentAt > LATEST_MS;
-    await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings));
+    await (isLate ? miss(tick, surroundings.platform) : tickOne(tick, surroundings));
   }
 }
 
-/** Clusters that the last tick of this isolate did not reach come first. Otherwise the order is random. */
+/** In a random order: what one tick does not reach, another will. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
-  const { platform, state } = surroundings;
+  const { platform } = surroundings;
   const began = platform.now().getTime();
   const share = ticks.length > CLUSTERS_AT_A_TIME ? SHARE_SECONDS : undefined;
-  const { first = [], others = [] } = Object.groupBy(shuffled(ticks, platform.random), ({ cluster }) =>
-    state.missedLast.has(cluster) ? "first" : "others",
-  );
-  state.missedLast.clear();
-  const waiting = [...first, ...others].values();
+  const waiting = shuffled(ticks, platform.random).values();
   const worker = async () => {
     for (const tick of waiting) {
       const isLate = platform.now().getTime() - began > LAST_START_MS;
-      await (isLate ? miss(tick, surroundings) : tickOne(tick, surroundings, share));
+      await (isLate ? miss(tick, platform) : tickOne(tick, surroundings, share));
     }
   };
   await Promise.all(Array.from({ length: CLUSTERS_AT_A_TIME }, worker));
 }
 
-function miss(tick: Tick, { platform, state }: Surroundings): void {
-  state.missedLast.add(tick.cluster);
-  const due = new Date(tick.scheduledTime).toISOString();
-  platform.log({ level: "warn", cluster: tick.cluster, message: "the tick has not reached this cluster", due });
+function miss({ cluster, scheduledTime }: Tick, { log }: Platform): void {
+  const due = new Date(scheduledTime).toISOString();
+  log({ level: "warn", cluster, message: "the tick has not reached this cluster", due });
 }
 
 function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {

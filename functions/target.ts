@@ -18,8 +18,6 @@ export interface IsolateState {
   readonly registry: Pick<RegistryCache, "find" | "names">;
   /** Clusters whose API server has asked about an eviction. */
   readonly called: Set<string>;
-  /** Clusters that the last tick did not reach. */
-  readonly missedLast: Set<string>;
   readonly budget: Budget;
   /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
   readonly reviews: ReviewCounts;
@@ -31,7 +29,6 @@ export function newIsolateState(): IsolateState {
     settings: new SettingsCache(),
     registry: new RegistryCache(),
     called: new Set(),
-    missedLast: new Set(),
     budget: new Budget(),
     reviews: new ReviewCounts(),
   };
@@ -44,10 +41,7 @@ export interface Target {
   readonly state: IsolateState;
   /** Of this Worker, where it is set. */
   readonly publicUrl: string | undefined;
-  /**
-   * A client of the cluster whose requests all end after so many seconds, and with its share of a tick at the latest. `held`: what they read
-   * counts there until its end.
-   */
+  /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
   connect(seconds: number, held?: Held): Client;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;

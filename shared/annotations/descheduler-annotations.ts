@@ -1,11 +1,9 @@
 /**
- * Descheduler annotations: what a launcher pod tells the descheduler, so that it asks once and then waits for the move. Upstream:
- * KubeVirt's VMI controller as of 1.7 (pkg/virt-controller/watch/descheduler has the names). Its earlier rule removed the second one after
- * a failed migration: the descheduler then evicted more and more VMs while KubeVirt still retried the first.
+ * What a launcher pod tells the descheduler, so that it asks once and then waits for the move. Upstream: KubeVirt's VMI controller as of
+ * 1.7.
  */
 import type { Action, Plan } from "../kube/action.ts";
-import { activeEvacuation } from "../evacuation/identity.ts";
-import { ofVmi } from "../evacuation/world.ts";
+import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { LauncherFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isMarked } from "../settings/strategy.ts";

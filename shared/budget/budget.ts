@@ -1,7 +1,4 @@
-/**
- * Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets; the
- * disruption controller, and the eviction handler of the API server.
- */
+/** Disruption budgets: which VMI has one. Upstream: KubeVirt's disruption budget controller as of 1.5, the last that created budgets. */
 import type { Action, Plan } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, OwnerReference, VmiFacts } from "../kube/facts.ts";
@@ -19,10 +16,7 @@ export const BUDGET = {
   External:              "always",
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
-/**
- * Of every budget. A VM that migrates has two ready pods, and with 1 either of them could be evicted. With 2 none ever can, so that no size
- * has to change in time. An integer: a VMI has no `scale`, which percentages and `maxUnavailable` need.
- */
+/** A VM that migrates has two ready pods, neither of which may be evicted. A VMI has no `scale`, which percentages need. */
 export const MIN_AVAILABLE = 2;
 
 export interface BudgetWorld extends Moment {

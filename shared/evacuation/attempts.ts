@@ -1,6 +1,6 @@
 /**
- * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them, Lifeboat's and KubeVirt's.
- * Upstream: KubeVirt's migration controller (pkg/virt-controller/watch/migration/migration.go).
+ * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them. Upstream: KubeVirt's
+ * migration.go.
  */
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
@@ -29,9 +29,8 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 }
 
 /**
- * Its migrations that have failed and are not counted yet, oldest first. One that is being deleted does not count: it was
- * counted when it was deleted, or a person who deletes it did not want it. Those of the same second are counted together, once
- * none of them continues. One to another namespace or cluster is tried again by the person who began it, or not at all.
+ * Those that are not counted yet, oldest first; those of the same second together, once none of them continues. A deleted one was counted,
+ * or unwanted.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -70,10 +69,7 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: V
 /** Phases in which a migration has no target pod that runs. */
 const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
 
-/**
- * Why an unfinished migration cannot begin, in KubeVirt's or the scheduler's words; undefined if it can, or is merely queued.
- * KubeVirt holds a migration without any condition until fewer than both limits run, and through its own back-off.
- */
+/** Why an unfinished migration cannot begin; undefined if it can, or is merely queued or backing off. */
 export function blockedBecause(migration: MigrationFacts, f: Facts): string | undefined {
   if (isFinal(migration) || !NOT_BEGUN.includes(migration.phase)) return undefined;
   if (migration.blockedBy !== undefined) return conditionBecause(migration, migration.blockedBy, f);
@@ -93,10 +89,7 @@ function conditionBecause(m: MigrationFacts, { type, reason, message }: Conditio
   return isOld(m, f) ? (message ?? reason ?? type) : undefined;
 }
 
-/**
- * That the scheduler finds no node for the target pod, and since when. An autoscaler, or a VM that ends, may still make room. A pod
- * that does not say since when has waited no longer than its migration.
- */
+/** That the scheduler finds no node for the target pod, and since when: an autoscaler, or a VM that ends, may still make room. */
 export function unplacedBecause(
   { createdAt }: MigrationFacts,
   { vmi, w }: Facts,
@@ -110,10 +103,7 @@ export function unplacedBecause(
   return undefined;
 }
 
-/**
- * Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. A place is free for some
- * seconds whenever another migration ends, so that one read proves nothing.
- */
+/** Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */
 export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefined {
   if (!isOld(migration, f)) return false;
   const queue = f.w.queues?.get(f.vmi.nodeName ?? "");
@@ -150,9 +140,8 @@ export interface KubeVirtBackoff {
 }
 
 /**
- * virt-controller replaces a failed migration of a marked VM at once, and begins the new one later: 20 s after the failure, doubled for
- * each further one. Its status says nothing of that, and no setting changes it. Undefined: it is not, or not any more, delayed by that.
- * Upstream: `handleMigrationBackoff`.
+ * KubeVirt replaces a failed migration at once, and begins the new one 20 s later, doubled for each failure. Upstream:
+ * `handleMigrationBackoff`.
  */
 export function kubevirtBackoff(
   migration: MigrationFacts,

@@ -1,7 +1,6 @@
 /**
- * Which pod an `Evacuation` is about, and what its name is.
- *
- * The name is derived from the pod and counts up, so that two functions that start the same evacuation create one object.
+ * Which pod an `Evacuation` is about, and its name, which is derived from the pod and counts up: two functions that start it create one
+ * object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Cause, type EvacuationFacts, type EvacuationSpec, isActive, isToBeReleased } from "../kube/evacuation.ts";
@@ -27,14 +26,19 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
-/**
- * Whether it is about the pod that the VMI's guest runs in now. So is one that names no pod and has not been reconciled yet.
- */
+/** Whether it is about the pod that the VMI's guest runs in now, as is one that names no pod and has not been reconciled yet. */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
   if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
   const own = podUIDOf(evacuation);
   return own === undefined || podUID === undefined ? sourceNode === vmi.nodeName : own === podUID;
+}
+
+export function ofVmi(
+  evacuations: readonly EvacuationFacts[],
+  { namespace, name }: VmiFacts,
+): readonly EvacuationFacts[] {
+  return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
 /** Sorts the oldest first: of several active ones about one pod it continues, by any cause. */
@@ -82,12 +86,7 @@ export interface Beginning {
   readonly deadline?: string;
 }
 
-/**
- * A new one about the VMI's pod. One that follows another whose back-off is not over inherits its attempts and the rest of
- * its back-off: KubeVirt's webhook marks a VM again with the next request of a drain. One with a
- * deadline inherits nothing: there is no time to wait, and no second request follows. Nor does one that a person asks for: they want
- * it tried now.
- */
+/** One that follows another inherits its attempts and the rest of its back-off, unless it has a deadline or a person asks for it. */
 export function newEvacuation(
   vmi: VmiFacts,
   { cause, requestedBy, pod, deadline }: Beginning,

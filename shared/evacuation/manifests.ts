@@ -21,10 +21,7 @@ export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">) {
   return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
 }
 
-/**
- * `spec.priority` is left out: only virt-controller may set it. So is KubeVirt's evacuation annotation: its evacuation
- * controller counts the migrations that carry it as its own.
- */
+/** Without `spec.priority` and KubeVirt's evacuation annotation, which are virt-controller's. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   return {
     apiVersion: "kubevirt.io/v1",
@@ -118,10 +115,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/**
- * Adds entries to a map that may not exist. One that does not is made under a test of the resourceVersion: else it
- * would wipe what a racing writer put there.
- */
+/** A map that does not exist is made under a test of the resourceVersion: else it would wipe what a racing writer put there. */
 function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },

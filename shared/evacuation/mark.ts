@@ -8,10 +8,7 @@ import { isMarked, isMarkedTooLate } from "../settings/strategy.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { Facts } from "./world.ts";
 
-/**
- * KubeVirt is asked to mark the VM. Not of an eviction: its own webhook reviews the same request. It marks none that still has the mark for a
- * node that it has left, so that one goes first. It may look for a MigrationPolicy as soon as the VM is marked, so the label comes before.
- */
+/** The label comes before the mark, after which KubeVirt looks for a MigrationPolicy; it marks no VM that has the mark of another node. */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {
   const isLate = isMarkedTooLate(vmi);
   const urgency = urgencyOf(vmi, cause);
@@ -36,10 +33,7 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
   return isGentle === true ? "normal" : CAUSE[cause].urgency;
 }
 
-/**
- * Whether the attempt after so many failed ones is the last, and the VM's label does not say so yet. KubeVirt looks for a policy when it
- * hands a VM over to the target pod, and waits 20 s or longer after a failed migration: the label is there in time.
- */
+/** Whether the next attempt is the last, and the label does not say so: KubeVirt looks for it at the hand-over, 20 s later at least. */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
   return isLast && isGentle !== true && evacuationLabel !== "urgent";
@@ -65,10 +59,7 @@ export function isTakenBack(f: Facts): boolean {
 /** How long a review may take from creating an Evacuation to marking its VM: until the API server has given it up, and a little more. */
 const MARKING_SECONDS = 15;
 
-/**
- * The review of the taint manager's deletion creates an Evacuation, and marks the VM next. Ended in between, it would leave a mark that
- * looks like a new request of KubeVirt's, and for an External VM stays for ever. By a clock that is far off it ends at once.
- */
+/** A review creates an Evacuation and marks next: ended in between, it would leave a mark that looks like a new request of KubeVirt's. */
 export function isMarkOnItsWay(f: Facts): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;

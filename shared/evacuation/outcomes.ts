@@ -3,12 +3,12 @@ import { type Action, recordEvent } from "../kube/action.ts";
 import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
-import { activeEvacuation, isAbout } from "./identity.ts";
+import { activeEvacuation, isAbout, ofVmi } from "./identity.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
 import { statusReleased } from "./status.ts";
 import { secondsAfter, secondsSince, withoutFractions } from "../settings/time.ts";
-import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, isQueued, type Next, ofVmi } from "./world.ts";
+import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, isQueued, type Next } from "./world.ts";
 import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 
 export function pending(message: string): Next {
@@ -176,11 +176,7 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
-/**
- * What an evacuation leaves that has ended so: its mark and label, and its migrations that have not begun to move the guest. One that has
- * is left to finish: it does no harm, but aborting it could. A mark on a VM that has left the pod, or whose mark was removed, is another
- * one's, and so is what KubeVirt has made for it.
- */
+/** Its mark and label, and migrations that have not begun: aborting one that has could do harm. What came after a move is another one's. */
 function leftOf({ e, vmi, migrations }: Facts, end: Pick<EvacuationStatus, "phase" | "reason">): readonly Action[] {
   const isGone = end.phase === "Moved" || !isAbout(e, vmi);
   if (isMarked(vmi) && (isGone || end.reason === "MarkWithdrawn")) return [];
@@ -192,10 +188,7 @@ function leftOf({ e, vmi, migrations }: Facts, end: Pick<EvacuationStatus, "phas
     : [...unmarked, ...waiting.map((migration) => ({ verb: "DeleteMigration", migration }) as const)];
 }
 
-/**
- * Takes back what one that has ended has left, and says so: the second half of its end, which another function finishes if the first one
- * dies. Another Evacuation of the same pod waits for it; one of the pod that the guest has moved to keeps all of it.
- */
+/** Takes back what one that has ended has left, and says so: another function finishes it if the first one dies. */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {
     return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };

@@ -13,8 +13,7 @@ import { hasNoRequester } from "./identity.ts";
 import * as manifests from "./manifests.ts";
 
 /**
- * `Done`, also when another function has done the same before; `Conflict`: the world is not what was observed, reconcile again;
- * `Refused`: an admission webhook says no, and will say so again. Anything else throws a ClusterError.
+ * `Done`, also by another function; `Conflict`: reconcile again; `Refused`: an admission webhook says no, and will again. All else throws.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
@@ -170,11 +169,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
 /** No pod has this UID: an eviction on this condition is reviewed, and then fails. */
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
-/**
- * Asks for an eviction that cannot happen, of the launcher pod on the VMI's node: KubeVirt's eviction webhook reviews it, and marks the VMI
- * unless it is marked already. KubeVirt puts the status of a VMI back for any account but its own. `Done`: it was asked for. The next look
- * at the VMI shows whether the webhook has marked it.
- */
+/** Asks for an eviction that cannot happen: KubeVirt's webhook reviews it and marks the VMI, whose status no other account may change. */
 async function mark({ vmi, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
   const { namespace, uid, nodeName, hasAnnotations } = vmi;
   const pods = await cluster.list("pods", { namespace, labels: { [CREATED_BY_LABEL]: uid } });
@@ -229,8 +224,8 @@ async function createMigration(action: ActionOf<"CreateMigration">, cluster: Cli
 }
 
 /**
- * What was created, or what another function created under the same name, unless that has ended; where that only knew of a mark, with
- * who asked. Conflict: reconcile again, for the next name.
+ * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next
+ * name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,

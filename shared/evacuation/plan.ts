@@ -1,8 +1,6 @@
 /**
- * What is done about Evacuations: those that continue, those that end, those that start without a request to Lifeboat, and old ones.
- *
- * KubeVirt's migration controller is the queue: it holds every migration, its own or not, until both of its limits allow it. So nothing
- * here counts migrations, and a VM that may migrate is never made to wait for another one.
+ * What is done about Evacuations: those that continue, end, or start without a request. KubeVirt is the queue: nothing here counts
+ * migrations.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../settings/strategy.ts";
@@ -13,8 +11,9 @@ import { release } from "./outcomes.ts";
 import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
 import { nextOf } from "./rules.ts";
 import { actionsOf } from "./status.ts";
-import { type EvacuationWorld, factsOf, ofVmi } from "./world.ts";
+import { type EvacuationWorld, factsOf } from "./world.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
+import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 

@@ -4,7 +4,7 @@ import * as attempts from "./attempts.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import { isMarked, resolveStrategy } from "../settings/strategy.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { activeEvacuation, migrationName, podUIDOf } from "./identity.ts";
+import { activeEvacuation, migrationName, ofVmi, podUIDOf } from "./identity.ts";
 import * as marks from "./mark.ts";
 import * as outcomes from "./outcomes.ts";
 import { blocked, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
@@ -52,7 +52,7 @@ function arrived(f: Facts): Next | undefined {
 }
 
 function duplicate({ e, vmi, w }: Facts): Next | undefined {
-  const first = activeEvacuation(vmi, world.ofVmi(w.evacuations, vmi), podUIDOf(e));
+  const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
   return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
 }

@@ -79,13 +79,6 @@ export function isQueued({ phase }: MigrationFacts): boolean {
   return phase === "" || phase === "Pending";
 }
 
-export function ofVmi(
-  evacuations: readonly EvacuationFacts[],
-  { namespace, name }: VmiFacts,
-): readonly EvacuationFacts[] {
-  return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
-}
-
 /** As far as counting can continue: the API server takes no number beyond 32 bits, and refuses the whole status with it. */
 const MOST_ATTEMPTS = 2 ** 30;
 
@@ -113,10 +106,7 @@ export function needsPods(e: EvacuationFacts, migrations: readonly MigrationFact
   return migrations.some((m) => m.phase === "Scheduling");
 }
 
-/**
- * The VM's external controller may try again, or shut the VM down in order: Cluster API's provider drains the guest and deletes the VM
- * then. So its migrations are never counted, deleted or doubled.
- */
+/** Its external controller may try again, or shut the VM down in order: so its migrations are never counted, deleted or doubled. */
 export function isExternal({ vmi, w }: Facts): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
 }
@@ -126,10 +116,7 @@ export function attemptOf(f: Facts): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/**
- * The VMI will show the new pod in a moment, or end. What was asked for while the VM moved may be about the new pod: on the target node
- * there is no other.
- */
+/** The VMI will show the new pod in a moment, or end: what was asked for meanwhile may be about the new pod. */
 export function isShownLater({ e, vmi }: Facts, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;

@@ -1,7 +1,6 @@
 /**
- * What a relay reports to the Worker from inside a cluster: CloudEvents 1.0, JSON, in batches. An event only says where to look: the Worker
- * reads the object named and decides by that, so a duplicate, late or reordered event is harmless. Specification:
- * https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md#4-json-batch-format
+ * What a relay reports: CloudEvents 1.0, JSON, in batches. An event only says where to look, so that one that is late or repeated is
+ * harmless.
  */
 import * as z from "zod/mini";
 

@@ -189,8 +189,7 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * KubeVirt's webhook reviews the same request and may have marked the VM first, also after an evacuation was cancelled or
- * abandoned: the VM moves, the answer says so, and an Evacuation records who asked.
+ * KubeVirt's webhook may have marked the VM first, also after an end: it moves, the answer says so, and an Evacuation records who asked.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;

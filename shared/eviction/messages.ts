@@ -97,9 +97,7 @@ export function remedyOfBlocked(reason = ""): string {
 const MOST_CHARACTERS = 256;
 
 /**
- * What goes with the answer to an eviction, refused or not: what Lifeboat knows and the refusal does not say. KubeVirt's webhook refuses the
- * same request, and the API server passes on one refusal only, usually KubeVirt's; but it passes on the warnings of all webhooks. kubectl
- * prints each text once, so that no text here counts seconds.
+ * An API server passes on one refusal, usually KubeVirt's, but the warnings of all webhooks. kubectl prints each once: none counts seconds.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

@@ -1,29 +1,37 @@
 /**
- * Deletion policy: which deletions of a VM's pods are refused for now, until when, and why not the others.
- *
- * The scheduler, the taint manager and what ends a node delete without asking. Refused at admission, before the pod has a
- * deletionTimestamp, there is no race with SIGTERM: the guest moves first, up to a deadline. Every retry is decided anew, and the last one
- * is allowed for one of the reasons here.
+ * Which deletions of a VM's pods are refused for now, until when, and why not the others. Refused at admission, before SIGTERM: the guest
+ * moves first, up to a deadline.
  */
-import { type Action, recordEvent } from "../kube/action.ts";
-import { isToMove, resolveStrategy } from "../settings/strategy.ts";
-import { type DeletionTerms, type Disruption, disruptionOf, isTooNear } from "./disruption-cause.ts";
-import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
-import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { newEvacuation } from "../evacuation/identity.ts";
+import { markActions } from "../evacuation/mark.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
-import { type Refusal, refuse, type RefusalFacts, RETRY_SECONDS } from "./refuse.ts";
-import { armFor } from "../shield/shield.ts";
+import { type Action, recordEvent } from "../kube/action.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import * as kube from "../kube/objects.ts";
+import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
+import { isToMove, resolveStrategy } from "../settings/strategy.ts";
 import type { Moment } from "../settings/time.ts";
+import { armFor } from "../shield/shield.ts";
 import {
-  drivingTaint,
-  isAlive,
-  isFinal,
-  isListedBy,
-  isMigrationTarget,
-  isOfLiveVm,
-  unprotectedReason,
-} from "../kube/objects.ts";
+  type DeletionTerms,
+  type Disruption,
+  disruptionOf,
+  isTooNear,
+  type KnownDisruption,
+  knownDisruptions,
+} from "./disruption-cause.ts";
+
+export interface Refusal {
+  readonly verdict: "Refuse";
+  /** When the requester's own client asks again, as client-go does, ten times. Absent: it is to stop, for it spins otherwise. */
+  readonly retryAfterSeconds?: number;
+  readonly message: string;
+  /** Done before the answer. */
+  readonly actions: readonly Action[];
+  readonly events: readonly Action[];
+}
 
 export const ALLOW_REASONS = [
   "OtherRequester",
@@ -53,8 +61,14 @@ export type DeletionDecision =
     }
   | Refusal;
 
-export interface DeletionFacts extends RefusalFacts {
+export interface DeletionFacts extends Moment, DeletionTerms {
+  /** As it was when the deletion was asked for. */
+  readonly pod: PodFacts;
+  /** The launcher pod that owns a hotplug pod. */
+  readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
+  /** Every Evacuation that names the VMI, read at the same time as it. */
+  readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
 }
 
@@ -71,19 +85,19 @@ export function decideDeletion(f: DeletionFacts): DeletionDecision {
   if (!isRequester(f.requester, settings)) return allow("OtherRequester");
   const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f, f);
   if (disruption === undefined) return allow("NotADisruption");
-  const unprotected = unprotectedReason(pod, f.launcher, vmi);
+  const unprotected = kube.unprotectedReason(pod, f.launcher, vmi);
   if (unprotected !== undefined) return allow(unprotected);
-  if (vmi === undefined || vmi.deleting || isFinal(vmi)) return allow("VmiGone");
+  if (vmi === undefined || vmi.deleting || kube.isFinal(vmi)) return allow("VmiGone");
   return decideForLiveVmi(f, vmi, disruption);
 }
 
 function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { pod, launcher = pod } = f;
   if (vmi.nodeName === undefined) return allow("NotScheduled");
-  if (!isAlive(f.node)) return allow("NodeNotAlive");
-  if (!isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
+  if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
+  if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
   // The guest may come over between the answer and the pod's end, but never to a pod that KubeVirt does not list.
-  if (!isListedBy(vmi, launcher)) return allow("NotListed");
+  if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
   // Only a guest that has come over goes with the pod.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
@@ -98,7 +112,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   };
   const resolved = resolveStrategy(vmi, settings);
   if (resolved.known && resolved.strategy === "None") return allow("StrategyNone");
-  if (cause === "NoExecuteTaint" && drivingTaint(f.node, pod) === undefined) return stay(pod);
+  if (cause === "NoExecuteTaint" && kube.drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known)
     return allow("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (!isToMove(vmi, settings)) {
@@ -110,7 +124,7 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
 
 /** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes, whatever its guests do. */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
-  const isOfGuest = f.launcher === undefined && !isMigrationTarget(f.pod, vmi);
+  const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
   return isOfGuest && cause !== "NodeTermination" ? armFor(vmi, f) : [];
 }
 
@@ -125,10 +139,7 @@ function stay({ name, nodeName }: PodFacts): DeletionDecision {
   return { verdict: "Refuse", message, actions: [], events: [] };
 }
 
-/**
- * What a deletion gets while the API server does not answer: the only fact is the pod as it came with the request. Refused
- * until the deadline that it shows. Never with a 5xx: the webhook's failurePolicy `Ignore` would let the pod go.
- */
+/** While the API server does not answer: refused until the deadline that the pod shows, as it came with the request. A 5xx would allow it. */
 export function decideUndecided(
   { pod, ...terms }: Pick<DeletionFacts, "pod" | "requester" | "deleteBy">,
   message: string,
@@ -142,7 +153,7 @@ export function decideUndecided(
 
 /** Until the deadline that the request shows; 0: it shows none, and a preemptor must not wait for ever. */
 function secondsLeft(pod: PodFacts, terms: DeletionTerms, { settings, now }: Moment): number {
-  if (!mayBeRefused(terms.requester, settings) || !isOfLiveVm(pod) || !showsTime(pod, terms, settings)) return 0;
+  if (!mayBeRefused(terms.requester, settings) || !kube.isOfLiveVm(pod) || !showsTime(pod, terms, settings)) return 0;
   const subject = { vmi: undefined, evacuations: [], podUID: pod.uid };
   const disruption = disruptionOf(pod, subject, terms, { settings, now });
   return disruption === undefined ? 0 : (disruption.deadline - now.getTime()) / 1000;
@@ -155,4 +166,69 @@ function showsTime(
 ): boolean {
   if (endsNodes(requester, settings)) return deleteBy !== undefined;
   return !Number.isNaN(Date.parse(disruptionTarget?.since ?? ""));
+}
+
+/** While the migration runs, and where nothing is known or there is no room for a review: as often as a drain repeats its evictions. */
+export const RETRY_SECONDS = 5;
+/** After the first refusal: KubeVirt needs seconds to begin, and a guest some more. */
+const FIRST_RETRY_SECONDS = 10;
+/** Of a VM that waits in KubeVirt's queue. Eleven requests cover a preemption's deadline so, in one round of the scheduler. */
+const QUEUED_RETRY_SECONDS = 15;
+
+export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): Refusal {
+  const { pod, launcher = pod } = f;
+  const { cause, deadline } = disruption;
+  const known = knownDisruptions({ ...f, vmi, podUID: launcher.uid }, f.now);
+  const mine = known.find((one) => one.cause === cause);
+  const until = new Date(deadline).toISOString();
+  const refusal = {
+    verdict: "Refuse",
+    retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
+    message:
+      `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
+      `until ${until} at the longest`,
+  } as const;
+  // The target of a migration: its VM is not on that node yet, and a later deletion marks it once it is.
+  const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
+  if (isStarted) return { ...refusal, actions: [], events: [] };
+  const { name, actions } = startDisruption(
+    vmi,
+    { cause, deadline, launcher, requestedBy: f.requester },
+    f.evacuations,
+    f,
+  );
+  const message =
+    `${f.requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${vmi.nodeName}, ` +
+    `until ${until} at the longest`;
+  return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
+}
+
+/** It has just ended without a move: no new one begins before its back-off is over. */
+function isBackingOff({ evacuation }: KnownDisruption): boolean {
+  return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
+}
+
+/** At each retry Lifeboat has to answer, or the webhook's failurePolicy `Ignore` allows it: so as few as serve. */
+function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
+  const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
+  return Math.max(1, Math.ceil(Math.min(vmi.isMigrating ? RETRY_SECONDS : pause, secondsLeft)));
+}
+
+interface Chosen extends Disruption {
+  readonly launcher: PodFacts;
+  readonly requestedBy: string;
+}
+
+/** An evacuation that a drain began before continues: the new one ends as its Duplicate, and its deadline counts. */
+export function startDisruption(
+  vmi: VmiFacts,
+  { cause, requestedBy, launcher, deadline }: Chosen,
+  evacuations: readonly EvacuationFacts[],
+  { settings, now }: Moment,
+) {
+  const pod = { name: launcher.name, uid: launcher.uid };
+  const beginning = { cause, requestedBy, pod, deadline: new Date(deadline).toISOString() };
+  const evacuation = newEvacuation(vmi, beginning, { evacuations, now });
+  const create: Action = { verb: "CreateEvacuation", evacuation, optional: true };
+  return { name: evacuation.name, actions: [create, ...markActions(vmi, cause, settings)] };
 }

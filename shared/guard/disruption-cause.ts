@@ -1,8 +1,4 @@
-/**
- * What is about to end a pod, and until when its deletion is refused. Upstream: the pod condition `DisruptionTarget` (k8s.io/api/core/v1), and
- * the node termination of Karpenter. Karpenter evicts; once less is left than a pod's own grace period it deletes, past every budget, with
- * the grace period that is left, of at least 1 s, and comes back when it is refused.
- */
+/** What is about to end a pod, and until when its deletion is refused. Upstream: `DisruptionTarget`; Karpenter's node termination. */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -20,10 +16,7 @@ export interface KnownDisruption extends Disruption {
   readonly evacuation: EvacuationFacts;
 }
 
-/**
- * What the pod's condition says while it is True; False is history. A clock of the control plane that is ahead moves no
- * deadline beyond what the administrator allows.
- */
+/** What the pod's condition says while it is True. A clock of the control plane that is ahead moves no deadline. */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
   const cause = GUARD_CAUSES.find((one) => GUARDED[one].reason === reason);
@@ -42,10 +35,7 @@ export interface Subject {
 
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
-/**
- * Disruptions that Evacuations record, the oldest first: active ones, and ones that ended without a move, until their back-off
- * ends; also Duplicates of either, which record the disruption of a VM that was being evacuated already.
- */
+/** Disruptions that Evacuations record, the oldest first: until their end or that of their back-off; and those of their Duplicates. */
 export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
   const inForce = about.filter((e) => isActive(e) || Date.parse(e.status.nextAttemptTime ?? "") > now.getTime());
@@ -66,10 +56,8 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 }
 
 /**
- * The disruption that the pod is under. Who ends nodes names the cause; of others the first sighting needs the True condition;
- * from then on its Evacuation counts, for kube-controller-manager resets the condition after 120 s even while deletions keep
- * coming. While the condition is True it names the present cause, else the newest Evacuation does; the earliest deadline
- * counts. A cause whose gate is off is none.
+ * Who ends nodes names the cause; of others the True condition does, and once that is reset, after 120 s, the newest Evacuation. The earliest
+ * deadline counts.
  */
 export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
   const isOfNode = endsNodes(terms.requester, m.settings);
@@ -85,7 +73,7 @@ export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: M
 /** What a deletion says, beside the pod. */
 export interface DeletionTerms {
   readonly requester: string;
-  /** When the pod is to be gone, by the grace period asked for; milliseconds since the epoch. */
+  /** When the pod is to be gone, by the grace period asked for: Karpenter's is what is left of its node's. */
   readonly deleteBy?: number;
 }
 

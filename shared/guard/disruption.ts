@@ -1,10 +1,8 @@
 /** Disruptions in progress: pods that a scheduler or a taint manager is ending, and deadlines that have passed. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
-import { startDisruption } from "./refuse.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
 import { isGateOn } from "../settings/guarded.ts";
-import { activeEvacuation } from "../evacuation/identity.ts";
-import { ofVmi } from "../evacuation/world.ts";
+import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isMarked, isToMove } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -20,6 +18,7 @@ import {
   unprotectedReason,
   vmiNameOf,
 } from "../kube/objects.ts";
+import { startDisruption } from "./decide.ts";
 
 export interface DisruptionWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
@@ -69,10 +68,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
   return nodes.every((node) => node.name !== pod.nodeName || isAlive(node));
 }
 
-/**
- * The taint manager tries five times and never again: past the deadline Lifeboat finishes its deletion. Not where the VM's evacuation, its own
- * or the one whose Duplicate it is, has been given up or cancelled by then.
- */
+/** The taint manager tries five times: past the deadline Lifeboat finishes its deletion, unless the VM's evacuation was given up or cancelled. */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);

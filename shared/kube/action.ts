@@ -12,7 +12,7 @@ import type {
 
 export type Action =
   /**
-   * Have KubeVirt set `status.evacuationNodeName` of a VMI. `forDescheduler`: and its annotation, so that its migration lets those of drains go
+   * Have KubeVirt set `status.evacuationNodeName` of a VMI; `forDescheduler`: and its annotation, so that its migration lets drains go
    * first.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
@@ -22,10 +22,7 @@ export type Action =
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
   /** Set the label of the shield; without a value take it off. `optional`: the chain continues without it. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
-  /**
-   * One that exists under the name and has not ended is joined; one that has ended is a conflict. `optional`: where none can be created, the VM is
-   * marked all the same, without what only the end of an Evacuation takes back.
-   */
+  /** One that exists and has not ended is joined. `optional`: where none can be created, the VM is marked without a label. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
@@ -47,10 +44,7 @@ export type Action =
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   /** Have KubeVirt begin one without its back-off. */
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /**
-   * Unless there is one; `missing`: none has been seen. The chain continues without it if it is refused for good; `optional`: if it fails for
-   * any reason.
-   */
+  /** Unless there is one; `missing`: none has been seen. Continues if it is refused for good; `optional`: if it fails for any reason. */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
@@ -79,10 +73,7 @@ export interface NewEvacuation extends NamespacedName {
   readonly spec: EvacuationSpec;
 }
 
-/**
- * Chains of actions, as every reconciler plans them: each is performed in order and ends at its first conflict; none depends
- * on another. `again`: the actions have consequences that another reconcile finds at once.
- */
+/** Chains of actions, each performed in order up to its first conflict. `again`: another reconcile finds consequences at once. */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
   readonly again?: boolean;

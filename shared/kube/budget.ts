@@ -1,15 +1,9 @@
 /**
- * How much may be in memory at a time of what a tenant can make large, and ask for hundreds of times at once: bodies of reviews, the API
- * server's answers to them, and what a review's VM is looked after with.
- *
- * A tenant needs no more than a right to evict, as a dry run too, and pods as large as etcd takes them. Beyond the budget a review is
- * answered "try again" (shared/settings/failure-posture.ts).
+ * How much may be in memory of what a tenant can make large and ask for hundreds of times: bodies of reviews, and the answers to their
+ * reads.
  */
 
-/**
- * Parsed, an answer takes up to four times its length for a moment. A Worker's isolate has 128 MB, the heap of the process in the
- * cluster 256. An eviction of an ordinary VM takes 60 KB.
- */
+/** An answer takes four times its length for a moment; an isolate has 128 MB. An eviction of an ordinary VM takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /** As many as a node has pods at most: a drain asks for all of them at once. Each takes 100 KB beside what it reads. */

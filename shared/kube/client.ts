@@ -72,10 +72,7 @@ export interface WriteOptions extends Expecting {
 
 export type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
 
-/**
- * Results are parsed facts; a 404 to a read is undefined, a 404, 409 or 422 to a write is an answer. What is no answer to the question throws
- * a ClusterError.
- */
+/** A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. What is no answer to the question throws a ClusterError. */
 export interface Client {
   /** Undefined also for the codes that are expected. */
   get<R extends Resource, T = Facts<R>>(

@@ -19,8 +19,7 @@ export type Cause = (typeof CAUSES)[number];
 export type Urgency = "normal" | "urgent";
 
 /**
- * `asksToEvict`: the pod is to go by an eviction request, which a budget can refuse; the others delete or kill. `mark`: KubeVirt's webhook
- * reviews the request itself (`OfRequest`), or is asked by Lifeboat; with the drain taint KubeVirt migrates VMs without a mark.
+ * `asksToEvict`: a budget can refuse it. `mark`: KubeVirt's webhook reviews the request itself, or is asked by Lifeboat, or marks nothing.
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -50,8 +49,8 @@ export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForO
 export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * For programs, beside the phase. `Stalled`: its migration has not started although KubeVirt's limits would allow it. `Released`:
- * it has ended, and its mark and its migrations that had not started are taken back; False until they are.
+ * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are taken back after its
+ * end.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 

@@ -24,10 +24,7 @@ export class ClusterError extends Error {
   }
 }
 
-/**
- * Whether the same request will be answered so again. What merely did not work this time is not: it may even have been done. A token that
- * is not valid is replaced.
- */
+/** Whether the same request will be answered so again. A token that is not valid is replaced. */
 export function isLasting(failure: Failure): boolean {
   if (failure.reason !== "Refused" || failure.code === 401 || failure.code === 429) return false;
   return failure.code >= 400 && failure.code < 500;

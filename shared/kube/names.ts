@@ -13,10 +13,7 @@ export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
 /** On a migration: KubeVirt's workload updater has created it. */
 export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
-/**
- * On a migration: virt-controller begins it without its back-off. KubeVirt made it for tests of its own. Nothing else ends a back-off:
- * virt-controller replaces a migration that is deleted at once, and lets the next one wait for longer.
- */
+/** On a migration: virt-controller begins it without its back-off, which nothing else ends. KubeVirt made it for tests of its own. */
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
@@ -41,10 +38,7 @@ export const GENTLE = "gentle";
 /** On a VMI whose evacuation is urgent or has failed to converge, for the shipped MigrationPolicies to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
-/**
- * On a VMI that the shield covers: when Lifeboat reads again whether its shutdown has been refused (seconds since the
- * epoch). The condition of the Plugin asks only whether it is there.
- */
+/** On a VMI that the shield covers: when Lifeboat reads again whether its shutdown has been refused (seconds since the epoch). */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
 /** The Plugin, and KubeVirt's feature gate with which virt-handler asks plugins. */

@@ -1,6 +1,5 @@
 /**
- * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints. Upstream: KubeVirt's pod eviction admitter; core/v1
- * `ToleratesTaint`; the taint eviction controller.
+ * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints. Upstream: KubeVirt's pod eviction admitter; core/v1.
  */
 import type { NamespacedName, NodeFacts, OwnerReference, PodFacts, Taint, Toleration, VmiFacts } from "./facts.ts";
 import {
@@ -32,10 +31,7 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/**
- * Why the end of this pod ends no guest, or undefined if it may. Whether the VMI lives is for the caller to see;
- * here it only matters whether the pod is that VMI's at all: a VMI that was deleted and made anew has another UID.
- */
+/** Why the end of this pod ends no guest. The caller sees whether the VMI lives; one that was deleted and made anew has another UID. */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
@@ -51,11 +47,7 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
 
-/**
- * A pod on another node than its VMI, or one that KubeVirt does not count among the VMI's own: its end is not the
- * guest's end, so the VMI is never marked for it. The second half also keeps a pod that merely claims to belong to a VMI,
- * which a tenant can create, from moving that VMI.
- */
+/** On another node than its VMI, or not in KubeVirt's list, as one that a tenant only labels as the VMI's: its end is not the guest's. */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
@@ -65,17 +57,13 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 
 const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
 
-/**
- * Whether its guest still runs in a VMI of another namespace or cluster: the end of its pod ends the transfer, no guest.
- * Upstream: `IsMigrationTarget`, `IsWaitingForSync`; the VMI has a node before it has the guest.
- */
+/** Whether its guest still runs in a VMI of another namespace or cluster. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
 export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
 
 /**
- * Whether KubeVirt itself counts the pod among the VMI's own. A pod's creator writes its labels, annotations and owners; KubeVirt
- * alone writes this list, so rules that concern other tenants' VMs go by it.
+ * A pod's creator writes its labels, annotations and owners; KubeVirt alone writes this list, so rules about other tenants' VMs go by it.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
@@ -108,10 +96,7 @@ export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/**
- * The first NoExecute taint that the pod does not tolerate for good: a toleration for some seconds has expired when the taint
- * manager deletes the pod. A dead node's taints do not count: the guard refuses nothing there, and the pod's seconds have just started.
- */
+/** The first NoExecute taint that the pod does not tolerate for good. A dead node's do not count: there nothing is to be saved. */
 export function drivingTaint(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): Taint | undefined {
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);

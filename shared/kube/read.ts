@@ -11,10 +11,7 @@ const PAGE_SIZE = 250;
 /** Called for an item of a list that does not parse: it is left out, the rest is not. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
-/**
- * Parses an answer, or throws saying which field was not what was expected. `name`: of the one object that was asked for. Where the answer
- * has another name, or none, a proxy may have written it, and the next answer may be the object.
- */
+/** `name`: of the one object that was asked for; an answer with another name, or none, may be a proxy's, and the next one the object. */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
   body: unknown,
@@ -126,10 +123,7 @@ export async function readAll<S extends z.ZodMiniType>(
 const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.object({ name: z.string() })) });
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
-/**
- * Of a kind of ours that may not be installed: undefined then, too. The API server's 404 is a text in that case, as that of a proxy may
- * be, and only discovery can tell the two apart.
- */
+/** Undefined also where a kind of ours is not installed: only discovery tells that 404 from a proxy's. */
 export async function unlessNotServed<T>(
   send: Send,
   resource: Resource,

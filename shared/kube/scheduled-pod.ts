@@ -1,8 +1,5 @@
 /**
- * A pod that is bound to a node, with all that it asks of the node and of the pods near it: what preflights and descheduling decide on.
- *
- * A Worker holds fifty thousand of them, so there is nothing in here that no decision reads, and what many pods have in common
- * (tolerations, selectors, empty lists) is one object for all of them.
+ * A bound pod, with all that preflights and descheduling read of it. A Worker holds fifty thousand: what many have in common is one object.
  */
 import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 

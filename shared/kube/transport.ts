@@ -39,10 +39,7 @@ export interface ApiAnswer {
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
-/**
- * Bytes of one answer. An isolate has 128 MB for all that it does at a time, and an answer takes four times its length
- * until what is needed of it is left. No object is as large: etcd takes 1.5 MB.
- */
+/** An answer takes four times its length of an isolate's 128 MB for a moment. No object is as large: etcd takes 1.5 MB. */
 export const LARGEST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** Opened for each request; ended once its answer is parsed. */
@@ -84,10 +81,7 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   return body;
 }
 
-/**
- * The API server, or what is in between, may close an idle connection just when a request goes out on it. A read is sent once more, as Go's
- * HTTP client does; a write may have been done.
- */
+/** An idle connection may close just when a request goes out on it. A read is sent once more, as Go does; a write may have been done. */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.append(key, value);
@@ -116,10 +110,7 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 /** A page costs as much in larger chunks, and one object, most often of 3 KB, more: the memory of each is cleared first. */
 const CHUNK_BYTES = 32 * 1024;
 
-/**
- * No text if it is too large; the rest of it is not read then. Chunks share their memory. By default workerd hands out 4 KiB
- * at a time, at 3 × the CPU.
- */
+/** No text if it is too large. Chunks share their memory; by default workerd hands out 4 KiB at a time, at 3 × the CPU. */
 async function textOf({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
   const reader = body.getReader({ mode: "byob" });

@@ -3,7 +3,6 @@
  * (pkg/drain/filters.go).
  */
 import { durationText } from "../settings/time.ts";
-import { ofVmi } from "../evacuation/world.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
 import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../settings/strategy.ts";
 import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
@@ -12,6 +11,7 @@ import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";
 import type { Outcome, PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { quotaFinding, refusedByBudget } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
+import { ofVmi } from "../evacuation/identity.ts";
 
 type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
 

@@ -1,12 +1,6 @@
-/**
- * Node pressure: which VMs leave a node before its kubelet kills them, and which while it does.
- *
- * The kubelet does not ask the API server. So VMs begin to leave at the earliest sign, the node's condition. A guest that is already being
- * shut down moves too, but that is a race.
- */
+/** Node pressure: which VMs leave a node before its kubelet kills them, by its condition, and which while it does, which is a race. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
-import { activeEvacuation, newEvacuation, backingOffEvacuation } from "../evacuation/identity.ts";
-import { ofVmi } from "../evacuation/world.ts";
+import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { markActions } from "../evacuation/mark.ts";
 import { canMigrate, isMarked, isToMove } from "../settings/strategy.ts";
@@ -95,10 +89,7 @@ interface Relief extends PressureWorld {
 /** KubeVirt does nothing for a VM in one of these phases, perhaps for long: the next VM goes. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
 
-/**
- * Whether it takes one of the places of its node, as KubeVirt counts: it migrates, or KubeVirt is about to migrate it. An
- * Evacuation alone does not count: with two that never begin, no other VM would leave.
- */
+/** Whether it takes one of the places of its node, as KubeVirt counts: two Evacuations that never begin must not keep the others. */
 function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
   // Whoever migrates it: KubeVirt counts the migrations of users and of owners of External VMs, too.
   if (ending.has(vmi.uid) || vmi.isMigrating) return true;
@@ -107,10 +98,7 @@ function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending,
   return isToMigrate && !(phase !== undefined && STUCK.has(phase));
 }
 
-/**
- * As many as may leave a node at once, the cheapest first, each only if some other node has room for it. One that has just moved
- * comes last, and alone: where nothing else leaves, the kubelet would kill it.
- */
+/** As many as may leave at once, the cheapest first, each only if another node has room; one that has just moved comes last, and alone. */
 function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
   const { parallelOutboundMigrationsPerNode } = w.settings.limits;
   const hasJustMoved = ({ vmi }: Resident) => cooldownLeft(vmi, w) > 0;
@@ -147,10 +135,7 @@ function overRequest({ vmi, pod }: Resident): number {
   return (vmi.guestMemory ?? 0) - (pod.requests["memory"] ?? 0);
 }
 
-/**
- * Whether the scheduler could place the pod there: where it certainly would not, nothing begins. Most pods tolerate the taint of a memory
- * pressure, but a node under pressure is no help.
- */
+/** Whether the scheduler could place the pod there. Most pods tolerate a memory pressure's taint, but a node under pressure is no help. */
 export function canTake(spot: Spot, pod: Resident["pod"]): boolean {
   const { name, pressures } = spot.node;
   return name !== pod.nodeName && pressures.length === 0 && obstacleTo(pod, spot) === undefined;

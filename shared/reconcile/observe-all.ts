@@ -1,7 +1,4 @@
-/**
- * Observing the whole cluster, for the full scan: which VMs need a budget or an annotation, which evacuations have not begun, what is only
- * history.
- */
+/** Observing the whole cluster, for the full scan. */
 import { ClusterError } from "../kube/failures.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
@@ -38,10 +35,7 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
   return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };
 }
 
-/**
- * Lists that are read at a time. Each holds as much as one answer may be, for any tenant may label large budgets as ours;
- * and more than a few would be too much for an isolate.
- */
+/** Each holds as much as one answer may be, for any tenant may label large budgets as ours. */
 const LISTS_AT_A_TIME = 3;
 /** A list that hangs must not use up the time of other namespaces'. */
 const BUDGETS_MS = 10_000;

@@ -1,9 +1,4 @@
-/**
- * Observing one VMI and what is around it: what one reconcile of it decides on.
- *
- * The order matters: Evacuations before the VMI, so that a missing mark means that it was removed. Nothing is read that no rule needs, and
- * nothing whose size depends on other VMs.
- */
+/** Observing one VMI: what no rule needs is not read. Evacuations come before it, so that a missing mark means that it was removed. */
 import { mayBeStuck } from "../evacuation/attempts.ts";
 import { areBudgetsWanted, budgetName } from "../budget/budget.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";

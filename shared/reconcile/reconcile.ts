@@ -1,7 +1,5 @@
 /**
- * Reconciling: one VMI, what the relay asks for, everything under way, or the whole cluster.
- *
- * Every reconcile reads what it decides on, so that any number of them may run at once and be ended anywhere.
+ * Reconciling one VMI, what the relay asks for, all in progress, or the whole cluster; any number may run at once and be ended anywhere.
  */
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";

@@ -1,8 +1,4 @@
-/**
- * LifeboatConfiguration: what a cluster's administrator may set, in the custom resource `lifeboat`; merged with the KubeVirt CR.
- *
- * The API server checks the same by the CustomResourceDefinition; a cluster may have an older or a newer one.
- */
+/** LifeboatConfiguration: what an administrator may set, merged with the KubeVirt CR. A cluster's own definition may be older or newer. */
 import * as z from "zod/mini";
 import {
   DEFAULT_SETTINGS,

@@ -1,9 +1,4 @@
-/**
- * What Lifeboat answers when it cannot learn the facts: every case, in one table.
- *
- * A 5xx carries no Retry-After: with one, the API server would call again until its timeout. It applies the webhook's own failurePolicy, as
- * it does when Lifeboat is down; KubeVirt's webhook and the budgets decide.
- */
+/** What Lifeboat answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is down. */
 import type { PodFacts } from "../kube/facts.ts";
 import { isOfLiveVm } from "../kube/objects.ts";
 
@@ -26,10 +21,7 @@ export const WHEN_UNDECIDED = {
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
-/**
- * The answer to an eviction. `pod`: as it has just been read; undefined if it could not be. `forGood`: a fact was missing, and the same
- * request would fail in the same way again.
- */
+/** `pod`: as it has just been read. `forGood`: the same request would fail in the same way again. */
 export function whenEvictionIsUndecided(pod: PodFacts | undefined, forGood: boolean): Posture {
   if (pod === undefined) return WHEN_UNDECIDED.evictionOfUnknownPod;
   if (!isOfLiveVm(pod)) return WHEN_UNDECIDED.evictionOfOtherPod;

@@ -3,10 +3,7 @@ import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
-/**
- * `reason`: of the pod condition `DisruptionTarget`; its other reasons end pods by the eviction API or by the kubelet. Without
- * one: the requester tells the cause.
- */
+/** `reason`: of the pod condition `DisruptionTarget`. Without one the requester tells the cause. */
 export const GUARDED = {
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
@@ -50,11 +47,7 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 /** `undefined`: there is no such configuration, or it may not be read. */
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
-/**
- * A budget per VM is noise where evictions are refused without one. Two things make it unnecessary together: KubeVirt's own eviction webhook
- * fails closed, so that no eviction passes unreviewed; and the guard is in force, for the scheduler prefers victims without a budget, and
- * would otherwise take VMs first.
- */
+/** KubeVirt's eviction webhook fails closed; and the guard is in force, for the scheduler prefers victims without a budget. */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }

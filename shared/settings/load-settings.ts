@@ -1,6 +1,5 @@
 /**
- * Reads a cluster's settings, with a short cache. Of what cannot be read the last ones seen count, else the failure is the caller's: to continue
- * as if a gate were off would allow what a guard is to refuse.
+ * A cluster's settings, with a short cache. What cannot be read counts as last seen: a gate taken for off would allow what a guard refuses.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";

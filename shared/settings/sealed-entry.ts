@@ -1,9 +1,4 @@
-/**
- * Encrypted values of `CLUSTER_REGISTRY`: who can read the KV namespace must not learn a cluster's credentials.
- *
- * AES-256-GCM by WebCrypto. The cluster's name is authenticated with the value, so that who can write the KV namespace cannot give one
- * cluster's credentials to another name.
- */
+/** Encrypted values of `CLUSTER_REGISTRY`: AES-256-GCM, with the cluster's name, so that no entry can be given to another one. */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { Parsed } from "./problem.ts";
 

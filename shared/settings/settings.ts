@@ -1,8 +1,4 @@
-/**
- * What an administrator may set: each field of the LifeboatConfiguration once, with its kind and its default; and what policy reads, which is
- * that together with the KubeVirt CR. The types, the defaults, what Lifeboat accepts (configuration.ts) and what the
- * CustomResourceDefinition must say come from here.
- */
+/** What an administrator may set: each field once, with its kind and default, from which types, parser and the definition's check come. */
 
 export const FEATURE_GATES = [
   "DeschedulerSupport",

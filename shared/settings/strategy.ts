@@ -1,7 +1,4 @@
-/**
- * The eviction strategy in force, what evictions get under each, and which VMs leave their node. Upstream: KubeVirt's
- * `VMIEvictionStrategy`, docs/handling-eviction-requests.md, and the filters of its evacuation controller.
- */
+/** Eviction strategies: what evictions get under each, and which VMs leave their node. Upstream: docs/handling-eviction-requests.md. */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "./settings.ts";
 import { isBeingReceived, isFinal } from "../kube/objects.ts";
@@ -33,10 +30,7 @@ export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   return resolved.known ? resolved.strategy : "None";
 }
 
-/**
- * Whether Lifeboat itself migrates such a VMI away; `External` is only marked, for its owner to act on.
- * Upstream: `VMIMigratableOnEviction`.
- */
+/** Whether Lifeboat migrates such a VMI; `External` is only marked, for its external controller. Upstream: `VMIMigratableOnEviction`. */
 export const MIGRATES = {
   None: false,
   LiveMigrate: true,
@@ -49,10 +43,7 @@ export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 
-/**
- * KubeVirt's webhook reads the VM and then marks it, whatever has become of it meanwhile: its mark may come when the VM has moved and
- * the migration has cleared the one before. While it is there KubeVirt marks the VM for no other node, and says that it is leaving.
- */
+/** KubeVirt's webhook marks what it has read: its mark may come when the VM has left, and no other mark comes while it is there. */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
 }
@@ -85,10 +76,7 @@ export const FIRST_REQUEST = {
   External:              { migratable: "evacuate", pinned: "evacuate" },
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
-/**
- * Whether the VM moves when it has to leave its node: where an eviction evacuates it, a deletion that does not ask is refused,
- * and node pressure moves it.
- */
+/** Whether the VM moves when it has to leave its node: an eviction evacuates it, a deletion is refused, node pressure moves it. */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }
@@ -99,10 +87,7 @@ export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrat
   return !resolved.known || FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)] === "refuse";
 }
 
-/**
- * `inProgress`: 429. `unlessMigrating`: as in progress while a migration is unfinished, else the mark is
- * cleared and the request is a first one. `first`: the mark means nothing, the request is a first one.
- */
+/** `inProgress`: 429. `unlessMigrating`: so while a migration is unfinished, else the mark is cleared and the request is a first one. */
 export type LaterAnswer = "first" | "unlessMigrating" | "inProgress";
 
 // prettier-ignore

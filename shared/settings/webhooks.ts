@@ -1,8 +1,6 @@
 /**
- * Whether the API server sends Lifeboat what it should: the webhook objects that are installed, beside those that are shipped.
- *
- * A problem: with this the API server asks nothing, or gets no answer. A remark: it asks less, or otherwise, than as shipped, which an
- * administrator may want. A URL holds a token: no message repeats any part of it.
+ * The webhook objects that are installed beside those that are shipped. A problem: the API server asks nothing; a remark: it asks less, or
+ * otherwise. A URL holds a token: no message repeats any part of it.
  */
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";

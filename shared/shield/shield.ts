@@ -1,16 +1,12 @@
 /**
- * The shield: which VMs it covers, so that they may move after SIGTERM instead of shutting down, and when it ends.
- *
- * It has to cover a VM before SIGTERM: virt-handler acts on that at once. And it has to end in time: the launcher never forgets the
- * signal, and destroys a guest that has neither moved nor shut down when its grace period is over, in the middle of a migration too. The
- * API does not show when SIGTERM came, only the Events of the refusals. So the label says when to look for these. A VM whose shutdown was
- * refused for as long as it may be loses it for good: `over` stays until it has left the danger.
+ * The shield: which VMs may move after SIGTERM instead of shutting down, and when that ends. It covers a VM before SIGTERM, on which
+ * virt-handler acts at once. It ends in time: the launcher destroys a guest that has neither moved nor shut down when its grace period is
+ * over. Only Events of refusals show when SIGTERM came, so the label says when to look for these.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
-import { activeEvacuation } from "../evacuation/identity.ts";
+import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { ofVmi } from "../evacuation/world.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
@@ -95,10 +91,7 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
   return residents.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
 }
 
-/**
- * Before a launcher pod is deleted whose VM has begun to move; the deletion does not depend on it. virt-handler leaves a guest
- * alone whose memory is being copied, but not one whose target starts, nor one whose migration has just failed.
- */
+/** virt-handler leaves a guest alone whose memory is being copied, but not one whose target starts, nor one whose migration has failed. */
 export function armFor(
   vmi: VmiFacts,
   { settings, now, evacuations }: Moment & Pick<ShieldWorld, "evacuations">,
@@ -128,8 +121,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
 }
 
 /**
- * While the VM is about to leave it may shut down no more than while the node is under pressure. For whatever cause: a drain may
- * have begun the evacuation that a preemption waits for.
+ * While the node is under pressure, or the VM is about to leave, for whatever cause: a drain may have begun what a preemption waits for.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;

@@ -1,9 +1,9 @@
 /** The metrics as tables for administrators. */
 import { renderTable } from "./policy/tables.ts";
-import { FAMILIES } from "../../../shared/metrics/families.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
+import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
 /** Where the values of a label come from; a list is complete. */
 export const LABEL_VALUES: Readonly<

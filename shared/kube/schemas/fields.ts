@@ -9,10 +9,7 @@ export function listOf<S extends z.ZodMiniType>(item: S) {
   );
 }
 
-/**
- * A text that Go may have left out, or written empty, to mean absent. Most fields of an object are such texts: as a pipe of
- * zod's own, which is five steps, they took a quarter of the time that parsing takes.
- */
+/** A text that Go may have left out, or written empty, to mean absent. As a pipe of zod's own it took a quarter of the time of parsing. */
 export const Text = z.transform((input: unknown, { issues }): string | undefined => textIn(input, issues));
 
 function textIn(input: unknown, issues: Issues): string | undefined {
@@ -81,10 +78,7 @@ export function present(fields: Readonly<Record<string, unknown>>): object {
   return kept;
 }
 
-/**
- * A kind's schema: its JSON, and the facts that parsing gives. It is built when something is first parsed with it, as every
- * schema of an object in the Worker: building all of them would take a third of a fresh isolate's start-up.
- */
+/** A kind's schema and its facts, built when something is first parsed: all of them would take a third of an isolate's start-up. */
 export function kind<S extends Shape, Facts>(shape: () => S, facts: (object: z.output<ObjectOf<S>>) => Facts) {
   return z.lazy(() => z.pipe(z.object(shape()), z.transform(facts)));
 }
@@ -192,10 +186,7 @@ export function milliQuantity(text: string): number {
   return Math.ceil(scaled(text, 3));
 }
 
-/**
- * Times a power of ten, which is put into the decimal number's own exponent: 0.1 times 1000 may be more than 100 in binary,
- * 0.1e3 is not.
- */
+/** Times a power of ten, put into the number's own exponent: 0.1 times 1000 may be more than 100 in binary, 0.1e3 is not. */
 function scaled(text: string | undefined, tens: number): number {
   const [, number, exponent = "0", suffix = ""] =
     /^([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+))?([a-zA-Z]*)$/.exec(text ?? "") ?? [];

@@ -18,10 +18,7 @@ import {
 } from "./fields.ts";
 import { decentralized } from "./vmi.ts";
 
-/**
- * Conditions of a migration that KubeVirt cannot begin, in the order in which it checks them.
- * Upstream: staging/src/kubevirt.io/api/core/v1/types.go.
- */
+/** Conditions of a migration that KubeVirt cannot begin, in the order of its checks. Upstream: api/core/v1/types.go. */
 const BLOCKING: readonly string[] = [
   "migrationBlockedByBackup",
   "migrationBlockedByUtilityVolumes",

@@ -1,7 +1,5 @@
 /**
- * What a pod asks of its node and of the pods there, what it asks for in all, and the QoS class that follows from it. Upstream:
- * component-helpers `PodRequests`, kubectl's `ComputePodQOS`. In thousandths until the end, as there each container's own request is not
- * rounded.
+ * What a pod asks of its node, requests in all, and its QoS class. Upstream: component-helpers `PodRequests`, kubectl's `ComputePodQOS`.
  */
 import * as z from "zod/mini";
 import type { PodTerm, QosClass, Resources } from "../scheduled-pod.ts";

@@ -179,10 +179,7 @@ function computedFrom({ containers, initContainers, overhead, resources }: PodOb
 
 export type Issues = z.core.ParsePayload["issues"];
 
-/**
- * Parses and keeps once what many objects of a list have in common, recognised by its text: equal inputs become one and the same output.
- * One object for each pod would not fit into a Worker. Make one for each list. `at` is where in the object the inputs are.
- */
+/** Equal inputs of one list become one output: an object for each pod would not fit into a Worker. `at`: where in the object they are. */
 function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
   const seen = new Map<string, z.output<S>>();
   return (input: unknown, issues: Issues): z.output<S> => {

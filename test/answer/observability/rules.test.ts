@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "../../../infra/relay/metrics.ts";
 import { LABEL_VALUES } from "../../../infra/tools/docs/metrics.ts";
-import { FAMILIES } from "../../../shared/metrics/families.ts";
 import { type Family, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
+import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
 const folder = fileURLToPath(new URL("../../../infra/observability/", import.meta.url));
 const read = (path: string) => readFileSync(`${folder}${path}`, "utf8");
