@@ -1,10 +1,8 @@
 /** The descheduling handler: runs a cycle on request, and when the interval has passed. */
 import type { Context } from "hono";
-import type { LeaseFacts } from "../shared/kube/schemas/kubernetes.ts";
-import { deschedulingClient } from "../shared/descheduling/client.ts";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
-import { deschedule, isDue } from "../shared/descheduling/deschedule.ts";
+import { cycleLease, deschedule, type DeschedulingDeps, isDue } from "../shared/descheduling/deschedule.ts";
 import { type LoadedPolicy, loadPolicy } from "../shared/descheduling/policy-file.ts";
 import { reconcileActive } from "../shared/reconcile/reconcile.ts";
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../shared/kube/names.ts";
@@ -19,15 +17,21 @@ const CYCLE_SECONDS = 240;
 const REQUESTING = 11 / 12;
 /** The most entries in each list of an answer; the counts include all. */
 const LISTED = 500;
+const GATE = "EvictionsInBackground";
 
 export async function descheduleNow(c: Context, target: Target): Promise<Response> {
   const dryRun = queryFlag(c, "dryRun");
-  const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
+  const cluster = target.connect(SETTINGS_SECONDS);
+  const { settings } = await target.settings(cluster);
+  if (!settings.featureGates.includes(GATE)) {
+    return rejectProblems("InvalidConfiguration", [{ field: `featureGates.${GATE}`, message: "expected true" }]);
+  }
+  const loaded = await loadPolicy(cluster);
   if (!loaded.ok) {
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
     return rejectProblems("InvalidConfiguration", loaded.problems);
   }
-  const report = await runCycle(target, loaded, { dryRun });
+  const report = await runCycle(target, { policy: loaded.policy, settings, dryRun });
   if (!dryRun) c.executionCtx.waitUntil(requeue(target, report, REQUEUE_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
 }
@@ -46,13 +50,12 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;
-  // In background only: without memory of requests, and a caller who watches, cycles would request every VM again and again.
-  if (intervalSeconds <= 0 || !settings.featureGates.includes("EvictionsInBackground")) return;
-  const lease = await deschedulingClient(cluster).getLease();
+  if (intervalSeconds <= 0 || !settings.featureGates.includes(GATE)) return;
+  const lease = await cycleLease(cluster);
   if (!isDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
   if (!loaded.ok) return await reportPolicy(target, loaded);
-  const report = await runCycle(target, loaded, { dryRun: false, lease });
+  const report = await runCycle(target, { policy: loaded.policy, settings, dryRun: false, lease });
   await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
 
@@ -71,26 +74,19 @@ async function requeue(target: Target, { nominations, withdrawn }: CycleReport, 
 
 async function runCycle(
   target: Target,
-  { policy }: Extract<LoadedPolicy, { ok: true }>,
-  how: { readonly dryRun: boolean; readonly lease?: LeaseFacts },
+  cycle: Pick<DeschedulingDeps, "policy" | "settings" | "dryRun" | "lease">,
 ): Promise<CycleReport> {
   const { platform } = target;
-  const { settings } = await target.settings(target.connect(SETTINGS_SECONDS));
-  const cluster = target.connect(CYCLE_SECONDS);
   const report = await deschedule({
-    ...how,
-    cluster,
-    client: deschedulingClient(cluster),
-    settings,
-    policy,
+    ...cycle,
+    cluster: target.connect(CYCLE_SECONDS),
     seconds: target.within(CYCLE_SECONDS) * REQUESTING,
     now: platform.now,
     onFailure: (error) => target.logFailure("descheduling", error),
   });
   const { ended, nodes, pods, inProgress, nominations } = report;
-  const { dryRun } = how;
   const counts = { ended, nodes, pods, inProgress, results: countsOf(nominations), withdrawn: report.withdrawn.length };
-  platform.log({ endpoint: "deschedule", cluster: target.name, dryRun, ...counts });
+  platform.log({ endpoint: "deschedule", cluster: target.name, dryRun: cycle.dryRun, ...counts });
   return report;
 }
 
@@ -108,7 +104,7 @@ function rendered({ ended, nodes, pods, inProgress, nominations, withdrawn }: Cy
     results: countsOf(nominations),
     requested: requested.slice(0, LISTED).map((one) => ({ ...renderedPod(one), outcome: one.result })),
     skipped: skipped.slice(0, LISTED).map((one) => ({ ...renderedPod(one), why: one.result })),
-    withdrawn: withdrawn.slice(0, LISTED).map(({ evacuation, why }) => ({ evacuation: keyOf(evacuation), why })),
+    withdrawn: withdrawn.slice(0, LISTED).map(keyOf),
   };
 }
 

@@ -7,11 +7,7 @@ import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { LauncherFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isMarked } from "../settings/strategy.ts";
-import {
-  EVACUATION_REQUESTED_ANNOTATION,
-  EVICTION_IN_PROGRESS_ANNOTATION,
-  REQUEST_EVICT_ONLY_ANNOTATION,
-} from "../kube/names.ts";
+import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "../kube/names.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
@@ -68,12 +64,9 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
   const missing = wantedOn(pod, vmi, w).filter(({ key }) => pod.annotations[key] === undefined);
   const due = missing.filter(({ since }) => !isLeftToKubeVirt(since, w));
   const add = Object.fromEntries(due.map(({ key, value }) => [key, value]));
-  const remove = isSurplus(pod, vmi) ? OF_AN_EVACUATION.filter((key) => key in pod.annotations) : [];
+  const remove = isSurplus(pod, vmi) ? [EVICTION_IN_PROGRESS_ANNOTATION] : [];
   return due.length > 0 || remove.length > 0 ? [{ verb: "AnnotatePod", pod, add, remove }] : [];
 }
-
-/** Removed together: the request of a descheduling cycle ends with the evacuation that it led to. */
-const OF_AN_EVACUATION = [EVICTION_IN_PROGRESS_ANNOTATION, EVACUATION_REQUESTED_ANNOTATION] as const;
 
 /** `since`: when KubeVirt's time for it began, in milliseconds since the epoch; absent if unknown, which counts as long ago. */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {

@@ -1,22 +1,25 @@
 /** A descheduling cycle: take the Lease, read what the policy needs, request, give the Lease back. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
-import { isHeld } from "../kube/lease.ts";
+import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";
 import type { LeaseFacts } from "../kube/schemas/kubernetes.ts";
-import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { NodeWithResources, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
+import { withdraw } from "../evacuation/api.ts";
+import { act } from "../evacuation/perform.ts";
+import { isLauncher, keyOf } from "../kube/objects.ts";
+import { activeEvacuations, evacuationsOf, requestEviction } from "../kube/requests.ts";
+import * as names from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
-import { type DeschedulingClient, LEASE_SECONDS } from "./client.ts";
 import { type CycleReport, type CycleWorld, NO_CYCLE, runCycle } from "./cycle/cycle.ts";
 import type { DeschedulerPolicy } from "./cycle/policy.ts";
 import { interpretAnswer, type Requests } from "./cycle/request.ts";
-import { activeEvacuations, evacuationsOf } from "../kube/requests.ts";
-import { isLauncher, keyOf } from "../kube/objects.ts";
-import { act } from "../evacuation/perform.ts";
-import { withdraw } from "../evacuation/api.ts";
+
+const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
+/** Longer than a cycle lives, with a minute for clocks that differ. A cycle takes it once and never renews it. */
+export const LEASE_SECONDS = 300;
 
 export interface DeschedulingDeps {
   readonly cluster: Client;
-  readonly client: DeschedulingClient;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
   /** Decides everything, changes nothing. */
@@ -29,6 +32,10 @@ export interface DeschedulingDeps {
   readonly onFailure: (failure: ClusterError) => void;
 }
 
+export function cycleLease(cluster: Client): Promise<LeaseFacts> {
+  return readLease(LEASE, cluster);
+}
+
 /** Whether a cycle is due by its Lease. A last cycle far ahead was not one of Lifeboat's. */
 export function isDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
@@ -36,36 +43,39 @@ export function isDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: 
 }
 
 export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
-  const { client, dryRun } = deps;
+  const { cluster, dryRun } = deps;
   if (dryRun) return await cycle(deps);
   const now = deps.now();
-  const found = deps.lease ?? (await client.getLease());
-  const taken = isHeld(found, LEASE_SECONDS, now) ? "Conflict" : await client.takeLease(found, now);
+  const found = deps.lease ?? (await cycleLease(cluster));
+  if (isHeld(found, LEASE_SECONDS, now)) return NO_CYCLE;
+  const taken = await takeLease(LEASE, found, { holder: names.MANAGED_BY, seconds: LEASE_SECONDS, now }, cluster);
   if (taken === "Conflict") return NO_CYCLE;
   try {
     return await cycle(deps);
   } finally {
     // Otherwise it expires.
-    await attempt(client.giveLeaseBack(taken), undefined, deps);
+    await attempt(giveLeaseBack(LEASE, taken, cluster), undefined, deps);
   }
 }
 
 async function cycle(deps: DeschedulingDeps): Promise<CycleReport> {
-  const { settings, policy } = deps;
+  const { settings, policy, seconds } = deps;
   const now = deps.now();
-  const observed = await observe(deps);
-  const inBackground = settings.featureGates.includes("EvictionsInBackground");
-  const until = new Date(now.getTime() + deps.seconds * 1000);
-  return await runCycle({ ...observed, policy, settings, inBackground, until, now }, requestsOf(deps));
+  const until = new Date(now.getTime() + seconds * 1000);
+  return await runCycle({ ...(await observe(deps)), policy, settings, until, now }, requestsOf(deps));
 }
 
 /**
  * Evacuations come first: one that begins later is found by the read before its request. VMIs come after the pods: a launcher pod whose VMI
  * is missing has lost it.
  */
-async function observe({ cluster, client }: DeschedulingDeps) {
+async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await activeEvacuations(cluster);
-  const [nodes, pods] = await Promise.all([cluster.list("nodes", { as: NodeWithResources }), client.listPods()]);
+  const [nodes, pods] = await Promise.all([
+    cluster.list("nodes", { as: NodeWithResources }),
+    // Those that are bound to a node, finished ones included.
+    cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: scheduledPodSchema() }),
+  ]);
   const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];
   return {
     evacuations,
@@ -77,16 +87,21 @@ async function observe({ cluster, client }: DeschedulingDeps) {
 
 /** In a dry run nothing is written, but evictions are asked for: webhooks and budgets say what would become of them. */
 function requestsOf(deps: DeschedulingDeps): Requests {
-  const { cluster, client, policy, dryRun, now } = deps;
+  const { cluster, policy, dryRun, now } = deps;
   return {
     now,
     act: async (action) => (dryRun ? "Done" : await attempt(act(action, { cluster, now }), "Failed", deps)),
     withdraw: async (evacuation) => (dryRun ? "Done" : await attempt(withdraw(evacuation, cluster), "Failed", deps)),
     evacuationsOf: (key) => attempt(evacuationsOf(key, cluster), undefined, deps),
-    async evict(nominated, inBackground) {
-      const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun };
-      const answer = await attempt(client.evict(nominated, options), undefined, deps);
-      return answer === undefined ? "Unknown" : interpretAnswer(answer, inBackground ? policy.messagePrefixes : []);
+    async evict({ pod, profile, plugin, reason = "" }) {
+      // In the descheduler's name and with its form of a reason, so that the webhook that reviews the eviction knows the cause.
+      const annotations = {
+        [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
+        [names.REASON_ANNOTATION]: `triggered by ${profile}/${plugin}: ${reason}`,
+      };
+      const options = { gracePeriodSeconds: policy.gracePeriodSeconds, dryRun, annotations };
+      const answer = await attempt(requestEviction(pod, options, cluster), undefined, deps);
+      return answer === undefined ? "Unknown" : interpretAnswer(answer);
     },
   };
 }

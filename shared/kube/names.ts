@@ -69,8 +69,6 @@ export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/pr
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 export const CONFIG_SOURCE_API = "api";
-/** On a pod: when Lifeboat's descheduling asked for its evacuation (RFC 3339), until that is confirmed or refused. */
-export const EVACUATION_REQUESTED_ANNOTATION = "lifeboat.dev/evacuation-requested";
 /** On an Eviction: why, as the descheduler says it. */
 export const REASON_ANNOTATION = "reason";
 

@@ -64,10 +64,3 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }
-
-/** All of them, or all that is wrong with any. */
-export function collect<T>(parts: readonly Parsed<T>[]): Parsed<readonly T[]> {
-  const problems = parts.flatMap((part) => (part.ok ? [] : part.problems));
-  if (problems.length > 0) return { ok: false, problems };
-  return { ok: true, value: parts.flatMap((part) => (part.ok ? [part.value] : [])) };
-}

@@ -60,7 +60,7 @@ const Report = z.object({
   results: z.record(z.string(), z.number()),
   requested: z.array(Listed),
   skipped: z.array(Listed),
-  withdrawn: z.array(z.object({ evacuation: z.string(), why: z.string() })),
+  withdrawn: z.array(z.string()),
 });
 export type CycleAnswer = z.output<typeof Report>;
 

@@ -8,7 +8,6 @@ import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "
 /** In the descheduler's words. */
 export const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-export const REQUESTED = "lifeboat.dev/evacuation-requested";
 
 /** The pod that the guest of `vmi()` runs in, ten minutes old, without any of the annotations. */
 export function launcher(tweak: Partial<LauncherFacts> = {}): LauncherFacts {

@@ -148,6 +148,8 @@ export function retired(kubevirtNamespace: string): readonly Manifest[] {
     ...["lifeboat-impersonation", "lifeboat-constrained-impersonation"].flatMap((name) =>
       role("Role", { namespace: kubevirtNamespace, name }),
     ),
-    ...["lifeboat-constrained-impersonation", "lifeboat-marking"].flatMap((name) => role("ClusterRole", { name })),
+    ...["lifeboat-constrained-impersonation", "lifeboat-marking", "lifeboat-descheduling"].flatMap((name) =>
+      role("ClusterRole", { name }),
+    ),
   ];
 }

@@ -125,11 +125,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
 }
 
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;
-const POD_ANNOTATIONS = [
-  names.REQUEST_EVICT_ONLY_ANNOTATION,
-  names.EVICTION_IN_PROGRESS_ANNOTATION,
-  names.EVACUATION_REQUESTED_ANNOTATION,
-] as const;
+const POD_ANNOTATIONS = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION] as const;
 const MIGRATION_ANNOTATIONS = [names.CAUSE_ANNOTATION, names.EVACUATION_ANNOTATION] as const;
 
 const Keys = z._default(z.record(z.string(), z.string()), {});

@@ -1,10 +1,11 @@
 /** One descheduling cycle, from the world that was read to a report of the requests. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
+import { DESCHEDULING } from "../../kube/names.ts";
+import { secondsSince } from "../../settings/time.ts";
 import type { Settings } from "../../settings/settings.ts";
 import type { Verdict } from "../plugins/plugin.ts";
-import { inProgressAmong, isConfirmed, vmiOf } from "./in-progress.ts";
+import { inProgressAmong, vmiOf } from "./in-progress.ts";
 import { Counters, isLimit, type LimitName, verdictAt } from "./limits.ts";
 import { nominate, type Nominated, type NominationWorld, nodesOf } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
@@ -17,7 +18,6 @@ import {
   type RequestResult,
   type Requests,
 } from "./request.ts";
-import { type Withdrawal, withdrawalsOf } from "./withdrawals.ts";
 import { cooldownLeft } from "../../evacuation/attempts.ts";
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
@@ -25,8 +25,6 @@ export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly settings: Settings;
   /** Those that have not ended. Read before everything else. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Gate `EvictionsInBackground`. Without it a 429 is a failure and nothing is remembered, as upstream without its gate. */
-  readonly inBackground: boolean;
   readonly until: Date;
 }
 
@@ -43,7 +41,7 @@ export interface CycleReport {
   /** Evacuations in progress when the cycle ended; one that was withdrawn is, until it has ended. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
-  readonly withdrawn: readonly Withdrawal[];
+  readonly withdrawn: readonly EvacuationFacts[];
 }
 
 /** Another one runs. */
@@ -78,35 +76,35 @@ interface Cycle extends CycleWorld, Requesting {
 }
 
 export async function runCycle(w: CycleWorld, requests: Requests): Promise<CycleReport> {
-  const inProgress = w.inBackground ? inProgressAmong(w) : [];
+  const inProgress = inProgressAmong(w);
   const counters = new Counters(w.policy.limits, inProgress);
   const requested = new Set(inProgress.map(({ uid }) => uid));
   const cycle: Cycle = { ...w, requests, counters, startedAt: w.now.toISOString(), requested, refused: new Map() };
-  const withdrawn = w.inBackground ? await withdraw(cycle) : [];
-  await forgetConfirmed(cycle);
+  const withdrawn = await withdrawExpired(cycle);
   const nominations: Answered[] = [];
   const ended = await requestAll(cycle, nominations);
   const nodes = nodesOf(w.policy, w.nodes).length;
   return { ended, nodes, pods: w.pods.length, inProgress: counters.inProgress, nominations, withdrawn };
 }
 
-/** KubeVirt may still begin to migrate a VM whose request is withdrawn: it counts in this cycle, and is not asked for again. */
-async function withdraw(c: Cycle): Promise<readonly Withdrawal[]> {
-  const done: Withdrawal[] = [];
-  for (const withdrawal of withdrawalsOf({ ...c, isInProgress: ({ uid }) => c.requested.has(uid) })) {
+/** KubeVirt may still begin to migrate such a VM: it counts in this cycle, and is not asked for again. */
+async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
+  const withdrawn: EvacuationFacts[] = [];
+  for (const evacuation of c.evacuations.filter((one) => isWaiting(one) && isExpired(one, c))) {
     if (isOutOfTime(c)) break;
-    if ((await c.requests.withdraw(withdrawal.evacuation)) === "Done") done.push(withdrawal);
+    if ((await c.requests.withdraw(evacuation)) === "Done") withdrawn.push(evacuation);
   }
-  return done;
+  return withdrawn;
 }
 
-/** A confirmed request needs no time on the pod: without it, the pod may be requested again when the confirmation goes. */
-async function forgetConfirmed({ pods, requested, requests }: Cycle): Promise<void> {
-  for (const pod of pods) {
-    const isRemembered = requested.has(pod.uid) && EVACUATION_REQUESTED_ANNOTATION in pod.annotations;
-    if (!isRemembered || !isConfirmed(pod)) continue;
-    await requests.act({ verb: "AnnotatePod", pod, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] });
-  }
+/** For KubeVirt to start a migration, which is left to finish. An eviction by another descheduler has the same cause. */
+function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
+  const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
+  return isOwn && (phase !== "Migrating" || reason === "Queued" || reason === "KubeVirtNotAnswering");
+}
+
+function isExpired({ createdAt }: EvacuationFacts, { policy, now }: Cycle): boolean {
+  return secondsSince(createdAt, now) > policy.requestTtlSeconds;
 }
 
 async function requestAll(c: Cycle, answered: Answered[]): Promise<CycleEnd> {

@@ -1,7 +1,7 @@
 /** How many more pods a cycle may request. Upstream: pkg/descheduler/evictions; evacuations in progress count from the start of a cycle. */
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
-import { isEvacuated } from "./in-progress.ts";
+import { isLauncher } from "../../kube/objects.ts";
 import type { DeschedulingLimits } from "./policy.ts";
 
 export type LimitName = keyof DeschedulingLimits;
@@ -71,7 +71,7 @@ export class Counters {
   /** The first limit that one more pod would exceed. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
     const reached = LIMITS.find(({ name, scope, only }) => {
-      if (only === "evacuations" && !isEvacuated(pod)) return false;
+      if (only === "evacuations" && !isLauncher(pod)) return false;
       const evicted = only === "evacuations" ? 0 : this.#evicted.of(scope(pod));
       return this.#inProgress.of(scope(pod)) + evicted >= (this.#limits[name] ?? Infinity);
     });

@@ -29,10 +29,8 @@ export interface DeschedulerPolicy {
   /** Nodes to look at; absent: all. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
-  /** How long an unconfirmed request counts. */
+  /** How long an Evacuation may wait for its migration. */
   readonly requestTtlSeconds: number;
-  /** Prefixes of a 429 that mean: the eviction continues in background. */
-  readonly messagePrefixes: readonly string[];
   /** Of the pods that are evicted; absent: each pod's own. */
   readonly gracePeriodSeconds?: number;
   /** Whether a failed eviction gets an Event. */

@@ -6,13 +6,12 @@ import { isLive, isToMove } from "../../settings/strategy.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
-import { EVACUATION_REQUESTED_ANNOTATION } from "../../kube/names.ts";
+import { DESCHEDULING } from "../../kube/names.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { isEvacuated, vmiOf, type Vmis } from "./in-progress.ts";
+import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { Counters } from "./limits.ts";
 import type { Nominated } from "./nominations.ts";
 import type { DeschedulerPolicy } from "./policy.ts";
-import { requesterOf } from "./withdrawals.ts";
 import { isListedBy } from "../../kube/objects.ts";
 
 /**
@@ -22,25 +21,18 @@ import { isListedBy } from "../../kube/objects.ts";
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** The API server's prefix of what an admission webhook says. */
+/** KubeVirt's words, and Lifeboat's, after the API server's prefix: the eviction continues in background (KEP-1397). */
+const IN_BACKGROUND = /^(?:Evacuation in progress: )?Eviction triggered/;
+/** What the API server puts before the words of an admission webhook. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
-/** The prefix of KubeVirt, and of Lifeboat, where the evacuation is in progress already. */
-const IN_PROGRESS = /^Evacuation in progress: /;
 
-/**
- * Upstream: a 429 that begins with a known prefix says that the eviction continues in background (KEP-1397). Without prefixes nothing does: a
- * 429 is a refusal.
- */
-export function interpretAnswer(
-  { code, message }: { readonly code: number; readonly message: string },
-  prefixes: readonly string[],
-): EvictionOutcome {
+export function interpretAnswer(answer: { readonly code: number; readonly message: string }): EvictionOutcome {
+  const { code, message } = answer;
   if (code < 300) return "Evicted";
   if (code === 404) return "Gone";
   if (code !== 429) return "Refused";
   const said = message.replace(DENIED_BY_WEBHOOK, "");
-  const words = [said, said.replace(IN_PROGRESS, "")];
-  if (words.some((text) => prefixes.some((prefix) => text.startsWith(prefix)))) return "Background";
+  if (IN_BACKGROUND.test(said)) return "Background";
   return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
@@ -53,8 +45,7 @@ export interface Requests {
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
   /** Ended ones included. Undefined: they could not be read. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
-  /** `inBackground`: whether a 429 with a known prefix means that the evacuation continues. */
-  evict(nominated: Nominated, inBackground: boolean): Promise<EvictionOutcome>;
+  evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;
 }
 
@@ -74,7 +65,6 @@ export interface Requesting {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
   readonly vmis: Vmis;
-  readonly inBackground: boolean;
   readonly counters: Counters;
   /** RFC 3339. */
   readonly startedAt: string;
@@ -96,10 +86,14 @@ export async function request(nominated: Nominated, r: Requesting): Promise<Requ
 
 async function requestInItsForm(nominated: Nominated, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { pod } = nominated;
-  if (!r.inBackground || !isEvacuated(pod)) return await r.requests.evict(nominated, false);
   const vmi = vmiOf(pod, r.vmis);
   const isEvacuable = vmi !== undefined && isLive(vmi) && isListedBy(vmi, pod) && isToMove(vmi, r.settings);
-  return isEvacuable ? await evacuate(nominated, vmi, r) : await evictAndRemember(nominated, r);
+  return isEvacuable ? await evacuate(nominated, vmi, r) : await r.requests.evict(nominated);
+}
+
+/** Says in `spec.requestedBy` that it was descheduling, and what for. */
+function requesterOf({ profile, plugin }: Nominated): string {
+  return `${DESCHEDULING}: ${profile}/${plugin}`;
 }
 
 /** Reads first: what has started since the world was read, a drain for example, is joined. */
@@ -122,26 +116,6 @@ const RESULT_OF_CREATION = {
   Refused: "PodChanged",
   Failed: "Unknown",
 } as const satisfies Record<ActOutcome, RequestResult>;
-
-/** The time on the pod counts for every later cycle, until the evacuating side confirms the request or it expires. */
-async function evictAndRemember(nominated: Nominated, r: Requesting): Promise<RequestResult | CycleEnd> {
-  const { pod } = nominated;
-  const add = { [EVACUATION_REQUESTED_ANNOTATION]: r.requests.now().toISOString() };
-  const changed = await r.requests.act({ verb: "AnnotatePod", pod, add, remove: [] });
-  if (changed === "Failed") return "ClusterUnavailable";
-  if (changed !== "Done") return "PodChanged";
-  const outcome = isOutOfTime(r) ? "OutOfTime" : await r.requests.evict(nominated, true);
-  if (outcome !== "Refused" && outcome !== "OutOfTime") return outcome;
-  // Every cycle counts a request time that stays on the pod, so this one does, too.
-  if ((await r.requests.act(takeBack(pod, add))) !== "Done") r.counters.requested(pod);
-  return outcome;
-}
-
-/** Only if no other request time has been written since. */
-function takeBack(pod: ScheduledPod, written: Readonly<Record<string, string>>): Action {
-  const annotated = { ...pod, annotations: { ...pod.annotations, ...written }, hasAnnotations: true };
-  return { verb: "AnnotatePod", pod: annotated, add: {}, remove: [EVACUATION_REQUESTED_ANNOTATION] };
-}
 
 /** The Event on the pod for each outcome. A failure gets one only if the policy asks for it. */
 const EVENTS = {
@@ -167,8 +141,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
 }
 
 /** A request without an answer may have started an evacuation, so it counts. */
-function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters, inBackground }: Requesting): void {
-  const counted = outcome === "Unknown" ? (inBackground ? "Background" : "Evicted") : outcome;
-  if (counted === "Background") counters.requested(pod);
-  if (counted === "Evicted") counters.evicted(pod);
+function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
+  if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
+  if (outcome === "Evicted") counters.evicted(pod);
 }

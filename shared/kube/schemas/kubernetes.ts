@@ -62,11 +62,7 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
   return present({ active: status === "True", since, reason });
 }
 
-const DESCHEDULING: readonly string[] = [
-  names.REQUEST_EVICT_ONLY_ANNOTATION,
-  names.EVICTION_IN_PROGRESS_ANNOTATION,
-  names.EVACUATION_REQUESTED_ANNOTATION,
-];
+const DESCHEDULING: readonly string[] = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
 
 /** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
 export const Launcher = kind(

@@ -17,7 +17,6 @@ const KNOWN_ANNOTATIONS = [
   names.PREFER_NO_EVICTION_ANNOTATION,
   names.MIRROR_POD_ANNOTATION,
   names.CONFIG_SOURCE_ANNOTATION,
-  names.EVACUATION_REQUESTED_ANNOTATION,
 ];
 
 /** `exists`: whether there is a map at all; JSON patch cannot add below a missing one. */

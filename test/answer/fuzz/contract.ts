@@ -50,7 +50,7 @@ const Descheduled = z.strictObject({
   results: z.record(z.string(), z.int()),
   requested: Nominated,
   skipped: Nominated,
-  withdrawn: z.array(z.strictObject({ evacuation: z.string(), why: z.enum(["NotWanted", "Expired"]) })),
+  withdrawn: z.array(z.string()),
 });
 
 const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });

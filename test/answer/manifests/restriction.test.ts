@@ -86,7 +86,7 @@ describe("what Lifeboat does to pods is allowed", () => {
     ["annotate a pod",    ["UPDATE"]],
     ["finish a deletion", ["DELETE"]],
     ["relieve a node",    ["CREATE"]],
-    ["deschedule",        ["UPDATE", "CREATE"]],
+    ["deschedule",        ["CREATE"]],
   ])("%s", async (deed, operations) => {
     const { configuration = {}, given, done } = DEEDS[deed];
     await configureLifeboat(cluster.client, configuration);
@@ -128,7 +128,7 @@ const evict = (deleteOptions?: unknown): Deed => {
 
 // prettier-ignore
 const TABLE: readonly (readonly [string, Deed, string | undefined])[] = [
-  ["add an annotation of ours",              annotate({ [names.EVACUATION_REQUESTED_ANNOTATION]: "now" }), undefined],
+  ["add an annotation of ours",              annotate({ [names.EVICTION_IN_PROGRESS_ANNOTATION]: "" }), undefined],
   ["add another one",                        annotate({ other: "x" }),                                     ANNOTATIONS],
   ["let any pod be evicted by a descheduler", annotate({ [names.EVICT_ANNOTATION]: "" }),                  ANNOTATIONS],
   ["add a label",                            change({ labels: { "kubevirt.io": "virt-launcher" } }),       REST],

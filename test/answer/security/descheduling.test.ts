@@ -78,7 +78,6 @@ function worldOf({ pods, policy }: World): CycleWorld {
     nodes: NODES,
     vmis: new Map(vmis.map((vmi) => [keyOf(vmi), vmi])),
     evacuations: [],
-    inBackground: true,
     until: at(200),
     now: NOW,
   };
@@ -112,9 +111,9 @@ async function cycle(world: World): Promise<Done> {
     },
     withdraw: async () => "Done",
     evacuationsOf: async () => [],
-    evict: async ({ pod }, inBackground) => {
+    evict: async ({ pod }) => {
       touched.push(pod);
-      return inBackground ? "Background" : "Evicted";
+      return "Evicted";
     },
   });
   return { report, touched: namesOf(touched.filter(isVictim)) };
@@ -122,7 +121,6 @@ async function cycle(world: World): Promise<Done> {
 
 function touchedBy(action: Action): readonly NamespacedName[] {
   if (action.verb === "Event") return [];
-  if (action.verb === "AnnotatePod") return [action.pod];
   if (action.verb !== "CreateEvacuation") throw new Error(`no cycle may ${action.verb}`);
   const { namespace, spec } = action.evacuation;
   return [{ namespace, name: spec.pod?.name ?? "" }];

@@ -15,7 +15,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { annotating, annotations, IN_PROGRESS, launcher, ONLY, REQUESTED, target } from "../../support/launchers.ts";
+import { annotating, annotations, IN_PROGRESS, launcher, ONLY, target } from "../../support/launchers.ts";
 
 const ASKED = { [ONLY]: "" };
 const GOING = { ...ASKED, [IN_PROGRESS]: "true" };
@@ -71,13 +71,6 @@ describe("eviction-in-progress", () => {
     const pod = launcher({ annotations: { ...ASKED, [IN_PROGRESS]: value } });
     expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
     expect(annotations({ launchers: [pod] })).toEqual([{ verb: "AnnotatePod", pod, add: {}, remove: [IN_PROGRESS] }]);
-  });
-
-  test("takes the request of a descheduling cycle with it", () => {
-    const pod = launcher({ annotations: { ...GOING, [REQUESTED]: "2026-03-01T11:59:00Z" } });
-    expect(annotations({ launchers: [pod] })).toMatchObject([{ add: {}, remove: [IN_PROGRESS, REQUESTED] }]);
-    expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
-    expect(annotations({ launchers: [{ ...pod, annotations: without(pod.annotations, IN_PROGRESS) }] })).toEqual([]);
   });
 
   test("goes from the pod that the guest has left, and does not come to the one it runs in now", () => {

@@ -12,7 +12,6 @@ const profile = (name: string, ...plugins: readonly (readonly [string, "deschedu
 const DEFAULTS = {
   limits: {},
   requestTtlSeconds: 600,
-  messagePrefixes: ["Eviction triggered"],
   notifyFailures: false,
   profiles: [],
 };
@@ -31,7 +30,6 @@ test.each([
   [{ maxNoOfPodsEvacuationsPerNode: 0 },             { limits: { evacuationsPerNode: 0 } }],
   [{ maxNoOfPodsEvacuationsPerNamespace: 4 },        { limits: { evacuationsPerNamespace: 4 } }],
   [{ maxEvacuationRequestTTL: "1m30s" },             { requestTtlSeconds: 90 }],
-  [{ evictionMessagePrefixes: ["a", "b "] },         { messagePrefixes: ["a", "b "] }],
   [{ evictionFailureEventNotification: true },       { notifyFailures: true }],
   [{ gracePeriodSeconds: 0 },                        { gracePeriodSeconds: 0 }],
   [{ profiles: [{ name: "p" }] },                    { profiles: [profile("p")] }],

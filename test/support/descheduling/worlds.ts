@@ -6,9 +6,7 @@ import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { vmi } from "../fixtures.ts";
 import { pod } from "./fixtures.ts";
 
-export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
-export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-export const REQUESTED = "lifeboat.dev/evacuation-requested";
+const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 
 /** The launcher pod of VMI `name` on node01, which is to be asked only. */
 export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
@@ -21,12 +19,6 @@ export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): Schedule
     annotations: { "kubevirt.io/domain": name, [REQUEST_ONLY]: "", ...annotations },
     ...rest,
   });
-}
-
-/** A pod that another product evacuates: it is to be asked only. */
-export function askedPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
-  const { annotations, ...rest } = tweak;
-  return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...annotations }, ...rest });
 }
 
 /** An ordinary pod. */
@@ -70,7 +62,6 @@ export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<Desched
   return {
     limits: {},
     requestTtlSeconds: 600,
-    messagePrefixes: ["Eviction triggered"],
     notifyFailures: false,
     profiles: [{ name: "vms", plugins, evictor: () => ({ filter: () => true, preEvictionFilter: () => true }) }],
     ...tweak,

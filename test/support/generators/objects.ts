@@ -38,7 +38,6 @@ export const DESCHEDULER_ANNOTATIONS = [
   names.EVICTION_IN_PROGRESS_ANNOTATION,
   names.EVICT_ANNOTATION,
   names.PREFER_NO_EVICTION_ANNOTATION,
-  names.EVACUATION_REQUESTED_ANNOTATION,
 ];
 const zoneA = { matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] };
 

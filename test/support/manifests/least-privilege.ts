@@ -75,7 +75,6 @@ export const NEEDS: readonly Need[] = [
     ["patch pods",                                                                               "pods are not annotated as to be evicted by request only"],
   ]),
   ...of("kubernetes/optional/descheduling/descheduling.yaml", [
-    ["patch pods",                                                                               "no pod that is to be asked only is descheduled"],
     ["get configmaps/lifeboat-descheduler",                                                      "there is no policy: no cycle"],
     ["get coordination.k8s.io/leases/lifeboat-descheduling",                                     "whether another cycle runs is unknown: no cycle"],
     ["patch coordination.k8s.io/leases/lifeboat-descheduling",                                   "one cycle in five minutes"],

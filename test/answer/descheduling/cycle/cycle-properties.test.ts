@@ -5,14 +5,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/policy.ts";
-import { LEASE_SECONDS } from "../../../../shared/descheduling/client.ts";
+import { LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { isActive } from "../../../../shared/kube/evacuation.ts";
 import { interleaved } from "../../../support/fake-cluster.ts";
 import type { FakeCluster } from "../../../support/fake-cluster.ts";
-import { NOW, without } from "../../../support/fixtures.ts";
+import { NOW } from "../../../support/fixtures.ts";
 import { REAL_PLUGINS } from "../plugins/plugins.ts";
-import { askedPod, IN_PROGRESS, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
+import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 import { clusterOf, cycle, evacuationsOf, leaseOf, leaving, results, setStatus } from "./cycles.ts";
 
 const limit = fc.integer({ min: 0, max: 3 });
@@ -26,10 +26,10 @@ const limits = fc.record(
   },
   { requiredKeys: [] },
 );
-const PODS = { Vm: vmPod, Asked: askedPod, Plain: plainPod } as const;
+const PODS = { Vm: vmPod, Plain: plainPod } as const;
 const pods = fc.array(
   fc.record({
-    kind: fc.constantFrom("Vm" as const, "Vm" as const, "Asked" as const, "Plain" as const),
+    kind: fc.constantFrom("Vm" as const, "Vm" as const, "Plain" as const),
     nodeName: fc.constantFrom("node01", "node02"),
     namespace: fc.constantFrom("apps", "shop"),
   }),
@@ -81,31 +81,25 @@ function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
   for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
 }
 
-/** What becomes of an evacuation in either form. */
+/** What becomes of an evacuation. */
 function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
   const pod = leaving(fake).find((one) => one.uid === uid);
   if (pod === undefined) return;
-  const asked = without(pod.annotations, REQUESTED, IN_PROGRESS);
   switch (does) {
     case "confirm":
-      setStatus(fake, uid, { phase: "Migrating", reason: "Running" });
-      if (REQUESTED in pod.annotations)
-        fake.pods.put({ ...pod, annotations: { ...pod.annotations, [IN_PROGRESS]: "" } });
-      return;
+      return setStatus(fake, uid, { phase: "Migrating", reason: "Running" });
     case "finish":
       setStatus(fake, uid, { phase: "Moved" });
       return fake.pods.delete(pod);
     case "cancel":
-      setStatus(fake, uid, { phase: "Withdrawn" });
-      return fake.pods.put({ ...pod, annotations: asked });
+      return setStatus(fake, uid, { phase: "Withdrawn" });
   }
 }
 
-/** The passes end what is withdrawn; what is on a pod is confirmed within the TTL. */
+/** Reconciles end what is withdrawn. */
 function wait(seconds: number, fake: FakeCluster): void {
   for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
     setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });
-  for (const { uid } of leaving(fake).filter((pod) => REQUESTED in pod.annotations)) becomes("confirm", uid, fake);
   const now = fake.now().getTime() + seconds * 1000;
   fake.now = () => new Date(now);
 }
@@ -126,7 +120,7 @@ test("evacuations never exceed a limit, no VM is asked for twice, every request 
         };
         const running = Array.from({ length: at }, () => cycle(fake, o));
         for (const report of await scheduler.waitFor(Promise.all(running))) {
-          for (const what of [report.ended, ...results(report), ...report.withdrawn.map(({ why }) => why)])
+          for (const what of [report.ended, ...results(report), ...report.withdrawn.map(() => "Withdrawn")])
             seen.add(what);
           requested += results(report).filter((result) => result === "Background" || result === "Evicted").length;
         }
@@ -147,8 +141,7 @@ test("evacuations never exceed a limit, no VM is asked for twice, every request 
     "Background",
     "Evicted",
     "InProgress",
-    "NotWanted",
-    "Expired",
+    "Withdrawn",
     "evictionsTotal",
     "evacuationsPerNode",
   ];

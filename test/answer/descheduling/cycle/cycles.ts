@@ -6,10 +6,9 @@ import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { deschedule } from "../../../../shared/descheduling/deschedule.ts";
 import { type EvacuationFacts, isActive } from "../../../../shared/kube/evacuation.ts";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
-import { deschedulingClient } from "../../../../shared/descheduling/client.ts";
 import { type Before, connectTo, FakeCluster } from "../../../support/fake-cluster.ts";
 import { node, settings } from "../../../support/fixtures.ts";
-import { type Heard, policy, REQUESTED, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
+import { type Heard, policy, scripted, vmiOf } from "../../../support/descheduling/worlds.ts";
 import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
@@ -18,7 +17,6 @@ export interface Options {
   /** Instead of that plugin. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
-  readonly inBackground?: boolean;
   readonly seconds?: number;
   readonly lease?: LeaseFacts;
   readonly before?: Before;
@@ -40,8 +38,7 @@ export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
   const cluster = connectTo(fake, before);
   const report = await deschedule({
     cluster,
-    client: deschedulingClient(cluster),
-    settings: settings({ featureGates: o.inBackground === false ? [] : ["EvictionsInBackground"] }),
+    settings: settings({ featureGates: ["EvictionsInBackground"] }),
     policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
     dryRun: false,
     seconds: o.seconds ?? 200,
@@ -86,10 +83,6 @@ export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationS
   fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
 }
 
-export function annotationsOf(fake: FakeCluster, uid: string): Readonly<Record<string, string>> {
-  return fake.pods.list((pod) => pod.uid === uid)[0]?.annotations ?? {};
-}
-
 export function evacuationsOf(fake: FakeCluster, uid: string): readonly EvacuationFacts[] {
   return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
 }
@@ -102,9 +95,7 @@ export function setStatus(fake: FakeCluster, uid: string, status: Partial<Evacua
 
 /** Pods with a request that nothing has taken back. */
 export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
-  return podsOf(fake).filter((pod) => {
-    return !isFinal(pod) && (REQUESTED in pod.annotations || evacuationsOf(fake, pod.uid).some(isActive));
-  });
+  return podsOf(fake).filter((pod) => !isFinal(pod) && evacuationsOf(fake, pod.uid).some(isActive));
 }
 
 /** Before the nth such request. */

@@ -1,25 +1,24 @@
-/**
- * A request in both of its forms: what is written before it is made, what stays, what is taken back, what is told.
- */
+/** A request in each form: what is written, what its answer means, what is recorded; and when a request expires. */
 import { describe, expect, test } from "vitest";
+import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
 import { failing, once } from "../../../support/fake-cluster.ts";
-import { time } from "../../../support/fixtures.ts";
-import { annotationsOf, clusterOf, cycle, evacuationsOf, nth, results } from "./cycles.ts";
-import { askedPod, plainPod, REQUESTED, vmPod } from "../../../support/descheduling/worlds.ts";
+import { at, newborn } from "../../../support/fixtures.ts";
+import { clusterOf, cycle, evacuationsOf, results } from "./cycles.ts";
+import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
 test.each([
-  ["a VM",                               "vm",    true,  ["create evacuations", "create events"]],
-  ["one that cannot move",               "pinned", true, ["patch pods", "create pods/eviction", "create events"]],
-  ["a pod that is to be asked only",     "asked", true,  ["patch pods", "create pods/eviction", "create events"]],
-  ["an ordinary pod",                    "pod",   true,  ["create pods/eviction", "create events"]],
-  ["a VM, gate off",                     "vm",    false, ["create pods/eviction"]],
-])("the form for %s", async (_, name, inBackground, expected) => {
-  const fake = clusterOf(...["vm", "pinned", "odd", "dying"].map((vm) => vmPod(vm)), askedPod("asked"), plainPod("pod"));
+  ["a VM",                                 "vm",     ["create evacuations", "create events"]],
+  ["one that cannot move",                 "pinned", ["create pods/eviction", "create events"]],
+  ["one whose pod KubeVirt does not list", "odd",    ["create pods/eviction", "create events"]],
+  ["one that is being deleted",            "dying",  ["create pods/eviction", "create events"]],
+  ["an ordinary pod",                      "pod",    ["create pods/eviction", "create events"]],
+])("the form for %s", async (_, name, expected) => {
+  const fake = clusterOf(...["vm", "pinned", "odd", "dying"].map((vm) => vmPod(vm)), plainPod("pod"));
   fake.change({ namespace: "apps", name: "pinned" }, { liveMigratable: { migratable: false } });
   fake.change({ namespace: "apps", name: "odd" }, { activePods: {} });
   fake.change({ namespace: "apps", name: "dying" }, { deleting: true });
-  const { requests } = await cycle(fake, { order: [name], inBackground });
+  const { requests } = await cycle(fake, { order: [name] });
   expect(requests).toEqual(["create leases", ...expected, "patch leases"]);
 });
 
@@ -37,14 +36,6 @@ test("a VM that was asked for before gets the next Evacuation; one of that name 
   expect(results(await cycle(raced, { order: ["vm"], before }))).toEqual(["PodChanged"]);
 });
 
-test("of one that is to be asked only, the time is on the pod before the request, and stays", async () => {
-  const fake = clusterOf(askedPod("asked"));
-  const seen: unknown[] = [];
-  const before = once(/^create pods\/eviction$/, () => void seen.push(annotationsOf(fake, "pod-asked")[REQUESTED]));
-  await cycle(fake, { order: ["asked"], before });
-  expect([...seen, annotationsOf(fake, "pod-asked")[REQUESTED]]).toEqual([time(0), time(0)]);
-});
-
 const SAID = {
   Background: [429, "Eviction triggered"],
   Refused: [429, "no"],
@@ -54,39 +45,53 @@ const SAID = {
 
 // prettier-ignore
 describe.each([
-  // Outcome of the eviction, time kept on the pod, counted as in progress, verdict for the plugin, told as an Event; also if failures are.
-  ["Background", true,  1, "Accepted", ["Descheduled"], ["Descheduled"]   ],
-  ["Refused",    false, 0, "Skipped",  [],              ["EvictionFailed"]],
-  ["Evicted",    true,  0, "Accepted", ["Descheduled"], ["Descheduled"]   ],
-  ["Gone",       true,  0, "Skipped",  [],              []                ],
-  ["Unknown",    true,  1, "Skipped",  [],              ["EvictionFailed"]],
-] as const)("answered %s", (outcome, kept, inProgress, ...[verdict, ...told]) => {
+  // Outcome of the eviction, counted as in progress, verdict for the plugin, said by an Event; also if failures are.
+  ["Background", 1, "Accepted", ["Descheduled"], ["Descheduled"]   ],
+  ["Refused",    0, "Skipped",  [],              ["EvictionFailed"]],
+  ["Evicted",    0, "Accepted", ["Descheduled"], ["Descheduled"]   ],
+  ["Gone",       0, "Skipped",  [],              []                ],
+  ["Unknown",    1, "Skipped",  [],              ["EvictionFailed"]],
+] as const)("answered %s", (outcome, inProgress, ...[verdict, ...told]) => {
   test.each([false, true])("failures told=%s", async (notifyFailures) => {
-    const fake = clusterOf(askedPod("asked"));
-    if (outcome !== "Unknown") fake.evictionAnswers.set("asked", { code: SAID[outcome][0], message: SAID[outcome][1] });
+    const fake = clusterOf(plainPod("pod"));
+    if (outcome !== "Unknown") fake.evictionAnswers.set("pod", { code: SAID[outcome][0], message: SAID[outcome][1] });
     const before = outcome === "Unknown" ? { before: failing(/^create pods\/eviction$/) } : {};
-    const done = await cycle(fake, { order: ["asked"], policy: { notifyFailures }, ...before });
-    expect(REQUESTED in annotationsOf(fake, "pod-asked")).toBe(kept);
-    expect([done.inProgress, done.heard]).toEqual([inProgress, [["asked", verdict]]]);
+    const done = await cycle(fake, { order: ["pod"], policy: { notifyFailures }, ...before });
+    expect([done.inProgress, done.heard]).toEqual([inProgress, [["pod", verdict]]]);
     expect(fake.story.map(({ reason }) => reason)).toEqual(told[notifyFailures ? 1 : 0]);
     for (const { about, message } of fake.story) {
-      expect(about).toMatchObject({ kind: "Pod", uid: "pod-asked" });
+      expect(about).toMatchObject({ kind: "Pod", uid: "pod-pod" });
       expect(message).toContain("nominated on node node01 by vms/Scripted (told to)");
     }
   });
 });
 
-test("refused, and its time cannot be taken back: it counts", async () => {
-  const fake = clusterOf(askedPod("asked"));
-  fake.evictionAnswers.set("asked", { code: 429, message: "no" });
-  const done = await cycle(fake, { order: ["asked"], before: nth(2, /^patch pods$/, failing(/./)) });
-  expect([results(done), done.inProgress]).toEqual([["Refused"], 1]);
-  expect(annotationsOf(fake, "pod-asked")).toHaveProperty([REQUESTED]);
-});
+function waiting(name: string, spec: Partial<EvacuationSpec>, status: Partial<EvacuationStatus>, age: number) {
+  const about = { cause: "Descheduler", requestedBy: "lifeboat-descheduling: vms/Scripted", ...spec } as const;
+  const createdAt = at(-age).getTime();
+  return newborn({
+    name: `${name}-1`,
+    createdAt,
+    spec: { vmiName: name, pod: { uid: `pod-${name}` }, ...about },
+    status,
+  });
+}
 
-test("a pod that has changed since is skipped", async () => {
-  const fake = clusterOf(askedPod("asked"), askedPod("other"));
-  const before = once(/^patch pods$/, () => fake.pods.put(askedPod("asked", { uid: "another" })));
-  expect(results(await cycle(fake, { order: ["asked", "other"], before }))).toEqual(["PodChanged", "Background"]);
-  expect(fake.evictions).toEqual(["other"]);
+// prettier-ignore
+test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: number, isWithdrawn: boolean]>([
+  ["pending, as old as it may be", {},                             { phase: "Pending" },                                  600, false],
+  ["pending, for longer",          {},                             { phase: "Pending" },                                  601, true ],
+  ["in KubeVirt's queue",          {},                             { phase: "Migrating", reason: "Queued" },              601, true ],
+  ["virt-controller is away",      {},                             { phase: "Migrating", reason: "KubeVirtNotAnswering" }, 601, true ],
+  ["migrating",                    {},                             { phase: "Migrating", reason: "Running" },             601, false],
+  ["another descheduler's",        { requestedBy: "descheduler" }, {},                                                    601, false],
+  ["of a user of that name",       { cause: "ApiEviction" },       {},                                                    601, false],
+])("an Evacuation that waits: %s: withdrawn=%4$s", async (_, spec, status, ...[age, isWithdrawn]) => {
+  const fake = clusterOf(vmPod("vm"), vmPod("other"));
+  fake.evacuations.put(waiting("vm", spec, status, age));
+  const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
+  expect(done.withdrawn.map(({ name }) => name)).toEqual(isWithdrawn ? ["vm-1"] : []);
+  expect(evacuationsOf(fake, "pod-vm")[0]?.spec.intent).toBe(isWithdrawn ? "Withdrawn" : "Evacuate");
+  // It counts until it has ended.
+  expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
 });
