@@ -37,7 +37,6 @@ type AppContext = Context<Of>;
 type Middleware = MiddlewareHandler<Of>;
 
 export interface AppOptions {
-  /** Whether the relay delivers here. */
   readonly takesEvents: boolean;
 }
 
@@ -140,7 +139,6 @@ function receivedBy({ var: { received } }: AppContext): Received {
   return received;
 }
 
-/** Absent in a test that asks the app itself. */
 function contextOf(c: AppContext): AppContext["executionCtx"] | undefined {
   try {
     return c.executionCtx;
@@ -154,7 +152,6 @@ function reject(c: Context, rejection: RejectionError): Response {
   return c.json(body, code);
 }
 
-/** Throws where the caller is not who they have to be. */
 type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
 
 /** An API server may send its token in the path: some can send no header. */

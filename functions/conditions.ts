@@ -47,7 +47,6 @@ export async function keepConditions(target: Target): Promise<void> {
   }
 }
 
-/** What is wrong with what the LifeboatConfiguration says, and with what Lifeboat may do for it. */
 async function readingOf({ spec }: ConfigurationFacts, settings: Settings, cluster: Client) {
   const parsed = parseConfiguration(spec);
   return {
@@ -93,7 +92,6 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-/** The webhook objects that make the API server ask Lifeboat, beside what they should be. */
 export async function compareWebhooks(
   { name, entry, publicUrl }: Target,
   cluster: Client,

@@ -50,7 +50,6 @@ export async function answerUnreviewed(c: Context, received: review.Received, er
   );
 }
 
-/** There is no room for it, and nothing has been read of it. */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
@@ -80,7 +79,6 @@ const BESIDES_SHARE = 0.25;
 
 interface Ruled {
   readonly decision: DeletionDecision;
-  /** Absent where they could not be learnt. */
   readonly facts?: DeletionReview["facts"];
 }
 

@@ -15,7 +15,6 @@ import { keyOf } from "../shared/kube/objects.ts";
 const CYCLE_SECONDS = 240;
 /** Of these, the part for reading and requesting; the rest is for recording the outcome of the last request. */
 const REQUESTING = 11 / 12;
-/** The most entries in each list of an answer; the counts include all. */
 const LISTED = 500;
 const GATE = "EvictionsInBackground";
 
@@ -90,7 +89,6 @@ async function runCycle(
   return report;
 }
 
-/** A nomination was either requested, with an outcome, or skipped, with a reason why. */
 function rendered({ ended, nodes, pods, inProgress, nominations, withdrawn }: CycleReport) {
   const { requested = [], skipped = [] } = Object.groupBy(nominations, (one) =>
     EVICTION_OUTCOMES.some((outcome) => outcome === one.result) ? "requested" : "skipped",
@@ -117,7 +115,6 @@ function countsOf(nominations: readonly Answered[]): Readonly<Record<string, num
   return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
 }
 
-/** An Event on the ConfigMap: one for each version of it. */
 async function reportPolicy(target: Target, { configMap, problems }: Extract<LoadedPolicy, { ok: false }>) {
   const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");
   target.platform.log({ level: "error", cluster: target.name, reason: "InvalidConfiguration", message });

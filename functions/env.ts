@@ -13,7 +13,6 @@ export interface ClusterRegistry {
   }): Promise<{ keys: readonly { name: string }[]; list_complete: boolean; cursor?: string }>;
 }
 
-/** A Queue of Cloudflare: one message for each cluster and tick. */
 export interface TickQueue {
   sendBatch(messages: readonly { readonly body: unknown }[]): Promise<unknown>;
 }
@@ -21,7 +20,6 @@ export interface TickQueue {
 export interface Env {
   readonly CLUSTERS?: string;
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
-  /** The keys of the registry: see shared/settings/sealed-entry.ts. */
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
   /** Where API servers reach this Worker: webhooks are expected to lead here. Absent: only their paths are compared. */
@@ -56,9 +54,7 @@ export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
   readonly sleep: (ms: number) => Promise<void>;
-  /** A signal that aborts after so long. */
   readonly timeout: (ms: number) => AbortSignal;
-  /** In [0, 1). */
   readonly random: () => number;
   /** One structured line. Never a token, never a body of the other side. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;

@@ -10,7 +10,6 @@ interface Known {
   readonly message: string;
 }
 
-/** Where a thrower says something else about field or message, that counts. */
 // prettier-ignore
 const REJECTIONS = {
   NotFound: { code: 404, message: "no such route" },
@@ -35,7 +34,6 @@ const REJECTIONS = {
 
 export type Reason = keyof typeof REJECTIONS;
 
-/** Thrown by handlers, rendered once in app.ts. */
 export class RejectionError extends Error {
   readonly reason: Reason;
   readonly details: Partial<Known>;
@@ -48,7 +46,6 @@ export class RejectionError extends Error {
   }
 }
 
-/** For the first of the problems. */
 export function rejectProblems(
   reason: "BadRequest" | "InvalidConfiguration",
   problems: readonly ConfigProblem[],

@@ -49,7 +49,6 @@ function requestOf(event: LifeboatEvent): ReconcileRequest {
   }
 }
 
-/** Throws where no relay of the cluster has signed it. */
 export async function asRelay(c: Context, { relaySecret = [] }: ClusterEntry, now: Date): Promise<void> {
   const payload = await c.req.text();
   const read = (name: string) => c.req.header(`webhook-${name}`) ?? "";
@@ -64,9 +63,7 @@ const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 export interface SignatureHeaders {
   readonly id: string;
-  /** Seconds since the epoch. */
   readonly timestamp: string;
-  /** `v1,<base64>`, several separated by spaces. */
   readonly signature: string;
 }
 

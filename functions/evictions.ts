@@ -43,7 +43,6 @@ function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
 
-/** Share of the remaining timeout to spend on reads. */
 const READING_SHARE = 0.5;
 /** By then everything has ended. */
 const ANSWERING_SHARE = 0.9;

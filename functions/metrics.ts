@@ -15,7 +15,6 @@ import { accessProblems, type Env, VERSION } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Target } from "./target.ts";
 
-/** Prometheus gives up after 10, unless configured otherwise. */
 const READ_SECONDS = 9;
 
 /** Whether the API server of a cluster accepts Lifeboat; conditions and `lifeboat doctor` say what else may be wrong. */

@@ -16,7 +16,6 @@ import { areBudgetsWanted } from "../shared/budget/budget.ts";
 
 /** A few objects: what takes longer does not answer. */
 export const SETTINGS_SECONDS = 5;
-/** Start no new work after this share of the deadline. */
 const STARTING_SHARE = 0.8;
 
 /**
@@ -79,17 +78,13 @@ export async function requeue(target: Target, vmi: NamespacedName, known: Known 
   }
 }
 
-/** Creates Events. Never throws: what fails is logged. */
 export async function recordEvents(target: Target, events: readonly Action[]): Promise<void> {
   const onFailure = (doing: string, failure: Error) => target.logFailure(doing, failure);
   await perform(events, { cluster: target.connect(AFTER_ANSWER_SECONDS), now: target.platform.now, onFailure });
 }
 
-/** A full scan of ten thousand VMs is about 120 pages. */
 const FULL_SCAN_SECONDS = 60;
-/** Each VM that is evacuated takes a few requests. */
 const TICK_SECONDS = 50;
-/** How soon to ask again where there was not enough time: what is left can be done at once. */
 const REQUEUE_SECONDS = 1;
 
 /** The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. */

@@ -9,7 +9,6 @@ const CACHE_SECONDS = 30;
 
 export type Entry = Parsed<ClusterEntry>;
 
-/** Plain values only, which may be gone at any time: isolates come and go. */
 export class RegistryCache {
   readonly #entries = new Map<string, { readonly readAt: number; readonly entry: Entry }>();
 

@@ -12,7 +12,6 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 export interface Received {
   readonly arrived: Date;
   readonly body: string;
-  /** Room for what is read until the answer. */
   readonly held: Held;
 }
 
@@ -61,11 +60,9 @@ function uidIn(text: string): string {
   return uid;
 }
 
-/** It is sent back. An API server's has 36 characters. */
 const LONGEST_UID = 256;
 const A_UID = "expected the review's uid";
 
-/** Without these nothing can be answered that an API server would understand. */
 const Envelope = z.lazy(() =>
   z.object({
     apiVersion: z.literal("admission.k8s.io/v1", "expected admission.k8s.io/v1"),
@@ -76,7 +73,6 @@ const Envelope = z.lazy(() =>
   }),
 );
 
-/** The review's uid and request, or a rejection that says what is missing. */
 export function requestIn(body: string) {
   const { request } = parseBody(Envelope, body);
   return { uid: request.uid, request };
@@ -96,7 +92,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Says of the review of something else what is wrong with it. */
 export function otherThan(expected: string, error: z.core.$ZodError): string {
   const [problem] = problemsIn(error, "request");
   return `not a review of ${expected}: ${problem?.field}: ${problem?.message}`;
@@ -106,7 +101,6 @@ interface Refusal {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
-  /** The API server passes it on as Retry-After. */
   readonly details?: { readonly retryAfterSeconds: number };
 }
 
@@ -143,7 +137,6 @@ function answer(uid: string, warnings: readonly string[] = [], status?: Refusal)
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };
 }
 
-/** How long the API server waits for the answer to a review. */
 export interface Deadline {
   readonly timeoutSeconds: number;
   /** Milliseconds since the epoch: since when it waits. To find and authenticate the cluster takes its share. */
@@ -160,7 +153,6 @@ export function deadlineOf(c: Context, arrived: Date, share: number): Deadline {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 const DEFAULT_TIMEOUT_SECONDS = 10;
-/** Kubernetes allows a webhook no more. */
 const LONGEST_TIMEOUT_SECONDS = 30;
 
 /** Seconds the API server waits, from its `?timeout=` (a Go duration); its default where that is missing or odd. */
@@ -215,7 +207,6 @@ export class ReviewCounts {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
   }
 
-  /** All there can be are there from the start. */
   render(): string {
     const samples = REVIEWS.flatMap((review) =>
       ANSWERS.map((answer) => ({ labels: [review, answer], value: this.#counts.get(`${review} ${answer}`) ?? 0 })),

@@ -11,19 +11,15 @@ import { hash8 } from "../shared/kube/objects.ts";
 const FULL_SCAN_EVERY = 10;
 const TICK_MS = 60_000;
 
-/** One cluster's share of one tick. */
 export interface Tick {
   readonly cluster: string;
-  /** Milliseconds since the epoch: when the tick was due. */
   readonly scheduledTime: number;
 }
 
-/** `sentAt`: milliseconds since the epoch. */
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
 /** A message that waited longer is not acted on: the next tick has sent another one. */
 const LATEST_MS = 55_000;
-/** The limit of `sendBatch`. */
 const MESSAGES_AT_A_TIME = 100;
 /** Without a queue: with all at once, a few that do not answer would use up the deadlines of those that wait for a connection. */
 const CLUSTERS_AT_A_TIME = 4;

@@ -16,7 +16,6 @@ export interface IsolateState {
   readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
-  /** Clusters whose API server has asked about an eviction. */
   readonly called: Set<string>;
   readonly budget: Budget;
   /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
@@ -39,14 +38,12 @@ export interface Target {
   readonly entry: ClusterEntry;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Of this Worker, where it is set. */
   readonly publicUrl: string | undefined;
   /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
   connect(seconds: number, held?: Held): Client;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
-  /** One line, with the cluster's name. */
   log(line: Readonly<Record<string, unknown>>): void;
   /** Unexpected errors too: one cluster's defect is no other's. */
   logFailure(doing: string, error: unknown): void;
@@ -97,7 +94,6 @@ export function targetOf(
   };
 }
 
-/** Neither body nor token of the other side: see ClusterError. */
 function described(error: unknown): Record<string, unknown> {
   if (error instanceof ClusterError) return { failure: error.failure };
   return { message: "unexpected error", error: error instanceof Error ? error.stack : undefined };
@@ -120,7 +116,6 @@ export async function findEntry(name: string, surroundings: Surroundings): Promi
   return entry.ok ? entry.value : rejectProblems("InvalidConfiguration", entry.problems);
 }
 
-/** Which clusters there are. */
 export async function clusterNames(surroundings: Surroundings): Promise<readonly string[]> {
   const { env, platform, state } = surroundings;
   const clusters = clustersOf(surroundings);

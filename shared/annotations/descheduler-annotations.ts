@@ -14,7 +14,6 @@ import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 /** `Guest`: the guest runs in it. `Other`: it may move there, or has just left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
 export type PodRole = (typeof POD_ROLES)[number];
-/** Of the VMI: for the node it is on, for another one, or not at all. */
 export type MarkState = "Marked" | "Stale" | "Unmarked";
 
 export const REQUEST_EVICT_ONLY = {
@@ -37,7 +36,6 @@ export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Of these VMIs, whatever their phase; none are read where none are to be annotated. */
   readonly launchers: readonly LauncherFacts[];
-  /** Every one that names one of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -55,7 +53,6 @@ export function planAnnotations(w: AnnotationWorld): Plan {
 
 type Annotate = Extract<Action, { verb: "AnnotatePod" }>;
 
-/** About an evacuation, which the descheduler waits for. */
 function isUrgent({ add, remove }: Annotate): boolean {
   return EVICTION_IN_PROGRESS_ANNOTATION in add || remove.length > 0;
 }

@@ -21,7 +21,6 @@ export const MIN_AVAILABLE = 2;
 
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
   /** Of the VMIs under evacuation, where they were read: a full scan reads none. */
   readonly migrations: readonly MigrationFacts[];
@@ -31,12 +30,10 @@ export interface BudgetWorld extends Moment {
   readonly complete: boolean;
 }
 
-/** The same for every function that makes it. */
 export function budgetName(vmi: Pick<VmiFacts, "name" | "uid">): string {
   return derivedName(NAME_PREFIX, vmi.name, hash8(vmi.uid));
 }
 
-/** Whether Lifeboat makes disruption budgets in this cluster. */
 export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settings): boolean {
   switch (disruptionBudgets) {
     case "Always":

@@ -10,17 +10,14 @@ import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
 
 export interface Asking {
-  /** Whom it names. */
   readonly requestedBy: string;
   readonly cluster: Client;
   readonly now: Date;
 }
 
 export type Evacuating =
-  /** The one that continues: started now, or under way already. */
   | { readonly result: "Started" | "Joined"; readonly evacuation: EvacuationFacts }
   | { readonly result: "NotRunning" }
-  /** Another one of the VM has ended meanwhile. */
   | { readonly result: "TryAgain" };
 
 /** One that is under way already, which a drain or another person began, is joined. */

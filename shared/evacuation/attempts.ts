@@ -13,12 +13,10 @@ import { isFinal, isListedBy } from "../kube/objects.ts";
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
 const MOST_DOUBLINGS = 32;
 
-/** Doubled for each failure after the first; never less than the first step. */
 function doubled(first: number, failures: number, most: number): number {
   return Math.min(first * 2 ** Math.min(Math.max(failures - 1, 0), MOST_DOUBLINGS), most);
 }
 
-/** Seconds of back-off after so many failures: 20, 40, 80 … up to the maximum. */
 export function backoffSeconds(failures: number, { evacuation }: Settings): number {
   return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
 }
@@ -66,7 +64,6 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { failure }: V
   return failureReason ?? (failure?.migrationUID === uid ? failure.reason : "KubeVirt gives no reason");
 }
 
-/** Phases in which a migration has no target pod that runs. */
 const NOT_BEGUN: readonly string[] = ["", "Pending", "Scheduling"];
 
 /** Why an unfinished migration cannot begin; undefined if it can, or is merely queued or backing off. */
@@ -112,7 +109,6 @@ export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefi
   return queue.running < parallelMigrationsPerCluster && queue.leaving < parallelOutboundMigrationsPerNode;
 }
 
-/** Since when every reconcile has found it stalled. */
 function stalledSince({ uid }: MigrationFacts, { e: { status } }: Facts): string | undefined {
   const condition = status.conditions.find((one) => one.type === "Stalled" && one.status === "True");
   return uid === status.migration?.uid ? condition?.lastTransitionTime : undefined;
@@ -133,9 +129,7 @@ export function mayBeStuck(m: MigrationFacts, attempts: number, { settings, now 
 }
 
 export interface KubeVirtBackoff {
-  /** The last one that has failed. */
   readonly failed: MigrationFacts;
-  /** Milliseconds since the epoch. */
   readonly until: number;
 }
 
@@ -179,7 +173,6 @@ export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }
 
-/** KubeVirt has done nothing for it for `adoptSeconds`. */
 export function isLeftAlone({ e, w }: Facts): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
   // The API server's clock may be ahead of ours.
@@ -193,7 +186,6 @@ export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): 
   return age < cooldownSeconds ? Math.ceil(cooldownSeconds - age) : 0;
 }
 
-/** For people. */
 export function cooldownReason(vmi: VmiFacts, moment: Moment): string | undefined {
   const left = cooldownLeft(vmi, moment);
   if (left === 0) return undefined;

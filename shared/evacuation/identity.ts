@@ -46,7 +46,6 @@ export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
 
-/** The one that continues about the VMI's pod. */
 export function activeEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -81,7 +80,6 @@ export function backingOffEvacuation(
 export interface Beginning {
   readonly cause: Cause;
   readonly requestedBy: string;
-  /** Of the launcher pod that has to leave; else the one that the guest runs in. */
   readonly pod?: { readonly name?: string; readonly uid: string };
   readonly deadline?: string;
 }
@@ -124,7 +122,6 @@ function nameOf(vmi: VmiFacts, subject: string, ordinal: number): string {
   return derivedName("", vmi.name, `${subject}-${ordinal}`);
 }
 
-/** Of the one that Lifeboat creates for an attempt of it. */
 export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): string {
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
@@ -141,7 +138,6 @@ export interface Retry {
   readonly evacuation: EvacuationFacts;
 }
 
-/** Undefined: nothing has failed. */
 export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]): Retry | undefined {
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)

@@ -41,7 +41,6 @@ export function evacuation({ namespace, name, spec }: NewEvacuation) {
   };
 }
 
-/** As the CRD's schema allows. */
 const LONGEST_USER = 1024;
 
 export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
@@ -105,7 +104,6 @@ export interface Operation {
   readonly value?: unknown;
 }
 
-/** RFC 6901. */
 export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
@@ -149,7 +147,6 @@ function unmoved({ uid, nodeName }: VmiFacts): Operation[] {
   return [test("/metadata/uid", uid), test("/status/nodeName", nodeName)];
 }
 
-/** What the shipped MigrationPolicies select. */
 export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[] {
   const { hasLabels: exists, resourceVersion } = vmi;
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];

@@ -39,7 +39,6 @@ export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: 
   return isLast && isGentle !== true && evacuationLabel !== "urgent";
 }
 
-/** KubeVirt has not set it yet, or it was taken back. */
 export function isMarkMissing({ e, vmi }: Facts): boolean {
   return !isMarked(vmi) && CAUSE[e.spec.cause].mark !== "NotNeeded";
 }
@@ -65,5 +64,4 @@ export function isMarkOnItsWay(f: Facts): boolean {
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }
 
-/** What an Evacuation says where the migration is not Lifeboat's to make. */
 export const WAITS_FOR_OWNER = "eviction strategy External: the VM's owner has to move it";

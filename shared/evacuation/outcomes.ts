@@ -20,7 +20,6 @@ export function blocked({ e, vmi }: Facts, reason: string, message: string): Nex
   return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
 }
 
-/** The status keeps saying what failed. */
 export function failedBefore({ e }: Facts): Next {
   const { phase, reason = "", message = "" } = e.status;
   const why =
@@ -37,7 +36,6 @@ export function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, unti
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
-/** The migration is adopted, unless it is. */
 export function follow({ e, vmi, w }: Facts, migration: MigrationFacts) {
   const { name, uid, targetNode } = migration;
   const isNew = e.status.migration?.uid !== uid && migration.cause === undefined && !migration.deleting;
@@ -98,7 +96,6 @@ export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
   } as const satisfies Next;
 }
 
-/** Nothing of it is left to take back. */
 export function ended(message: string): Next {
   return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
@@ -138,7 +135,6 @@ export function withdraw(f: Facts, by: "Intent" | "Taint" | "Preemption" | "Mark
   });
 }
 
-/** `seconds`: how long the next evacuation waits. */
 export function giveUp(f: Facts, reason: string, why: string, seconds?: number): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
@@ -202,7 +198,6 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   return [...left, said(left.length > 0 ? keptBy(f) : undefined)];
 }
 
-/** Why KubeVirt does not take the mark back although it is asked to. */
 function keptBy({ vmi: { evacuationNodeName: name }, w }: Facts): string | undefined {
   if (name === undefined) return undefined;
   const node = w.nodes.find((one) => one.name === name);

@@ -29,11 +29,8 @@ export interface Performing {
 export interface Performed {
   /** `Refused` also by a quota, a policy or a missing permission. `Failed`: only this time. */
   readonly outcome: ActResult | "Failed";
-  /** Of what has failed. */
   readonly failure?: ClusterError | undefined;
-  /** The Evacuation that was created or joined. */
   readonly created?: EvacuationFacts;
-  /** Verbs. */
   readonly done: readonly Action["verb"][];
 }
 

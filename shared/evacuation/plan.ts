@@ -47,13 +47,11 @@ export function planBeginnings(w: EvacuationWorld): Plan {
   return { chains: [...w.vmis.flatMap((vmi) => clear(vmi, w)), ...started], again: started.length > 0 };
 }
 
-/** While an evacuation continues, its end does that. */
 function clear(vmi: VmiFacts, { evacuations }: EvacuationWorld): readonly Chain[] {
   const isFollowed = ofVmi(evacuations, vmi).some(isUnfinished);
   return isMarkedTooLate(vmi) && isLive(vmi) && !isFollowed ? [[{ verb: "Unmark", vmi }]] : [];
 }
 
-/** KubeVirt has marked a VM, or its node carries the drain taint. */
 function start(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   // A VMI that is older than the Evacuations may show the mark of one that has ended since.
   const isDriven = isMarked(vmi) ? w.vmisAreNewer : !isMarkedTooLate(vmi) && isTaintedAway(vmi, w);

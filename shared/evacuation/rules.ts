@@ -43,7 +43,6 @@ function vmiGone(f: Facts): Next | undefined {
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
 }
 
-/** A migration has succeeded, or the guest runs in another pod than the one that it has to leave. */
 function arrived(f: Facts): Next | undefined {
   const migration = attempts.succeeded(f);
   if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
@@ -171,7 +170,6 @@ function migrationStuck(f: Facts): Next | undefined {
   return { ...outcomes.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-/** KubeVirt's own migration, or another party's, becomes this evacuation's. */
 function migrating(f: Facts): Next | undefined {
   const { migration } = f;
   if (migration === undefined) return undefined;
@@ -182,7 +180,6 @@ function migrating(f: Facts): Next | undefined {
   return { ...next, ...room, stalled: attempts.isStalled(migration, f) };
 }
 
-/** A mark that was seen is missing, in a VMI that may be older than it. */
 function markNotRead(f: Facts): "StaleRead" | undefined {
   return marks.isMarkMissing(f) && marks.wasMarkSeen(f) ? "StaleRead" : undefined;
 }

@@ -20,7 +20,6 @@ export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[]
   return isChanged(e.status, status) ? [...actions, { verb: "WriteStatus", evacuation: e, status }, ...after] : actions;
 }
 
-/** Identity is resolved once and then kept. */
 function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, now: Date): EvacuationStatus {
   const { phase, reason, message, more } = next;
   const time = now.toISOString();
@@ -43,7 +42,6 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
   };
 }
 
-/** As the CRD's schema allows. */
 const MOST_CHARACTERS = 1024;
 
 function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus> {
@@ -64,7 +62,6 @@ function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   return [{ type: "Marked", status: "True", reason: "Marked", message }];
 }
 
-/** False is recorded only after True. */
 function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): readonly Shown[] {
   const type = "Stalled";
   if (is === true) {

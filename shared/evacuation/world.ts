@@ -12,15 +12,12 @@ export interface EvacuationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Every one that names one of these VMIs, ended ones included; and those whose VMI is missing. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Of the VMIs under evacuation. */
   readonly migrations: readonly MigrationFacts[];
-  /** Of these VMIs. */
   readonly budgets: readonly BudgetFacts[];
   /** Launcher pods of the VMIs, where a rule needs them: see `needsPods`. */
   readonly pods: readonly PodFacts[];
   /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
   readonly nodes: readonly NodeFacts[];
-  /** By node. Absent: not read. */
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
   /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
@@ -29,15 +26,12 @@ export interface EvacuationWorld extends Moment {
 /** What runs, as KubeVirt counts: migrations with a target pod. */
 export interface MigrationQueue {
   readonly running: number;
-  /** Of these, leaving the node in question. */
   readonly leaving: number;
 }
 
-/** One Evacuation and its VMI. */
 export interface Facts {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
-  /** Of this VMI. */
   readonly migrations: readonly MigrationFacts[];
   /** The one of these that has not ended: of two, of KubeVirt and of Lifeboat, the one that KubeVirt lets move the VM. */
   readonly migration: MigrationFacts | undefined;
@@ -46,25 +40,20 @@ export interface Facts {
 
 export interface Next {
   readonly phase: Phase;
-  /** CamelCase, for programs. */
   readonly reason: string;
-  /** For people: why it waits, what blocks it, who can change that. */
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
   /** Whether KubeVirt leaves its migration alone; undefined: as it was. */
   readonly stalled?: boolean | undefined;
   /** Of an end: False if something of it is still to be taken back. */
   readonly released?: boolean;
-  /** Performed before the status is written. */
   readonly actions?: readonly Action[];
-  /** Performed once the status has changed. */
   readonly after?: readonly Action[];
 }
 
 /** `StaleRead`: the VMI was read too early to tell, and nothing is done until the next reconcile. */
 export type Rule = (f: Facts) => Next | "StaleRead" | undefined;
 
-/** Undefined: its VMI does not exist. */
 export function factsOf(e: EvacuationFacts, w: EvacuationWorld): Facts | undefined {
   const isOfVmi = (name: string, { namespace }: { readonly namespace: string }) =>
     namespace === e.namespace && name === e.spec.vmiName;
@@ -74,7 +63,6 @@ export function factsOf(e: EvacuationFacts, w: EvacuationWorld): Facts | undefin
   return vmi && { e, vmi, migrations, migration: open.find((m) => !isQueued(m)) ?? open[0], w };
 }
 
-/** KubeVirt has not made its target pod. */
 export function isQueued({ phase }: MigrationFacts): boolean {
   return phase === "" || phase === "Pending";
 }
@@ -95,12 +83,10 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
 }
 
-/** Whether the node of its VMI shows whether it continues. */
 export function needsNode({ spec }: EvacuationFacts): boolean {
   return spec.cause === "DrainTaint" || spec.cause === "NoExecuteTaint";
 }
 
-/** Whether the pods of its VMI do: the tolerations of the one that has to leave, whether it ends, the fate of the one it may move to. */
 export function needsPods(e: EvacuationFacts, migrations: readonly MigrationFacts[], now: Date): boolean {
   if (e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now)) return true;
   return migrations.some((m) => m.phase === "Scheduling");
@@ -122,7 +108,6 @@ export function isShownLater({ e, vmi }: Facts, { targetNode }: MigrationFacts):
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
 }
 
-/** On another node, or on the same one again, in another pod. */
 export function isElsewhere({ e, vmi }: Facts): boolean {
   const [pod, guest] = [podUIDOf(e), guestPodUID(vmi)];
   if (pod !== undefined && guest !== undefined) return pod !== guest;

@@ -29,10 +29,8 @@ export const EVENT_DATA = {
 export type EventType = keyof typeof EVENT_DATA;
 export type EventData<T extends EventType> = z.output<(typeof EVENT_DATA)[T]>;
 
-/** Longest: two names of 253 characters, a uid, a type. */
 const Text = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(1024)));
 
-/** RFC 3339. */
 const Timestamp = z.lazy(() =>
   z
     .string()
@@ -42,7 +40,6 @@ const Timestamp = z.lazy(() =>
 function envelope<T extends EventType>(type: T) {
   return z.object({
     specversion: z.literal("1.0"),
-    /** Unique for its source; the same thing seen twice has the same id. */
     id: Text,
     source: Text,
     type: z.literal(type),

@@ -66,9 +66,7 @@ interface Denied extends Answer {
 }
 
 export interface EvictionFacts extends Moment {
-  /** The pod named in the request; absent if there is none. */
   readonly pod?: PodFacts;
-  /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */
@@ -78,7 +76,6 @@ export interface EvictionFacts extends Moment {
   readonly migrations: readonly MigrationFacts[];
 }
 
-/** The facts once it is known that the eviction concerns a live VMI; and once its strategy is. */
 interface OfVmi extends EvictionFacts {
   readonly pod: PodFacts;
   readonly vmi: VmiFacts;
@@ -111,12 +108,10 @@ function budgetOf(f: OfVmi): readonly Action[] {
   return ensureBudget(f.vmi, f.settings, isMigrating);
 }
 
-/** An Event tells of it, once a pod. */
 function refuse(f: OfVmi, reason: DenyReason, message: string): Denied {
   return deny(f, reason, message, [recordEvent(f.vmi, "EvictionRefused", message, f.pod.uid)]);
 }
 
-/** Decides on an eviction of a pod. Pure: the same facts give the same decision. */
 export function decideEviction(f: EvictionFacts): EvictionDecision {
   if (f.pod === undefined) return allow("PodGone");
   const unprotected = unprotectedReason(f.pod, f.launcher, f.vmi);

@@ -14,7 +14,6 @@ export const OUTCOMES: Readonly<Record<string, string>> = {
   EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
 };
 
-/** Undefined: there is no such pod. */
 export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decision">) {
   const { pod, vmi } = facts;
   if (pod === undefined) return undefined;

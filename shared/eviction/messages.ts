@@ -8,7 +8,6 @@ import { withoutFractions } from "../settings/time.ts";
 import type { DenyReason, EvictionDecision, EvictionFacts } from "./decide.ts";
 import { isBeingReceived } from "../kube/objects.ts";
 
-/** How the warning begins that says in a dry run what Lifeboat answers. */
 export const DRY_RUN_WORDS = "Lifeboat answers: ";
 
 export function quoted(vmi: VmiFacts): string {
@@ -83,12 +82,10 @@ const BLOCKED = {
   DecentralizedMigration: "the person who sends the VM to another namespace or cluster",
 } as const;
 
-/** By the reason of a pod's verdict. Undefined: there is nothing to change. */
 export function remedyOf(reason: string): string | undefined {
   return ownValue<string>(REMEDY, reason);
 }
 
-/** By the reason of an Evacuation that is Blocked. */
 export function remedyOfBlocked(reason = ""): string {
   return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
 }
@@ -112,7 +109,6 @@ function refused(
   return [...(remedy === undefined ? [] : [`${message}; ${remedy}`]), ...ofEvacuations(f)];
 }
 
-/** Of refusals that no Evacuation tells of. */
 const REMEDIES: Partial<Record<DenyReason, string>> = {
   NotMigratable: REMEDY.NotMigratable,
   UnknownStrategy: REMEDY.UnknownStrategy,
@@ -136,7 +132,6 @@ interface Given {
   readonly maxAttempts: number;
 }
 
-/** Undefined: the evacuation takes its course, or is over. */
 function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Given): string | undefined {
   const { phase, reason = "", message = "", attempts } = status;
   const until = withoutFractions(status.nextAttemptTime ?? "");
@@ -162,10 +157,8 @@ function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Giv
   }
 }
 
-/** Why a migration waits for something else than its turn. */
 const UNUSUAL: ReadonlySet<string> = new Set(["KubeVirtNotAnswering", "Synchronizing"]);
 
-/** Those of earlier evacuations may have been more than one has. */
 function failures(attempts: number, most: number): string {
   return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;
 }

@@ -9,25 +9,21 @@ import { migrationsOf, observeSubject } from "../kube/requests.ts";
 export interface Review {
   readonly facts: EvictionFacts;
   readonly decision: EvictionDecision;
-  /** The Evacuation that the decision has created or joined. */
   readonly created?: EvacuationFacts | undefined;
 }
 
 export interface EvictionRequest {
   readonly key: NamespacedName;
-  /** Being read. */
   readonly pod: Promise<PodFacts | undefined>;
   readonly request: EvictionFacts["request"];
 }
 
 export interface ReviewDeps {
   readonly cluster: Client;
-  /** Read at the same time as pod and VMI. */
   readonly settings: () => Promise<Settings>;
   readonly now: Date;
 }
 
-/** Decides without changing anything. */
 export async function reviewEviction({ key, pod, request }: EvictionRequest, deps: ReviewDeps): Promise<Review> {
   const observing = observeSubject(key, pod, deps.cluster).then(async (subject) => {
     const { vmi } = subject;

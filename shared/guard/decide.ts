@@ -28,7 +28,6 @@ export interface Refusal {
   /** When the requester's own client asks again, as client-go does, ten times. Absent: it is to stop, for it spins otherwise. */
   readonly retryAfterSeconds?: number;
   readonly message: string;
-  /** Done before the answer. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
 }
@@ -62,9 +61,7 @@ export type DeletionDecision =
   | Refusal;
 
 export interface DeletionFacts extends Moment, DeletionTerms {
-  /** As it was when the deletion was asked for. */
   readonly pod: PodFacts;
-  /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */

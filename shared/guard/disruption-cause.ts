@@ -7,11 +7,9 @@ import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "../
 
 export interface Disruption {
   readonly cause: GuardCause;
-  /** Milliseconds since the epoch. */
   readonly deadline: number;
 }
 
-/** One that an Evacuation tells of. */
 export interface KnownDisruption extends Disruption {
   readonly evacuation: EvacuationFacts;
 }
@@ -27,9 +25,7 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 
 export interface Subject {
   readonly vmi: VmiFacts | undefined;
-  /** Every one that names the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Of the launcher pod that is to end. */
   readonly podUID: string;
 }
 
@@ -70,7 +66,6 @@ export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: M
   return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
 }
 
-/** What a deletion says, beside the pod. */
 export interface DeletionTerms {
   readonly requester: string;
   /** When the pod is to be gone, by the grace period asked for: Karpenter's is what is left of its node's. */

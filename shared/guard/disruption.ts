@@ -22,11 +22,9 @@ import { startDisruption } from "./decide.ts";
 
 export interface DisruptionWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Every one that names one of these VMIs, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
   /** Launcher pods that are pointed at, and those whose deadline may have passed. */
   readonly pods: readonly PodFacts[];
-  /** The nodes of these pods. */
   readonly nodes: readonly NodeFacts[];
 }
 

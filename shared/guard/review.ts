@@ -25,7 +25,6 @@ export interface DeletionReview {
   readonly isUnlisted: boolean;
 }
 
-/** Decides without changing anything. */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster, besides, onFailure } = deps;
   const plain: DeletionFacts = { ...r, settings, now: now(), evacuations: [] };

@@ -16,7 +16,6 @@ export type Action =
    * first.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly forDescheduler?: true }
-  /** Have KubeVirt clear that, and take label and annotation off. */
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
   /** Set the label that MigrationPolicies select. The chain continues without it. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
@@ -24,7 +23,6 @@ export type Action =
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /** One that exists and has not ended is joined. `optional`: where none can be created, the VM is marked without a label. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
-  /** On condition that the Evacuation is as it was seen. */
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
   | {
@@ -42,14 +40,12 @@ export type Action =
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
-  /** Have KubeVirt begin one without its back-off. */
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
   /** Unless there is one; `missing`: none has been seen. Continues if it is refused for good; `optional`: if it fails for any reason. */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Give it size, selector and owner, if it is ours. The chain continues without it if it is refused for good. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
-  /** Finish what the taint manager gave up on. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts }
   /** Add annotations to a pod and remove others, if they are as observed. */
   | {
@@ -84,7 +80,6 @@ export function isOptional(action: Action): boolean {
   return ("optional" in action && action.optional === true) || action.verb === "Event" || action.verb === "Label";
 }
 
-/** The reasons of Events, and the type of each. */
 export const EVENT_TYPES = {
   EvacuationTriggered: "Normal",
   EvacuationAdopted: "Normal",
@@ -125,7 +120,6 @@ export interface KubernetesEvent {
 
 type RecordEvent = Extract<Action, { verb: "Event" }>;
 
-/** About a VMI. */
 export function recordEvent(vmi: VmiFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
   return { ...about("VirtualMachineInstance", vmi), type: EVENT_TYPES[reason], reason, message, occasion };
 }

@@ -27,12 +27,10 @@ interface Lease {
 }
 
 export class Budget {
-  /** In the order in which they end by themselves. */
   readonly #leases = new Set<Lease>();
   #reviews = 0;
   #bytes = 0;
 
-  /** For one review: its body, and what is read before its answer. */
   openReview(now: Date): Held {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }

@@ -15,7 +15,6 @@ import {
 import { type Facts, type Resource, SCHEMAS } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
 
-/** Which objects of a resource. */
 export interface Selection {
   readonly namespace?: string | undefined;
   /** `true`: the label is there, with any value. */
@@ -42,19 +41,15 @@ interface As<T> {
 }
 
 interface Expecting {
-  /** Codes that are answers, too. */
   readonly expect?: readonly number[];
 }
 
-/** What the API server says to a write. */
 export interface Said {
   readonly code: number;
-  /** What it was asked: method and path. */
   readonly request: string;
 }
 
 export interface Answer<T = unknown> extends Said {
-  /** Of a refusal. */
   readonly message: string;
   /** As it is now. Throws where it was refused. */
   readonly facts: () => T;
@@ -99,16 +94,12 @@ export interface Client {
 
 export interface ClientOptions {
   readonly endpoint: Endpoint;
-  /** Every request ends with this signal. */
   readonly signal: AbortSignal;
-  /** A signal that aborts after so many milliseconds. */
   readonly timeout: (ms: number) => AbortSignal;
   readonly onOddItem: OnOddItem;
-  /** Room for the answers. */
   readonly hold?: Hold;
 }
 
-/** At cluster scope. */
 export function named(name: string): NamespacedName {
   return { namespace: "", name };
 }
@@ -157,7 +148,6 @@ function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptio
   };
 }
 
-/** As an API server takes them. */
 function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
   const ofLabels = Object.entries(labels).map(([key, value]) => {
     if (value === true) return key;

@@ -15,7 +15,6 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** `urgent`: the label on an evacuating VMI, by which a MigrationPolicy selects it. */
 export type Urgency = "normal" | "urgent";
 
 /**
@@ -40,7 +39,6 @@ interface CauseFacts {
 
 export const EVICTION_CAUSES = ["ApiEviction", "Descheduler"] as const satisfies readonly Cause[];
 
-/** The cause of an eviction request, by the annotations of the Eviction object. */
 export function causeOfEviction(annotations: Readonly<Record<string, string>>): (typeof EVICTION_CAUSES)[number] {
   return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";
 }
@@ -62,17 +60,14 @@ export function isEnd(phase: Phase): phase is EndPhase {
   return (END_PHASES as readonly string[]).includes(phase);
 }
 
-/** Whether it has not ended. */
 export function isActive({ status: { phase } }: EvacuationFacts): boolean {
   return phase === undefined || !isEnd(phase);
 }
 
-/** Whether it has ended, and something of it is still to be taken back. */
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
 }
 
-/** Whether a reconcile has anything to do for it. */
 export function isUnfinished(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || isToBeReleased(evacuation);
 }
@@ -104,7 +99,6 @@ export interface EvacuationStatus {
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
-  /** The `spec.retryAt` that an attempt has followed. */
   readonly observedRetryAt?: string | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
@@ -115,13 +109,11 @@ export interface EvacuationSpec {
   readonly cause: Cause;
   readonly requestedBy: string;
   readonly intent: "Evacuate" | "Withdrawn";
-  /** RFC 3339: when a person last asked to end its back-off. */
   readonly retryAt?: string | undefined;
   /** RFC 3339: until when deletions of the pod are refused. */
   readonly deadline?: string | undefined;
   /** Absent if a person created it: then the pod that the VM runs in. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
-  /** From the evacuation of the same pod that it follows. */
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
 }
 

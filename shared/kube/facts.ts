@@ -23,7 +23,6 @@ export interface PodFacts extends NamespacedName {
   readonly owners: readonly OwnerReference[];
   /** Why the scheduler finds no node for it, if so, and since when (RFC 3339, by its clock). */
   readonly unschedulable?: { readonly message: string; readonly since: string };
-  /** Condition `DisruptionTarget`: that something is about to end the pod, and why. */
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
   readonly priority?: number;
@@ -57,13 +56,11 @@ export interface NodeFacts {
   readonly ready: boolean;
   readonly unschedulable: boolean;
   readonly taints: readonly Taint[];
-  /** Of MemoryPressure, DiskPressure and PIDPressure, those that are True. */
   readonly pressures: readonly string[];
   /** As its annotation says: when it is ended. May be no time at all. */
   readonly endsAt?: string;
 }
 
-/** Condition `LiveMigratable` of a VMI: only `True` makes it migratable; reason and message say why not. */
 export interface LiveMigratable {
   readonly migratable: boolean;
   readonly reason?: string;
@@ -91,7 +88,6 @@ export interface VmiFacts extends NamespacedName {
   /** When its last migration to another node succeeded (milliseconds since the epoch, by a node's clock), and how long that took. */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
-  /** Bytes that the guest may use. */
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
@@ -105,7 +101,6 @@ export interface VmiFacts extends NamespacedName {
   readonly decentralized?: "Sends" | "Receives";
   /** Its owner wants no migration to slow its guest down or to pause it. */
   readonly isGentle?: boolean;
-  /** Label `lifeboat.dev/evacuation`, which the shipped MigrationPolicies select. */
   readonly evacuationLabel?: string;
   /** Label `lifeboat.dev/shield`; and how long the guest may take to shut down. */
   readonly shield?: string;
@@ -131,7 +126,6 @@ export interface MigrationFacts extends NamespacedName {
   /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
-  /** The cause that Lifeboat has written on it. */
   readonly cause?: string;
   readonly sourceNode?: string;
   readonly targetNode?: string;
@@ -176,24 +170,19 @@ export interface BudgetFacts extends NamespacedName {
 export interface AnnotatedPod extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Whether the map exists at all. */
   readonly hasAnnotations: boolean;
-  /** As far as they are known here. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
 export interface LauncherFacts extends AnnotatedPod {
-  /** Of the VMI it runs, or is to run. */
   readonly vmiUID: string;
   readonly phase: string;
   readonly nodeName?: string;
   readonly deleting: boolean;
-  /** Milliseconds since the epoch, by the API server's clock; 0 if it does not say. */
   readonly createdAt: number;
 }
 
-/** As Kubernetes' metav1.Condition has it. */
 export interface Condition {
   readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
   readonly status: "True" | "False" | "Unknown";
@@ -203,7 +192,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
 }
 
-/** Of the object, as it was read. */
 export interface ConfigurationObserved {
   readonly resourceVersion: string;
   readonly generation: number;
@@ -221,7 +209,6 @@ export interface InstalledWebhook {
   readonly isService: boolean;
   readonly rules: readonly WebhookRule[];
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
-  /** `namespaceSelector` and `objectSelector`, where they leave anything out. */
   readonly selectors: readonly string[];
   readonly failurePolicy: string;
   readonly matchPolicy: string;

@@ -1,12 +1,9 @@
 /** What can go wrong between us and an API server, as values with one renderer. */
 
 export type Failure =
-  /** No connection, or it broke. */
   | { readonly reason: "Unreachable" }
   | { readonly reason: "DeadlineExceeded" }
-  /** It answered, with a code that is no answer to the question. */
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
-  /** It answered with more than we hold at a time. */
   | { readonly reason: "TooLarge"; readonly request: string }
   /** Lifeboat itself holds as much as it can at a time: see budget.ts. */
   | { readonly reason: "Busy" }

@@ -1,6 +1,5 @@
 /** The words on the wire: labels, annotations and names of Kubernetes, KubeVirt and Lifeboat that policy reads or writes. */
 
-/** KubeVirt's label telling what a pod of its own is for; values below. */
 export const COMPONENT_LABEL = "kubevirt.io";
 export const LAUNCHER_COMPONENT = "virt-launcher";
 export const HOTPLUG_COMPONENT = "hotplug-disk";
@@ -17,7 +16,6 @@ export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
-/** On a VMI: the node it is on. */
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
 export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
@@ -41,7 +39,6 @@ export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 /** On a VMI that the shield covers: when Lifeboat reads again whether its shutdown has been refused (seconds since the epoch). */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
-/** The Plugin, and KubeVirt's feature gate with which virt-handler asks plugins. */
 export const SHIELD_PLUGIN = "lifeboat-shield";
 export const PLUGINS_GATE = "Plugins";
 
@@ -52,10 +49,8 @@ export const FOUND_MARKED = "KubeVirt";
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 
-/** On everything that Lifeboat creates. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "lifeboat";
-/** What the names begin with that Lifeboat gives to migrations and budgets. */
 export const NAME_PREFIX = "lifeboat-";
 
 /** On a launcher pod, for the descheduler: do not wait for its end, only ask (presence counts). */
@@ -69,21 +64,17 @@ export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/pr
 export const MIRROR_POD_ANNOTATION = "kubernetes.io/config.mirror";
 export const CONFIG_SOURCE_ANNOTATION = "kubernetes.io/config.source";
 export const CONFIG_SOURCE_API = "api";
-/** On an Eviction: why, as the descheduler says it. */
 export const REASON_ANNOTATION = "reason";
 
 /** On a node: when it is ended, in Karpenter's words (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
-/** Lifeboat's own namespace and objects in each cluster. */
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, Lifeboat's, and that of Lifeboat's guard. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
 export const OWN_WEBHOOKS = "lifeboat";
 export const GUARD_WEBHOOKS = "lifeboat-guard";
-/** The only LifeboatConfiguration that counts. */
 export const CONFIGURATION = "lifeboat";
-/** The descheduler's own policy file, for Lifeboat's descheduling. */
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
 /** The Lease that one descheduling cycle at a time holds, and what the requester of its Evacuations begins with. */

@@ -21,12 +21,10 @@ export function isLauncher(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT && !isFinal(pod);
 }
 
-/** The launcher pod that a hotplug pod belongs to: its only owner. */
 export function launcherOfHotplug(pod: PodFacts): OwnerReference | undefined {
   return pod.labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT && pod.owners.length === 1 ? pod.owners[0] : undefined;
 }
 
-/** Name of the VMI that a launcher pod runs, in the pod's namespace. */
 export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
@@ -69,7 +67,6 @@ export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
 }
 
-/** A launcher pod that has not ended, or a hotplug pod, which holds a volume of one. */
 export function isOfLiveVm(pod: PodFacts): boolean {
   return !isFinal(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
 }
@@ -80,7 +77,6 @@ export function tolerates({ key, operator = "Equal", value = "", effect }: Toler
   return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
 }
 
-/** The first of the taints that nothing tolerates; undefined: all are tolerated. */
 export function untolerated(taints: readonly Taint[], tolerations: readonly Toleration[] = []): Taint | undefined {
   return taints.find((taint) => !tolerations.some((toleration) => tolerates(toleration, taint)));
 }

@@ -36,11 +36,9 @@ interface Sought<S extends z.ZodMiniType> {
   readonly resource: Resource;
   readonly key: NamespacedName;
   readonly schema: S;
-  /** Codes that are answers as 404 is. */
   readonly expect?: readonly number[] | undefined;
 }
 
-/** Undefined: there is none, or one of the codes that are expected was the answer. */
 export async function readObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
@@ -67,9 +65,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
   readonly query: Readonly<Record<string, string>>;
-  /** No more than these are read; absent: all, page by page. */
   readonly most?: number | undefined;
-  /** Keeps what is needed of an item. Pages themselves are never kept. */
   readonly schema: S;
   readonly onOddItem: OnOddItem;
 }
@@ -153,7 +149,6 @@ async function isServed(send: Send, resource: Resource): Promise<boolean> {
   return resources.some(({ name }) => name === resource);
 }
 
-/** All objects of a resource, in one namespace or in all. */
 export function collection(resource: Resource, namespace?: string): string {
   const within = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
   return `${RESOURCES[resource].api}${within}/${resource}`;

@@ -7,7 +7,6 @@ import { isOfLiveVm, keyOf, launcherOfHotplug, vmiNameOf } from "./objects.ts";
 import { isVmiKey } from "./read.ts";
 import type { KubeVirtFacts } from "./schemas/kubevirt.ts";
 
-/** A label of its launcher pods, migration targets and ended ones included. */
 export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
@@ -16,19 +15,16 @@ export async function kubeVirt(cluster: Client): Promise<KubeVirtFacts | undefin
   return (await cluster.list("kubevirts", { strict: true }))[0];
 }
 
-/** Ended ones included. */
 export async function evacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
   const fields = { "spec.virtualMachineInstance.name": key.name };
   return await cluster.list("evacuations", { namespace: key.namespace, fields });
 }
 
-/** Those from a node, ended ones included. */
 export function evacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
   return cluster.list("evacuations", { fields: { "status.sourceNode": node } });
 }
 
-/** Those of the whole cluster that have not ended. */
 export function activeEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
   return cluster.list("evacuations", { unlike: { "status.phase": END_PHASES } });
 }
@@ -88,14 +84,12 @@ function selectionsOf(vmis: readonly string[]): readonly NonNullable<Selection["
 }
 
 export interface Subject {
-  /** The launcher pod that owns a hotplug pod. */
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-/** How the Evacuations of a VMI are listed: a review may do without them. */
 type Listing = typeof evacuationsOf;
 
 /** Of a pod that is still being read: VMI and Evacuations are read at the same time, by the pod's name. */
@@ -115,7 +109,6 @@ export async function observeSubject(
   return { pod, ...(await (isGuessed ? guessed : observeSubjectOf(pod, cluster, listing))) };
 }
 
-/** Of a pod that is known. */
 export async function observeSubjectOf(pod: PodFacts, cluster: Client, listing?: Listing): Promise<Subject> {
   const owner = launcherOfHotplug(pod);
   if (owner === undefined) {
@@ -130,7 +123,6 @@ function vmiNameIn(pod: PodFacts): string | undefined {
   return isOfLiveVm(pod) ? vmiNameOf(pod) : undefined;
 }
 
-/** Of the VMI that a launcher pod belongs to, if it does to one. */
 export function vmiKeyOf(pod: PodFacts): readonly NamespacedName[] {
   const name = vmiNameOf(pod);
   return name === undefined ? [] : [{ namespace: pod.namespace, name }];
@@ -161,14 +153,11 @@ export function guessVmiName(podName: string): string | undefined {
 /** Refused by a webhook or a policy, by a budget or a webhook, and where a webhook cannot be asked or two budgets select the pod. */
 const REFUSALS = [403, 429, 500];
 
-/** A refusal is an answer, too. */
 export type EvictionAnswer = Pick<Answer, "code" | "message">;
 
 export interface EvictionOptions {
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Without one the pod's own counts. */
   readonly gracePeriodSeconds?: number | undefined;
-  /** Asks every webhook and budget, and changes nothing. */
   readonly dryRun?: boolean;
 }
 

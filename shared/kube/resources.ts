@@ -16,7 +16,6 @@ import { Vmi } from "./schemas/vmi.ts";
 import { Evacuation, LifeboatConfiguration } from "./schemas/lifeboat.ts";
 import { WebhookConfiguration } from "./schemas/webhooks.ts";
 
-/** And version, of our own kinds. */
 export const API_GROUP = "lifeboat.dev/v1alpha1";
 
 const CORE = "/api/v1";
@@ -47,7 +46,6 @@ export const RESOURCES = {
   tokenreviews: { api: "/apis/authentication.k8s.io/v1", facts: TokenReview },
   subjectaccessreviews: { api: AUTHORIZATION, facts: Access },
   selfsubjectaccessreviews: { api: AUTHORIZATION, facts: Access },
-  /** Of the API server: there is one, without a name. */
   version: { api: "", facts: Version },
 } as const;
 

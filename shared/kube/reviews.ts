@@ -3,7 +3,6 @@ import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
 import type { ReviewedUser } from "./schemas/kubernetes.ts";
 
-/** Without name and namespace: in the whole cluster. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
@@ -57,7 +56,6 @@ export function expiryOf(token: string): Date | undefined {
   return Number.isNaN(expiry.getTime()) ? undefined : expiry;
 }
 
-/** Whether it says that it is for this audience, and for no other. */
 export function isOnlyFor(audience: string, token: string): boolean {
   const { data } = Audience.safeParse(claimsOf(token));
   return data !== undefined && [data.aud].flat().every((one) => one === audience) && data.aud.length > 0;

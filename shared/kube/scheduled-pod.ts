@@ -21,10 +21,8 @@ export interface NodeSelectorTerm {
   readonly matchFields: readonly NodeRequirement[];
 }
 
-/** What a pod asks of the node it runs on. */
 export interface Placement {
   readonly nodeSelector: Labels;
-  /** Terms are ORed; absent: no requirement. */
   readonly required?: readonly NodeSelectorTerm[];
 }
 
@@ -34,7 +32,6 @@ export interface PodTerm {
   /** Empty: the pod's own, unless `allNamespaces`. */
   readonly namespaces: readonly string[];
   readonly allNamespaces?: boolean;
-  /** Absent: selects nothing. */
   readonly selector?: LabelSelector;
 }
 
@@ -42,23 +39,19 @@ export type QosClass = "BestEffort" | "Burstable" | "Guaranteed";
 
 export interface ScheduledNode extends NodeFacts {
   readonly labels: Labels;
-  /** `status.allocatable`, else `status.capacity`. */
   readonly allocatable: Resources;
 }
 
 /** `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
 export interface ScheduledPod extends PodFacts, AnnotatedPod {
   readonly nodeName: string;
-  /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly qosClass: QosClass;
   /** Of the pod as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`. */
   readonly requests: Resources;
   readonly placement: Placement;
   readonly antiAffinity: readonly PodTerm[];
-  /** Has an emptyDir or a hostPath. */
   readonly localStorage: boolean;
-  /** Names of its PersistentVolumeClaims. */
   readonly claims: readonly string[];
   readonly hasResourceClaims: boolean;
 }

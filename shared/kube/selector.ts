@@ -35,7 +35,6 @@ interface Node {
   readonly labels: Labels;
 }
 
-/** `nodeSelector` and required node affinity. */
 export function isWanted({ nodeSelector, required }: Placement, node: Node): boolean {
   if (!Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value)) return false;
   return required === undefined || required.some((term) => matchesTerm(term, node));
@@ -63,7 +62,6 @@ function integer(text: string | undefined): bigint | undefined {
   return text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text) : undefined;
 }
 
-/** The only field there is: the node's name, one of, or none of. */
 function meetsField({ key, operator, values }: NodeRequirement, name: string): boolean {
   if (key !== "metadata.name") return false;
   return (operator === "In" && values.includes(name)) || (operator === "NotIn" && !values.includes(name));

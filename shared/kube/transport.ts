@@ -6,7 +6,6 @@ import { ClusterError } from "./failures.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Endpoint {
-  /** Without trailing slash. */
   readonly server: string;
   readonly token: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,14 +15,11 @@ export interface Endpoint {
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Undefined values are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Of a PATCH: a JSON patch if it is a list, else a merge patch, unless the content type says otherwise. */
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Codes that are answers besides 2xx; all others throw. */
   readonly expect?: readonly number[];
-  /** The answer has no body, as those of KubeVirt's subresources. */
   readonly bodiless?: boolean;
   /** Only the code is an answer: the refusals of virt-api are texts, or a Status in another one. */
   readonly codeOnly?: boolean;
@@ -33,7 +29,6 @@ export interface ApiAnswer {
   readonly code: number;
   /** Parsed JSON. Never to be passed on to a caller. */
   readonly body: unknown;
-  /** Its length. */
   readonly bytes: number;
 }
 
@@ -42,13 +37,11 @@ export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 /** An answer takes four times its length of an isolate's 128 MB for a moment. No object is as large: etcd takes 1.5 MB. */
 export const LARGEST_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** Opened for each request; ended once its answer is parsed. */
 export type Hold = () => Held;
 
 const HOLD_ANY: Hold = () => ({ take: () => true, end: () => undefined });
 const NOT_SERVED = "404 page not found\n";
 
-/** A sender whose requests all end by the signal at the latest. */
 export function sender(endpoint: Endpoint, signal: AbortSignal, hold = HOLD_ANY): Send {
   return async (request) => {
     const held = hold();

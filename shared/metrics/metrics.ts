@@ -51,14 +51,12 @@ export const FAMILIES = {
 export interface ClusterMetrics {
   readonly version: string;
   readonly credential: CredentialFacts;
-  /** What was read in the cluster. Absent: the API server does not accept the token. */
   readonly seen?: SeenMetrics;
 }
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
   readonly webhooks: readonly Comparison[];
-  /** Whether the condition `ReviewsDecided` is False. */
   readonly undecided: boolean;
   readonly isDescheduling: boolean;
   readonly now: Date;
@@ -102,7 +100,6 @@ function problemSample({ endpoint, found, problems }: Comparison): readonly Samp
 
 const WINDOW_MS = 3_600_000;
 
-/** Every pair of labels is there from the start. */
 function endedSamples(evacuations: readonly EvacuationFacts[], now: Date): readonly Sample[] {
   const ended = evacuations.filter(({ status: { completionTime } }) => {
     return completionTime !== undefined && now.getTime() - Date.parse(completionTime) < WINDOW_MS;

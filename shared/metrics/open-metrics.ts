@@ -10,17 +10,14 @@ export interface Family {
   readonly type: MetricType;
   readonly unit: string;
   readonly help: string;
-  /** The names of the labels, each of which every sample has. */
   readonly labels: readonly string[];
 }
 
 export interface Sample {
-  /** One for each label of the family, in the same order. No two samples have the same. */
   readonly labels: readonly string[];
   readonly value: number;
 }
 
-/** What a sample's name has beyond its family's. */
 export const SUFFIX = { counter: "_total", gauge: "", info: "_info" } as const satisfies Record<MetricType, string>;
 
 export function renderOpenMetrics(metrics: readonly (readonly [Family, readonly Sample[]])[]): string {

@@ -11,7 +11,6 @@ import type { Moment } from "../settings/time.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/attempts.ts";
 
-/** Whether a guest whose kubelet is ending its pod should move instead of shutting down. */
 export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;
   return running && isToMove(vmi, settings);
@@ -27,7 +26,6 @@ export interface Resident {
   readonly pod: PodFacts & FitPod;
 }
 
-/** A node that could take VMs, and what its pods leave free. */
 export interface Taker {
   readonly node: FitNode;
   readonly room: Room;
@@ -37,7 +35,6 @@ export interface PressureWorld extends Moment {
   readonly pressured: readonly {
     readonly node: NodeFacts;
     readonly residents: readonly Resident[];
-    /** From this node, ended ones included. */
     readonly evacuations: readonly EvacuationFacts[];
   }[];
   readonly takers: readonly Taker[];
@@ -47,7 +44,6 @@ export interface PressureWorld extends Moment {
     readonly pod: Pick<PodFacts, "name" | "uid">;
     readonly by: string;
   }[];
-  /** Of the VMIs that were pointed at, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -80,9 +76,7 @@ function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
 }
 
 interface Relief extends PressureWorld {
-  /** With what this plan has given away. */
   readonly takers: { readonly node: FitNode; room: Room }[];
-  /** Marked by this very plan, because they are being ended. */
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
@@ -118,7 +112,6 @@ function relieve({ node, residents }: PressureWorld["pressured"][number], w: Rel
   return chains;
 }
 
-/** Skips VMs whose last evacuation failed, until their back-off ends. */
 function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
   const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
   if (!isGuest || !canMigrate(vmi, settings)) return false;

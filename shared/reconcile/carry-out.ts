@@ -14,7 +14,6 @@ import { perform } from "../evacuation/perform.ts";
 
 export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
 
-/** Where nothing was observed. */
 export const NO_WORLD = {
   vmis: [],
   evacuations: [],
@@ -41,23 +40,19 @@ export type ReconcileRequest =
 
 export interface Deps {
   readonly cluster: Client;
-  /** The same cluster by a connection whose requests end after so many seconds, and with the others at the latest. */
   readonly connect: (seconds: number) => Client;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */
   readonly until?: Date;
-  /** Called with what could not be read or done; the rest is not affected. */
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
 
 export interface Result {
-  /** Action verb to count. */
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
   /** Of these, what would fail again: it is refused, or the object cannot be understood. */
   readonly refused: number;
-  /** What time did not suffice for: chains of actions, or VMs that were not reconciled. */
   readonly left: number;
   /** What was done has consequences, or another function was faster: another reconcile is worth it at once. */
   readonly again: boolean;

@@ -18,7 +18,6 @@ export interface Asked {
   /** Of VMIs that are asked for: what their pods and guests show concerns node pressure too. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
-  /** Those that have not ended, at least. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -47,7 +46,6 @@ async function ofEach<T>(nodes: readonly NodeFacts[], list: (node: NodeFacts) =>
   return (await Promise.all(nodes.map(list))).flat();
 }
 
-/** As it was read last. */
 function onceEach<T extends { readonly uid: string }>(objects: readonly T[]): readonly T[] {
   return [...new Map(objects.map((object) => [object.uid, object])).values()];
 }

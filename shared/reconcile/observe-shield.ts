@@ -9,7 +9,6 @@ import { eachOf, NO_WORLD, type World } from "./carry-out.ts";
 import type { Observer } from "../settings/observer.ts";
 import { migrationsOf } from "../kube/requests.ts";
 
-/** `evacuations`: those that have not ended, at least. */
 export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;
   const world = { ...NO_WORLD, settings, now, evacuations };

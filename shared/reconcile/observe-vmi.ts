@@ -14,9 +14,7 @@ import { isFinal } from "../kube/objects.ts";
 
 /** What the caller has read, or pods that it was asked about. */
 export interface Known {
-  /** Absent: read now. */
   readonly evacuations?: readonly EvacuationFacts[];
-  /** As it was read at the same time as the Evacuations. */
   readonly vmi?: VmiFacts;
   readonly pods?: readonly PodFacts[];
   /** Empty where the evacuation has just started: KubeVirt has not seen the mark yet. */
@@ -110,7 +108,6 @@ function isQueueNeeded({ active, migrations }: Found, observer: Observer): boole
   return migrations.some((m) => !isFinal(m) && mayBeStuck(m, attempts, observer));
 }
 
-/** As KubeVirt counts: what runs, in the cluster and from the node. */
 async function readQueue(
   { nodeName = "" }: VmiFacts,
   { cluster }: Observer,

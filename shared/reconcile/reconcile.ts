@@ -70,7 +70,6 @@ async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known)
   return await reconcileVmi(key, { ...deps, cluster: deps.connect(VM_SECONDS) }, known);
 }
 
-/** Every evacuation that has not ended, and the nodes that VMs leave because of pressure. */
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await unfinishedEvacuations(deps.cluster);
   const underWay = await reconcileVmisOf(active, deps);
@@ -106,7 +105,6 @@ function rotated<T>(items: readonly T[], now: Date): readonly T[] {
   return [...items.slice(first), ...items.slice(0, first)];
 }
 
-/** What the relay asks for. */
 export async function reconcileRequested(requests: readonly ReconcileRequest[], deps: Deps): Promise<Result> {
   const { cluster } = deps;
   const named = requests.filter((r) => r.kind === "Pod" || r.kind === "EndingPod");
@@ -162,7 +160,6 @@ async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: 
   return sum([started, await requeue(world, started, deps)]);
 }
 
-/** VMs for which a reconcile of many has started something. */
 async function requeue(before: World, started: Result, deps: Deps): Promise<Result> {
   if (started.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
@@ -185,7 +182,6 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   return sum([...scanned, underWay, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
 }
 
-/** VMs that the shield covers; what has just started counts. */
 async function reconcileShield(deps: Deps): Promise<Result> {
   if (!deps.settings.isShieldOn) return NOTHING;
   const work = async () => {

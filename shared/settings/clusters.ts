@@ -38,7 +38,6 @@ const EndpointToken = z.lazy(() =>
     .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),
 );
 
-/** One, or a list while it is being rotated. */
 const EndpointTokens = z.lazy(() =>
   z.union(
     [EndpointToken, z.array(EndpointToken).check(z.minLength(1, "expected at least one"))],
@@ -85,7 +84,6 @@ function parseJson(text: string, field: string): Parsed<unknown> {
   }
 }
 
-/** A value of the registry. */
 export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEntry> {
   const json = parseJson(text, `CLUSTER_REGISTRY.${name}`);
   return json.ok ? parseConfig(Entry, json.value, `CLUSTER_REGISTRY.${name}`) : json;
@@ -104,7 +102,6 @@ export function parseClusters(text: string | undefined): Clusters {
   return { ok: true, value: new Map(entries.map(([name, e]) => [name, parseConfig(Entry, e, `CLUSTERS.${name}`)])) };
 }
 
-/** Everything that is wrong with `CLUSTERS`. */
 export function problemsOf(clusters: Clusters): readonly ConfigProblem[] {
   if (!clusters.ok) return clusters.problems;
   return [...clusters.value.values()].flatMap((entry) => (entry.ok ? [] : entry.problems));

@@ -8,23 +8,17 @@ import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 export interface ConfigurationFindings {
   /** Each names a field and what was expected there. */
   readonly problems: readonly string[];
-  /** Settings that have no effect. */
   readonly notes: readonly string[];
-  /** What Lifeboat is not allowed to do of what it needs. */
   readonly lacking: readonly string[];
   readonly credential: CredentialVerdict;
-  /** Of the webhook objects with what is shipped. */
   readonly webhooks: readonly Comparison[];
-  /** Whether the API server has asked this function about an eviction. */
   readonly called: boolean;
 }
 
-/** Longest message of a condition. */
 const LONGEST_MESSAGE = 32_768;
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** Nothing if the status says so already. */
 export function reportConditions(
   observed: ConfigurationObserved,
   findings: ConfigurationFindings,
@@ -80,7 +74,6 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
 
 /** An eviction that was answered without the facts counts for so long: between two full scans. */
 const UNDECIDED_SECONDS = 600;
-/** Its time is written anew no more often than that. */
 const RENEWED_SECONDS = 60;
 
 export function isUndecided(observed: Pick<ConfigurationObserved, "conditions"> | undefined): boolean {

@@ -59,10 +59,8 @@ interface Gates {
   readonly featureGates: Partial<Record<FeatureGate, boolean>>;
 }
 
-/** The spec, with every key. */
 export type LifeboatConfiguration = OwnSettings & Gates;
 
-/** What counts for the keys that a configuration leaves out, or where there is none. */
 export function defaultConfiguration(): LifeboatConfiguration {
   return Spec.parse({});
 }

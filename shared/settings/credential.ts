@@ -1,9 +1,7 @@
 /** Whether Lifeboat's token of a cluster can still be used. */
 
 export interface CredentialFacts {
-  /** As the token says itself; undefined: it does not. */
   readonly expiresAt: Date | undefined;
-  /** The API server answers 401. */
   readonly rejected: boolean;
 }
 
@@ -12,12 +10,10 @@ export type CredentialReason = "Valid" | "ExpiresSoon" | "Expired" | "Rejected";
 export interface CredentialVerdict {
   readonly reason: CredentialReason;
   readonly message: string;
-  /** Whether the API server can be expected to accept it. */
   readonly ok: boolean;
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Time enough to replace it by hand. */
 const SOON_DAYS = 7;
 
 export function judgeCredential({ expiresAt, rejected }: CredentialFacts, now: Date): CredentialVerdict {

@@ -17,7 +17,6 @@ export const WHEN_UNDECIDED = {
   /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows until when it is refused. */
   deletionBeforeDeadline: "refuse",
   deletionOtherwise: "allow",
-  /** The relay sends it again. */
   delivery: "fail",
 } as const satisfies Record<string, Posture>;
 
@@ -28,7 +27,6 @@ export function whenEvictionIsUndecided(pod: PodFacts | undefined, forGood: bool
   return forGood ? WHEN_UNDECIDED.evictionOfLivePodForGood : WHEN_UNDECIDED.evictionOfLivePod;
 }
 
-/** Tells a caller that it is refused because the facts are unknown. */
 export function undecidedMessage(request: "eviction" | "deletion", what: string, why: string): string {
   return `${UNDECIDED} ${request} of ${what}, try again: ${why}`;
 }

@@ -10,7 +10,6 @@ export const GUARDED = {
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
 
-/** Causes whose deletions are refused for now. */
 export type GuardCause = keyof typeof GUARDED;
 
 export const GUARD_CAUSES = [
@@ -25,7 +24,6 @@ export function isGateOn(cause: GuardCause, { featureGates }: Pick<Settings, "fe
 
 type Guarding = Pick<Settings, "featureGates" | "guard">;
 
-/** Whether this user deletes the pods of a node that is about to end. */
 export function endsNodes(requester: string, { guard }: Pick<Settings, "guard">): boolean {
   return guard.nodeTerminators.includes(requester);
 }
@@ -44,7 +42,6 @@ const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-
 
 type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchConditions" | "selectors">;
 
-/** `undefined`: there is no such configuration, or it may not be read. */
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
 /** KubeVirt's eviction webhook fails closed; and the guard is in force, for the scheduler prefers victims without a budget. */
@@ -52,7 +49,6 @@ export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings,
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);
 }
 
-/** Whether no eviction passes without its review. */
 export function failsClosed({ failurePolicy, rules, matchConditions, selectors }: WebhookFacts): boolean {
   const isAsked = rules.some(({ operations, resources }) => {
     const onCreate = operations.includes("CREATE") || operations.includes("*");

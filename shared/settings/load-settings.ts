@@ -25,11 +25,9 @@ export interface LoadedSettings {
 
 interface Cached extends LoadedSettings {
   readonly readAt: number;
-  /** The last valid one. */
   readonly configuration: LifeboatConfiguration;
 }
 
-/** Plain values only, which may be gone at any time: isolates come and go. */
 export class SettingsCache {
   readonly #entries = new Map<string, Cached>();
 
@@ -84,7 +82,6 @@ async function readWebhooks(name: string, cluster: Client) {
   return (await cluster.get("validatingwebhookconfigurations", named(name), { expect: [403] }))?.webhooks;
 }
 
-/** Likewise asked only then. */
 async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefined, cluster: Client): Promise<boolean> {
   const isAsked = kubevirt?.featureGates.includes(PLUGINS_GATE) === true;
   if (!isAsked || !isShieldWanted(settings)) return false;

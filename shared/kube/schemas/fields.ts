@@ -56,7 +56,6 @@ export const Quantity = z.transform((input: unknown, { issues }): string | undef
   return typeof input === "number" ? String(input) : textIn(input, issues);
 });
 
-/** Quantities by name; none is an empty map. */
 export const Quantities = z.transform((input: unknown, { issues }): Texts => {
   const written = isMap(input) && !isTexts(input) ? Object.entries(input).map(numberAsText) : undefined;
   return textsIn(written === undefined ? input : Object.fromEntries(written), issues) ?? NONE;
@@ -70,7 +69,6 @@ type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** The same without the keys whose value is undefined. */
 export function present<T extends object>(fields: T): Present<T>;
 export function present(fields: Readonly<Record<string, unknown>>): object {
   const kept: Record<string, unknown> = {};
@@ -100,7 +98,6 @@ export function isObjectName(name: string): boolean {
 
 export const ObjectName = z.string().check(z.refine(isObjectName, "expected the name of an object"));
 
-/** Empty at cluster scope. */
 export const ObjectNamespace = z
   .string()
   .check(z.refine((name) => name === "" || isObjectName(name), "expected the name of a namespace"));
@@ -131,7 +128,6 @@ export function identityOf({ namespace, name, uid, resourceVersion, deletionTime
   return { namespace, name, uid, resourceVersion, deleting: deletionTimestamp !== undefined };
 }
 
-/** Milliseconds since the epoch; 0 if it does not say. */
 export function createdAt({ creationTimestamp }: Metadata): number {
   return Date.parse(creationTimestamp ?? "") || 0;
 }
@@ -156,7 +152,6 @@ export const Requirement = z.lazy(() =>
 
 export const Selector = z.lazy(() => z.object({ matchLabels: TextsOrNone, matchExpressions: listOf(Requirement) }));
 
-/** What a node is required to be, by its labels and its name. */
 export const NodeTerm = z.lazy(() =>
   z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) }),
 );
@@ -173,7 +168,6 @@ export const Page = z.lazy(() =>
 
 /** Suffixes of quantities. Each step is a thousand times the one before; `""` is one. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-/** Each step is 1024 times the one before; `Ki` is 1024. */
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /** In the unit that a quantity counts (bytes for memory); 0 for none, or for what is no quantity. */

@@ -147,7 +147,6 @@ export const ConfigMap = kind(
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
 
-/** Of the API server; `minor` may end in a plus. */
 export const Version = z.lazy(() => z.object({ minor: z.string() }));
 
 /** An Event that its sender counts instead of sending it again. */
@@ -159,7 +158,6 @@ export const RepeatedEvent = kind(
 );
 
 export interface LeaseFacts {
-  /** Absent: there is no Lease yet. */
   readonly resourceVersion?: string;
   readonly holder?: string | undefined;
   /** RFC 3339: since when its last holder has had it. */

@@ -35,7 +35,6 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-/** When it became Failed. */
 const FailedAt = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
@@ -92,7 +91,6 @@ export interface KubeVirtFacts {
   readonly drainTaintKey?: string;
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
-  /** Bytes per second; absent: not limited. */
   readonly bandwidthPerMigration?: number;
   /** Of its version: v1.9.0 is 9; absent if it does not say, as a build from a branch. */
   readonly minor?: number;

@@ -70,9 +70,7 @@ export interface PodResources {
   readonly containers: readonly ResourceRequirements[];
   /** `sidecar`: continues to run beside the containers (`restartPolicy: Always`). */
   readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
-  /** What the sandbox itself needs. */
   readonly overhead: Texts;
-  /** Of the pod as a whole, instead of its containers'. */
   readonly pod?: ResourceRequirements | undefined;
 }
 
@@ -136,7 +134,6 @@ function inUnits(name: string, milli: number): number {
   return name === "cpu" ? milli : Math.ceil(milli / 1000);
 }
 
-/** Of quantities by name, in the unit that requests are in. */
 export function resourcesOf(quantities: Texts): Resources {
   return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
@@ -178,7 +175,6 @@ const OfPod = z.lazy(() =>
   ),
 );
 
-/** The part of a pod's spec that gives its requests and its QoS class. */
 export const Computed = z.lazy(() =>
   z.pipe(
     z.object({
@@ -191,7 +187,6 @@ export const Computed = z.lazy(() =>
   ),
 );
 
-/** The limits of a whole pod. */
 export const Limits = z.lazy(() =>
   z.pipe(
     z.object({

@@ -8,7 +8,6 @@ import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-r
 
 const NONE: Labels = {};
 
-/** The annotations that are read. Others may be large. */
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
   names.REQUEST_EVICT_ONLY_ANNOTATION,
@@ -113,7 +112,6 @@ const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
 type PodObject = z.output<typeof ScheduledPodObject>;
 
-/** For the pods of one list: it remembers what they have in common. */
 export function scheduledPodSchema() {
   const memory = newMemory();
   return z.pipe(
@@ -196,7 +194,6 @@ function issueAt({ path, message }: z.core.$ZodIssue, at: readonly string[], inp
   return { code: "custom", input, path: [...at, ...path], message };
 }
 
-/** The same for texts, such as node names. */
 function rememberedText(): (text: string) => string {
   const seen = new Map<string, string>();
   return (text) => {

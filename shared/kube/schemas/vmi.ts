@@ -69,7 +69,6 @@ interface Ended {
   readonly failed?: boolean | null | undefined;
 }
 
-/** A failed one is completed, too. */
 function movedAt({ sourceNode, targetNode, endTimestamp, completed, failed }: Ended): number | undefined {
   if (completed !== true || failed === true || sourceNode === targetNode) return undefined;
   return Date.parse(endTimestamp ?? "") || undefined;
@@ -99,7 +98,6 @@ function isLiveMigratable(condition: unknown): boolean {
   );
 }
 
-/** True of a list with anything in it. */
 const Some = z.pipe(
   listOf(z.unknown()),
   z.transform(({ length }) => length > 0 || undefined),

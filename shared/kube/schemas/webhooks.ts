@@ -41,7 +41,6 @@ const Webhook = kind(
   }),
 );
 
-/** As the API server calls it. */
 function urlOf({ namespace = "", name, port, path = "/" }: z.output<typeof Service>): string {
   return `https://${name}.${namespace}.svc${port === 443 ? "" : `:${port}`}${path}`;
 }
