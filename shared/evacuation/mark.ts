@@ -64,4 +64,4 @@ export function isMarkOnItsWay(f: Facts): boolean {
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;
 }
 
-export const WAITS_FOR_OWNER = "eviction strategy External: the VM's owner has to move it";
+export const WAITS_FOR_CONTROLLER = "eviction strategy External: its external controller has to move it";

@@ -190,10 +190,11 @@ function waitForController(f: Facts): Next | undefined {
   if (!marks.isMarkMissing(f)) {
     const failed = attempts.uncountedFailures(f.e, f.migrations).at(-1);
     const tried = failed && `; migration ${failed.name} has failed: ${attempts.whyFailed(failed, f.vmi)}`;
-    return { phase: "WaitingForOwner", reason: "External", message: `${marks.WAITS_FOR_OWNER}${tried ?? ""}` };
+    return { phase: "WaitingForOwner", reason: "External", message: `${marks.WAITS_FOR_CONTROLLER}${tried ?? ""}` };
   }
   if (!attempts.isLeftAlone(f)) return markMissing(f);
-  const why = "KubeVirt's eviction webhook has not marked the VM, so that its owner does not learn that it has to move";
+  const why =
+    "KubeVirt's eviction webhook has not marked the VM, so that its external controller does not learn that it has to move";
   return { ...blocked(f, "NotMarked", why), actions: marks.missingMark(f) };
 }
 

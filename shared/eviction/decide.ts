@@ -21,7 +21,7 @@ import {
   resolveStrategy,
 } from "../settings/strategy.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
-import { MESSAGE, ownersPart } from "./messages.ts";
+import { MESSAGE, controllersPart } from "./messages.ts";
 import { isFinal, isMigrationTarget, unprotectedReason } from "../kube/objects.ts";
 
 export type AllowReason =
@@ -177,7 +177,7 @@ function evacuate(f: LiveEviction): EvictionDecision {
   }
   const next = MIGRATES[strategy]
     ? `evacuating the VM from node ${vmi.nodeName}`
-    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its owner to move it`;
+    : `marked for node ${vmi.nodeName}; eviction strategy ${strategy}: it waits for its external controller to move it`;
   const { actions, events } = joinOrCreate(f, joined, next);
   const message = MESSAGE.EvacuationTriggered(vmi);
   return { verdict: "Deny", reason: "EvacuationTriggered", message, actions: [...actions, ...budgetOf(f)], events };
@@ -191,7 +191,7 @@ function inProgress(f: LiveEviction): EvictionDecision {
   const { joined, backingOff } = knownEvacuations(f);
   const isNamed = joined !== undefined && !hasNoRequester(joined);
   const ended = joined === undefined ? backingOff?.status.phase : undefined;
-  const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : ownersPart(joined));
+  const message = MESSAGE.EvacuationInProgress(vmi, ended) + (MIGRATES[f.strategy] ? "" : controllersPart(joined));
   const answer = { verdict: "Deny", reason: "EvacuationInProgress", message } as const;
   if (isNamed) return { ...answer, actions: [], events: [] };
   const { actions, events } = joinOrCreate(f, joined, `KubeVirt has marked the VM for node ${vmi.nodeName}`);

@@ -1,6 +1,6 @@
 /** What callers read: the exact sentences of denials and warnings, and who can change what blocks a VM. */
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
-import { WAITS_FOR_OWNER } from "../evacuation/mark.ts";
+import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { ownValue } from "../kube/selector.ts";
 import { activeEvacuation, backingOffEvacuation, byAge, isAbout } from "../evacuation/identity.ts";
@@ -48,15 +48,15 @@ export const MESSAGE = {
 } as const;
 
 /** Of an External VM: how far its external controller is, as the last reconcile has found it. */
-export function ownersPart(joined: EvacuationFacts | undefined): string {
-  const { phase, message = WAITS_FOR_OWNER } = joined?.status ?? {};
-  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : WAITS_FOR_OWNER}`;
+export function controllersPart(joined: EvacuationFacts | undefined): string {
+  const { phase, message = WAITS_FOR_CONTROLLER } = joined?.status ?? {};
+  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : WAITS_FOR_CONTROLLER}`;
 }
 
 export const REMEDY = {
   NotMigratable: "its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible",
   UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
-  External: "its owner (the controller that set evictionStrategy External): move or stop the VM",
+  External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
   Orphaned: "the person who drains: kubectl delete pod, since no VMI owns what still runs in it",

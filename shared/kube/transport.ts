@@ -20,7 +20,6 @@ export interface ApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
-  readonly bodiless?: boolean;
   /** Only the code is an answer: the refusals of virt-api are texts, or a Status in another one. */
   readonly codeOnly?: boolean;
 }
@@ -66,7 +65,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 
 function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   const label = `${request.method} ${request.path}`;
-  const body = request.bodiless && text === "" ? undefined : parse(text, label);
+  const body = parse(text, label);
   // A proxy's 404 would otherwise look like a pod that is gone, its 409 like work that another function has done.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });

@@ -21,12 +21,12 @@ function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUI
   return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
 
-export interface Resident {
+export interface VmOnNode {
   readonly vmi: VmiFacts;
   readonly pod: PodFacts & FitPod;
 }
 
-export interface Taker {
+export interface CandidateNode {
   readonly node: FitNode;
   readonly room: Room;
 }
@@ -34,10 +34,10 @@ export interface Taker {
 export interface PressureWorld extends Moment {
   readonly pressured: readonly {
     readonly node: NodeFacts;
-    readonly residents: readonly Resident[];
+    readonly vmsOnNode: readonly VmOnNode[];
     readonly evacuations: readonly EvacuationFacts[];
   }[];
-  readonly takers: readonly Taker[];
+  readonly candidateNodes: readonly CandidateNode[];
   /** Guests that a kubelet is ending; `by`: the source of the signal. */
   readonly signals: readonly {
     readonly vmi: VmiFacts;
@@ -50,13 +50,13 @@ export interface PressureWorld extends Moment {
 export function planPressure(w: PressureWorld): Plan {
   const gate = w.settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate) return { chains: [] };
-  const takers = w.takers.map((taker) => ({ ...taker }));
+  const candidateNodes = w.candidateNodes.map((candidateNode) => ({ ...candidateNode }));
   const ending = endingOf(w);
   const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
   const proactive = w.pressured.flatMap((node) => {
     const asked = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
     const evacuations = [...asked, ...node.evacuations];
-    return relieve(node, { ...w, evacuations, takers, ending });
+    return selectVictims(node, { ...w, evacuations, candidateNodes, ending });
   });
   const chains = [...reactive, ...proactive];
   return { chains, again: chains.length > 0 };
@@ -75,8 +75,8 @@ function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }
 
-interface Relief extends PressureWorld {
-  readonly takers: { readonly node: FitNode; room: Room }[];
+interface Selecting extends PressureWorld {
+  readonly candidateNodes: { readonly node: FitNode; room: Room }[];
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
@@ -84,8 +84,8 @@ interface Relief extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
 
 /** Whether it takes one of the places of its node, as KubeVirt counts: two Evacuations that never begin must not keep the others. */
-function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending, evacuations }: Relief): boolean {
-  // Whoever migrates it: KubeVirt counts the migrations of users and of owners of External VMs, too.
+function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
+  // Whoever migrates it: KubeVirt counts the migrations of users and of external controllers, too.
   if (ending.has(vmi.uid) || vmi.isMigrating) return true;
   const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
   const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));
@@ -93,26 +93,29 @@ function takesPlace({ vmi, pod }: Resident, node: NodeFacts, { settings, ending,
 }
 
 /** As many as may leave at once, the cheapest first, each only if another node has room; one that has just moved comes last, and alone. */
-function relieve({ node, residents }: PressureWorld["pressured"][number], w: Relief): readonly (readonly Action[])[] {
+function selectVictims(
+  { node, vmsOnNode }: PressureWorld["pressured"][number],
+  w: Selecting,
+): readonly (readonly Action[])[] {
   const { parallelOutboundMigrationsPerNode } = w.settings.limits;
-  const hasJustMoved = ({ vmi }: Resident) => cooldownLeft(vmi, w) > 0;
-  const candidates = residents.filter((resident) => isCandidate(resident, w));
+  const hasJustMoved = ({ vmi }: VmOnNode) => cooldownLeft(vmi, w) > 0;
+  const candidates = vmsOnNode.filter((vmOnNode) => isCandidate(vmOnNode, w));
   const inTurn = candidates.toSorted((a, b) => Number(hasJustMoved(a)) - Number(hasJustMoved(b)) || byCost(a, b));
-  let leaving = residents.filter((resident) => takesPlace(resident, node, w)).length;
+  let leaving = vmsOnNode.filter((vmOnNode) => takesPlace(vmOnNode, node, w)).length;
   const chains: (readonly Action[])[] = [];
-  for (const resident of inTurn) {
-    const { vmi, pod } = resident;
-    const places = hasJustMoved(resident) ? 1 : parallelOutboundMigrationsPerNode;
-    const taker = leaving < places ? w.takers.find((one) => canTake(one, pod)) : undefined;
-    if (taker === undefined) continue;
-    taker.room = roomWith(taker.room, pod);
+  for (const vmOnNode of inTurn) {
+    const { vmi, pod } = vmOnNode;
+    const places = hasJustMoved(vmOnNode) ? 1 : parallelOutboundMigrationsPerNode;
+    const candidateNode = leaving < places ? w.candidateNodes.find((one) => canTake(one, pod)) : undefined;
+    if (candidateNode === undefined) continue;
+    candidateNode.room = roomWith(candidateNode.room, pod);
     leaving += 1;
     chains.push(markFor(vmi, `node condition ${node.pressures.join(", ")}`, w, pod));
   }
   return chains;
 }
 
-function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, now }: Relief): boolean {
+function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, now }: Selecting): boolean {
   const isGuest = vmi.phase === "Running" && vmi.nodeName === pod.nodeName && !pod.deleting && !vmi.isMigrating;
   if (!isGuest || !canMigrate(vmi, settings)) return false;
   const backingOff = backingOffEvacuation(vmi, ofVmi(evacuations, vmi), { now, podUID: pod.uid });
@@ -120,16 +123,16 @@ function isCandidate({ vmi, pod }: Resident, { ending, evacuations, settings, no
 }
 
 /** Lowest priority first; then the VM that can use most memory beyond what it requested. */
-function byCost(a: Resident, b: Resident): number {
+function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
 }
 
-function overRequest({ vmi, pod }: Resident): number {
+function overRequest({ vmi, pod }: VmOnNode): number {
   return (vmi.guestMemory ?? 0) - (pod.requests["memory"] ?? 0);
 }
 
 /** Whether the scheduler could place the pod there. Most pods tolerate a memory pressure's taint, but a node under pressure is no help. */
-export function canTake(spot: Spot, pod: Resident["pod"]): boolean {
+export function canTake(spot: Spot, pod: VmOnNode["pod"]): boolean {
   const { name, pressures } = spot.node;
   return name !== pod.nodeName && pressures.length === 0 && obstacleTo(pod, spot) === undefined;
 }

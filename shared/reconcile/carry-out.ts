@@ -23,7 +23,7 @@ export const NO_WORLD = {
   nodes: [],
   launchers: [],
   pressured: [],
-  takers: [],
+  candidateNodes: [],
   signals: [],
   shielded: [],
   vmisAreNewer: false,

@@ -4,7 +4,7 @@ import { ClusterError } from "../kube/failures.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type FitNode, roomOn } from "../preflight/fit.ts";
-import { canTake, type PressureWorld, type Resident, type Taker } from "../pressure/pressure.ts";
+import { canTake, type PressureWorld, type VmOnNode, type CandidateNode } from "../pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { preflightPodSchema } from "../preflight/schemas.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
@@ -28,7 +28,7 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
   const pressure = await observePressure({ ...asked, nodes }, observer);
   const pressured = new Set(pressure.pressured.map(({ node }) => node.name));
   const drained = nodes.filter((node) => carriesDrainTaint(node, settings));
-  const [residents, leaving] = await Promise.all([
+  const [vmsOnNode, leaving] = await Promise.all([
     ofEach(drained, ({ name }) => vmisOn(name, cluster)),
     // Of those under pressure they have just been read.
     ofEach(
@@ -36,7 +36,7 @@ export async function observeNodes(asked: Asked, observer: Observer): Promise<Wo
       ({ name }) => evacuationsFrom(name, cluster),
     ),
   ]);
-  const vmis = onceEach([...asked.vmis, ...residents]);
+  const vmis = onceEach([...asked.vmis, ...vmsOnNode]);
   const fromPressured = pressure.pressured.flatMap((one) => one.evacuations);
   const evacuations = onceEach([...asked.evacuations, ...leaving, ...fromPressured]);
   return { ...NO_WORLD, settings, now, ...pressure, vmis, nodes, pods: asked.pods, evacuations };
@@ -54,29 +54,29 @@ interface Seen extends Asked {
   readonly nodes: readonly NodeFacts[];
 }
 
-type Pressure = Pick<PressureWorld, "pressured" | "takers" | "signals">;
+type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
 /** So many nodes are asked for their room: if none of them has any, hardly another one has. */
-const MOST_TAKERS = 10;
+const MOST_CANDIDATES = 10;
 
 export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
   const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
-  if (!gate) return { pressured: [], takers: [], signals: [] };
+  if (!gate) return { pressured: [], candidateNodes: [], signals: [] };
   const signals = signalsOf(seen);
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
-  if (pressing.length === 0) return { pressured: [], takers: [], signals };
+  if (pressing.length === 0) return { pressured: [], candidateNodes: [], signals };
   const pressured: Pressure["pressured"][number][] = [];
-  const takers: Taker[] = [];
+  const candidateNodes: CandidateNode[] = [];
   // One after another: the pods of ten nodes at a time may be more than an isolate holds.
   for (const node of pressing) pressured.push(await populationOf(node, cluster));
-  const pods = pressured.flatMap(({ residents }) => residents.map(({ pod }) => pod));
+  const pods = pressured.flatMap(({ vmsOnNode }) => vmsOnNode.map(({ pod }) => pod));
   const all = pods.length === 0 ? [] : await cluster.list("nodes", { as: NodeWithResources });
   const candidates = all.filter((node) => pods.some((pod) => canTake({ node }, pod)));
-  for (const node of candidates.toSorted(largestFirst).slice(0, MOST_TAKERS)) {
-    takers.push(...(await takersOf(node, cluster)));
+  for (const node of candidates.toSorted(largestFirst).slice(0, MOST_CANDIDATES)) {
+    candidateNodes.push(...(await candidateNodesOf(node, cluster)));
   }
-  return { pressured, signals, takers };
+  return { pressured, signals, candidateNodes };
 }
 
 function largestFirst(a: FitNode, b: FitNode): number {
@@ -97,10 +97,10 @@ async function populationOf(node: NodeFacts, cluster: Client): Promise<Pressure[
     vmisOn(node.name, cluster),
     evacuationsFrom(node.name, cluster),
   ]);
-  return { node, residents: residentsOf(pods.filter(isLauncher), here), evacuations };
+  return { node, vmsOnNode: pairsOf(pods.filter(isLauncher), here), evacuations };
 }
 
-function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFacts[]): readonly Resident[] {
+function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[]): readonly VmOnNode[] {
   const byKey = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
   return launchers.flatMap((pod) => {
     const vmi = byKey.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
@@ -111,7 +111,7 @@ function residentsOf(launchers: readonly Resident["pod"][], vmis: readonly VmiFa
 const PODS_MS = 5000;
 
 /** A node whose pods take long to read, because a tenant has made them large, takes none this time. */
-async function takersOf(node: FitNode, cluster: Client): Promise<readonly Taker[]> {
+async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {
     const fields = { "spec.nodeName": node.name };
     const pods = await cluster.list("pods", { fields, as: preflightPodSchema(), withinMs: PODS_MS });

@@ -43,7 +43,7 @@ export interface Shielded {
 export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Nodes under pressure, with their VMs. */
-  readonly pressured: readonly { readonly residents: readonly { readonly vmi: VmiFacts }[] }[];
+  readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
   /** Of these VMIs, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
@@ -87,8 +87,8 @@ export function planShield(w: ShieldWorld): Plan {
 
 /** All of them: the kubelet ends VMs in an order of its own. */
 function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Action[])[] {
-  const residents = pressured.flatMap(({ residents }) => residents).map(({ vmi }) => vmi);
-  return residents.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
+  const vmsOnNode = pressured.flatMap(({ vmsOnNode }) => vmsOnNode).map(({ vmi }) => vmi);
+  return vmsOnNode.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
 }
 
 /** virt-handler leaves a guest alone whose memory is being copied, but not one whose target starts, nor one whose migration has failed. */

@@ -9,7 +9,7 @@ import { createVm, evict, getVmi, launchersOf, storyOf, type Vm, vmOf } from "./
 
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
 
-const WAITS = "eviction strategy External: the VM's owner has to move it";
+const WAITS = "eviction strategy External: its external controller has to move it";
 
 let stage: Stage;
 
@@ -157,7 +157,7 @@ describe("an External VM whose owner migrates it, as Cluster API's provider does
     const vm = await createVm(stage, "failing", { evictionStrategy: "External", node: "node02" });
     await evicted(vm);
     await migrateAsOwner(vm);
-    const failed = /VM's owner has to move it; migration failing-migration-\w+ has failed: /;
+    const failed = /external controller has to move it; migration failing-migration-\w+ has failed: /;
     await expect.poll(() => answer(vm)).toMatch(failed);
     await stage.reconcile();
     expect(await vm.migrations()).toHaveLength(1);

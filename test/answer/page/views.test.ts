@@ -41,7 +41,7 @@ const DRAIN: Scene = {
     ended("web-2", "Moved", GONE),
     of("moves", { phase: "Migrating" }),
     of("fails", { phase: "BackingOff", attempts: 2, nextAttemptTime: time(90), message: "no node has room" }),
-    of("router", { phase: "WaitingForOwner", message: "eviction strategy External: the VM's owner has to move it" }),
+    of("router", { phase: "WaitingForOwner", message: "eviction strategy External: its external controller has to move it" }),
   ],
 };
 const IDLE: Scene = { vms: [VM] };
@@ -58,7 +58,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["cluster", "what a drain would meet",   IDLE, "node01 Ready 1 VMs can move node02 Ready 0"],
   ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied, 1 node is blocked, 1 VM is on the move. 4 VMs on 2 nodes."],
   ["cluster", "a drain, in its row",       DRAIN, "node01 Being emptied Cordoned 2 of 6 gone 2 VMs block it an eviction (kubectl drain) asked by admin 60s ago"],
-  ["cluster", "who can change it",         DRAIN, "Who can change it: its owner (the controller that set evictionStrategy External)"],
+  ["cluster", "who can change it",         DRAIN, "Who can change it: its external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",          DRAIN, "2, next in 90s"],
   ["cluster", "where it went, how long",   DRAIN, "apps/web-1 Moved node01 → node02 an eviction (kubectl drain) asked by admin 30s ago , took 30s"],
   ["cluster", "the drain taint",           { its: { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] } }, "node01 Drain taint 0"],

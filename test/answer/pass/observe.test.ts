@@ -69,8 +69,8 @@ test("their pods are read one node after another, and a node that takes too long
     if (asked.length === 3) throw new ClusterError({ reason: "DeadlineExceeded" });
   };
   const told = { requests: [{ kind: "Node", name: "full" }], pods: [], vmis: [], evacuations: [] } as const;
-  const { takers } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
-  expect(takers.map((taker) => taker.node.name)).toEqual(["node-9", "node-5"]);
+  const { candidateNodes } = await observeNodes(told, { ...observer(fake), cluster: connectTo(fake, before) });
+  expect(candidateNodes.map((candidateNode) => candidateNode.node.name)).toEqual(["node-9", "node-5"]);
   expect(asked).toEqual([1, 1, 1, 1]);
 });
 

@@ -25,7 +25,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { asking, GIB, PRESSED, pressureWorld, resident } from "../../support/pressure/pressed.ts";
+import { asking, GIB, PRESSED, pressureWorld, vmOnNode } from "../../support/pressure/pressed.ts";
 import { budgetWorld, world } from "../../support/worlds.ts";
 import { anyBudget, anyMigration, anyPod, anyVmi } from "./arbitrary.ts";
 
@@ -124,14 +124,14 @@ function isMoved(strategy: string | undefined): boolean {
 }
 
 test("VMs leave a node under pressure as if the forgery were not there, but for who goes first", () => {
-  const victims = ["a", "b", "c"].map((name) => resident(name));
+  const victims = ["a", "b", "c"].map((name) => vmOnNode(name));
   const plan = (forged: Partial<Forgery>) => {
     const theirs = (forged.pods ?? []).flatMap((one) =>
       (forged.vmis ?? []).map((of) => ({ vmi: of, pod: { ...one, ...asking(GIB) } })),
     );
     // What may move competes with the others for the places of the node; what may not must not take any.
     const staying = theirs.filter(({ vmi: { evictionStrategy } }) => !isMoved(evictionStrategy));
-    const pressured = [{ node: PRESSED, residents: [...victims, ...staying], evacuations: [THEIRS] }];
+    const pressured = [{ node: PRESSED, vmsOnNode: [...victims, ...staying], evacuations: [THEIRS] }];
     return about(VICTIMS, planPressure(pressureWorld([], { pressured })).chains);
   };
   expect(plan({})).not.toEqual([]);

@@ -17,7 +17,7 @@ import {
   REQUESTER,
 } from "../../support/guard/disruptions.ts";
 import { at, NODE, node, NOW, only, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
-import { PRESSED, pressureWorld, resident } from "../../support/pressure/pressed.ts";
+import { PRESSED, pressureWorld, vmOnNode } from "../../support/pressure/pressed.ts";
 
 const { featureGates: GATES } = guarded();
 const SECONDS = [-9999, -300, -120, -119, -60, -1, -1, 0, 0, 1, 31, 9999] as const;
@@ -192,7 +192,7 @@ describe("a plan, once done, has nothing left to mark", () => {
       fc.tuple(names, fc.array(anyVmi, { minLength: 4, maxLength: 4 }), fc.boolean()),
       ([named, vmis, signalled]) => {
         const all = named.map((name, i) => {
-          const { vmi: plain, pod: launcher } = resident(name);
+          const { vmi: plain, pod: launcher } = vmOnNode(name);
           const { uid, activePods } = plain;
           return { vmi: vmi({ ...vmis[i], name, uid, activePods }), pod: launcher };
         });
@@ -202,9 +202,9 @@ describe("a plan, once done, has nothing left to mark", () => {
         expect(left).toEqual([...new Set(left)]);
         if (!signalled) expect(left.length).toBeLessThanOrEqual(2);
         const evacuations = only("CreateEvacuation", actions).map(({ evacuation }) => created(evacuation));
-        const residents = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations }).vmi }));
-        const then = { pressured: [{ node: PRESSED, residents, evacuations }], evacuations };
-        expect(planPressure(pressureWorld(residents, then)).chains.flat()).toEqual([]);
+        const vmsOnNode = all.map((r) => ({ ...r, vmi: after(actions, { ...r, evacuations }).vmi }));
+        const then = { pressured: [{ node: PRESSED, vmsOnNode, evacuations }], evacuations };
+        expect(planPressure(pressureWorld(vmsOnNode, then)).chains.flat()).toEqual([]);
       },
     );
   });

@@ -82,7 +82,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   // What blocks is told with who can change it, and only that ends a drain.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
-  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|the owner|the person)/);
+  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|its external controller|the owner|the person)/);
 });
 
 test("a VM whose last evacuation was abandoned waits until the back-off is over", () => {

@@ -12,16 +12,16 @@ import {
   PRESSED,
   pressureWorld,
   relieving,
-  resident,
+  vmOnNode,
   ROOM,
-  taker,
+  candidateNode,
 } from "../../support/pressure/pressed.ts";
 
 const JUST_MOVED = { movedAt: at(-60).getTime() };
-const abc = ["a", "b", "c"].map((name) => resident(name));
+const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
 function pressing(of: NodeFacts): Partial<PressureWorld> {
-  return { pressured: [{ node: of, residents: abc, evacuations: [] }] };
+  return { pressured: [{ node: of, vmsOnNode: abc, evacuations: [] }] };
 }
 
 function allowing(parallelOutboundMigrationsPerNode: number): Partial<PressureWorld> {
@@ -66,15 +66,15 @@ describe("before the kubelet kills", () => {
     ["WaitingForOwner", "takes none",     ["a", "b"]],
     ["Withdrawn",       "takes a place",  ["a"]],
   ])("a marked VM whose Evacuation is %s %s", (phase, _, expected) => {
-    const going = resident("x", {}, { evacuationNodeName: NODE });
+    const going = vmOnNode("x", {}, { evacuationNodeName: NODE });
     const evacuations = [evacuationOf("x", { status: { phase } })];
     expect(leaving([going, ...abc], { evacuations })).toEqual(expected);
   });
 
   test("a VM that its owner, or a user, migrates takes a place", () => {
-    const byOwner = resident("x", {}, { evacuationNodeName: NODE, isMigrating: true, ...EXTERNAL });
+    const byOwner = vmOnNode("x", {}, { evacuationNodeName: NODE, isMigrating: true, ...EXTERNAL });
     expect(leaving([byOwner, ...abc])).toEqual(["a"]);
-    expect(leaving([resident("x", {}, { isMigrating: true }), ...abc])).toEqual(["a"]);
+    expect(leaving([vmOnNode("x", {}, { isMigrating: true }), ...abc])).toEqual(["a"]);
   });
 
   // prettier-ignore
@@ -83,21 +83,21 @@ describe("before the kubelet kills", () => {
     ["External, marked: its owner moves it", { evacuationNodeName: NODE, ...EXTERNAL }],
     ["marked, but cannot move",              { evacuationNodeName: NODE, ...PINNED }],
   ])("%s: takes no place, and is not chosen", (_, staying) => {
-    const residents = [resident("x", {}, staying), resident("y", {}, staying), ...abc];
+    const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
-    expect(leaving([], { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured: [{ node: PRESSED, vmsOnNode, evacuations }] })).toEqual(["a", "b"]);
   });
 
   test("the cheapest first: priority, then memory over request", () => {
     const many = [
-      resident("dear", { priority: 1000, guest: 9 }),
-      resident("plain", { guest: 1 }),
-      resident("greedy", { guest: 3 }),
-      resident("humble", { request: 4, guest: 4.5 }),
-      resident("cheap", { priority: -1 }),
+      vmOnNode("dear", { priority: 1000, guest: 9 }),
+      vmOnNode("plain", { guest: 1 }),
+      vmOnNode("greedy", { guest: 3 }),
+      vmOnNode("humble", { request: 4, guest: 4.5 }),
+      vmOnNode("cheap", { priority: -1 }),
     ];
     const order = ["cheap", "greedy", "humble", "plain", "dear"];
-    expect(leaving(many, { ...allowing(9), takers: [taker("node02", 64 * GIB)] })).toEqual(order);
+    expect(leaving(many, { ...allowing(9), candidateNodes: [candidateNode("node02", 64 * GIB)] })).toEqual(order);
   });
 
   // prettier-ignore
@@ -110,7 +110,7 @@ describe("before the kubelet kills", () => {
     ["ended",                 { phase: "Failed" }],
     ["not running yet",       { phase: "Scheduled" }],
     ["elsewhere",             { nodeName: "node02" }],
-  ])("left alone: %s", (_, tweak) => expect(leaving([resident("x", {}, tweak)])).toEqual([]));
+  ])("left alone: %s", (_, tweak) => expect(leaving([vmOnNode("x", {}, tweak)])).toEqual([]));
 
   // prettier-ignore
   test.each<[EndPhase, number, readonly string[]]>([
@@ -119,8 +119,8 @@ describe("before the kubelet kills", () => {
     ["Abandoned",  -1, ["x"]],
   ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
-    const residents = [resident("x")];
-    expect(leaving(residents, { pressured: [{ node: PRESSED, residents, evacuations }] })).toEqual(expected);
+    const vmsOnNode = [vmOnNode("x")];
+    expect(leaving(vmsOnNode, { pressured: [{ node: PRESSED, vmsOnNode, evacuations }] })).toEqual(expected);
   });
 
   // prettier-ignore
@@ -129,15 +129,15 @@ describe("before the kubelet kills", () => {
     ["… and are waited for",                                     ["a", "b"],       ["c"]],
     ["where nothing else leaves, one goes, the cheapest",        ["a", "b", "c"],  ["a"]],
   ])("just moved: %s", (_, moved, expected) => {
-    const residents = abc.map((one) => (moved.includes(one.vmi.name) ? resident(one.vmi.name, {}, JUST_MOVED) : one));
-    expect(leaving(residents)).toEqual(expected);
+    const vmsOnNode = abc.map((one) => (moved.includes(one.vmi.name) ? vmOnNode(one.vmi.name, {}, JUST_MOVED) : one));
+    expect(leaving(vmsOnNode)).toEqual(expected);
   });
 
   test("just moved: it waits for one that already leaves, and not for one that no node can take", () => {
     const going = { vmi: marked({ uid: "x" }), pod: { ...pod(), ...asking(GIB) } };
-    const last = resident("last", {}, JUST_MOVED);
+    const last = vmOnNode("last", {}, JUST_MOVED);
     expect(leaving([going, last])).toEqual([]);
-    expect(leaving([resident("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
+    expect(leaving([vmOnNode("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
     const told = only("Event", planPressure(pressureWorld([last])).chains.flat());
     expect(told.map(({ message }) => message).join()).toContain("although it has just moved");
   });
@@ -160,41 +160,45 @@ describe("who takes them", () => {
     ["short of disk",             { pressures: ["DiskPressure"] },                             false],
     ["short of processes",        { pressures: ["PIDPressure"] },                              false],
   ])("%s: %s", (_, tweak, takes) => {
-    const other = taker("node02", 8 * GIB, tweak);
+    const other = candidateNode("node02", 8 * GIB, tweak);
     expect(abc.map(({ pod: one }) => canTake({ node: other.node }, one))).toEqual(abc.map(() => takes));
-    expect(leaving(abc, { takers: [other] })).toEqual(takes ? ["a", "b"] : []);
+    expect(leaving(abc, { candidateNodes: [other] })).toEqual(takes ? ["a", "b"] : []);
   });
 
   test("none, or the node itself: nothing moves", () => {
-    expect(leaving(abc, { takers: [] })).toEqual([]);
-    expect(leaving(abc, { takers: [taker(NODE, 99 * GIB)] })).toEqual([]);
+    expect(leaving(abc, { candidateNodes: [] })).toEqual([]);
+    expect(leaving(abc, { candidateNodes: [candidateNode(NODE, 99 * GIB)] })).toEqual([]);
   });
 
   test("what is promised to one is not there for the next, on whichever node", () => {
-    expect(leaving(abc, { takers: [taker("node02", 1.5 * GIB)] })).toEqual(["a"]);
-    const z = resident("z", {}, { nodeName: "node03" });
+    expect(leaving(abc, { candidateNodes: [candidateNode("node02", 1.5 * GIB)] })).toEqual(["a"]);
+    const z = vmOnNode("z", {}, { nodeName: "node03" });
     const there = {
       node: { ...PRESSED, name: "node03" },
-      residents: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
+      vmsOnNode: [{ ...z, pod: { ...z.pod, nodeName: "node03" } }],
     };
     const pressured = [...(pressing(PRESSED).pressured ?? []), { ...there, evacuations: [] }];
-    expect(leaving([], { pressured, takers: [taker("node02", 2 * GIB)] })).toEqual(["a", "b"]);
-    expect(leaving([], { pressured, takers: [taker("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
+    expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 2 * GIB)] })).toEqual(["a", "b"]);
+    expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 3 * GIB)] })).toEqual(["a", "b", "z"]);
   });
 
   test("one that is too large does not keep a smaller one", () => {
-    expect(leaving([resident("large", { request: 9, guest: 12 }), resident("small")])).toEqual(["small"]);
+    expect(leaving([vmOnNode("large", { request: 9, guest: 12 }), vmOnNode("small")])).toEqual(["small"]);
   });
 
   test("a pod that asks for other nodes, or tolerates their taint, as the scheduler sees it", () => {
     const placement = { nodeSelector: { disk: "fast" } };
     const picky = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
     expect(leaving(picky)).toEqual([]);
-    expect(leaving(picky, { takers: [taker("node02", 8 * GIB, { labels: { disk: "fast" } })] })).toEqual(["a", "b"]);
+    expect(
+      leaving(picky, { candidateNodes: [candidateNode("node02", 8 * GIB, { labels: { disk: "fast" } })] }),
+    ).toEqual(["a", "b"]);
     const tolerant = abc.map((one) => ({ ...one, pod: { ...one.pod, tolerations: [{ operator: "Exists" }] } }));
-    const tainted = taker("node02", 8 * GIB, { taints: [{ key: "x", effect: "NoSchedule" }] });
-    expect(leaving(tolerant, { takers: [tainted] })).toEqual(["a", "b"]);
-    expect(leaving(tolerant, { takers: [taker("node02", 8 * GIB, { pressures: ["MemoryPressure"] })] })).toEqual([]);
+    const tainted = candidateNode("node02", 8 * GIB, { taints: [{ key: "x", effect: "NoSchedule" }] });
+    expect(leaving(tolerant, { candidateNodes: [tainted] })).toEqual(["a", "b"]);
+    expect(
+      leaving(tolerant, { candidateNodes: [candidateNode("node02", 8 * GIB, { pressures: ["MemoryPressure"] })] }),
+    ).toEqual([]);
   });
 
   test("the world is not touched", () => {

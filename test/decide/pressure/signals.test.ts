@@ -15,7 +15,7 @@ import {
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { leaving, pressureWorld, relieving, resident } from "../../support/pressure/pressed.ts";
+import { leaving, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressed.ts";
 
 describe("should a guest that is being shut down move instead?", () => {
   // prettier-ignore
@@ -49,11 +49,11 @@ describe("should a guest that is being shut down move instead?", () => {
   });
 });
 
-const abc = ["a", "b", "c"].map((name) => resident(name));
+const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
 describe("while a guest is being ended", () => {
   const signal = { vmi: vmi(), pod: pod(), by: "kubelet: Killing" };
-  const none = { pressured: [], takers: [] };
+  const none = { pressured: [], candidateNodes: [] };
 
   test("it is marked though it has just moved: there is nothing left to choose", () => {
     const moved = vmi({ movedAt: NOW.getTime() });

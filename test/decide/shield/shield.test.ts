@@ -13,7 +13,7 @@ import {
   type ShieldWorld,
 } from "../../../shared/shield/shield.ts";
 import { at, evacuation, EXTERNAL, migration, node, NODE, NOW, PINNED, vmi } from "../../support/fixtures.ts";
-import { evacuationOf, PRESSED, pressureWorld, relieving, resident } from "../../support/pressure/pressed.ts";
+import { evacuationOf, PRESSED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressed.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
@@ -74,13 +74,13 @@ describe("covers", () => {
   });
 
   test("all of a node under pressure, before anything else happens to them", () => {
-    const residents = ["a", "b", "c"].map((name) => resident(name, {}, LONG));
-    const pressured = [{ node: PRESSED, residents: [...residents, resident("short")], evacuations: [] }];
+    const vmsOnNode = ["a", "b", "c"].map((name) => vmOnNode(name, {}, LONG));
+    const pressured = [{ node: PRESSED, vmsOnNode: [...vmsOnNode, vmOnNode("short")], evacuations: [] }];
     expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
   });
 
   test.each([until(10), OVER])("nobody twice: label %s", (shield) => {
-    const pressured = [{ node: PRESSED, residents: [resident("a", {}, { ...LONG, shield })], evacuations: [] }];
+    const pressured = [{ node: PRESSED, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
     expect(plan({ pressured })).toEqual([]);
   });
 });

@@ -2,7 +2,12 @@
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { FitNode, FitPod } from "../../../shared/preflight/fit.ts";
-import { planPressure, type PressureWorld, type Resident, type Taker } from "../../../shared/pressure/pressure.ts";
+import {
+  planPressure,
+  type PressureWorld,
+  type VmOnNode,
+  type CandidateNode,
+} from "../../../shared/pressure/pressure.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
 import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtures.ts";
 
@@ -10,12 +15,12 @@ export const GIB = 2 ** 30;
 
 export const PRESSED = node({ pressures: ["MemoryPressure"] });
 /** A node called so, with that much memory free, and labels of its own. */
-export function taker(name: string, memory: number, tweak: Partial<FitNode> = {}): Taker {
+export function candidateNode(name: string, memory: number, tweak: Partial<FitNode> = {}): CandidateNode {
   const allocatable = { memory, pods: 110 };
   return { node: { ...node({ name }), labels: {}, allocatable, ...tweak }, room: new Map(Object.entries(allocatable)) };
 }
 
-export const ROOM = taker("node02", 8 * GIB);
+export const ROOM = candidateNode("node02", 8 * GIB);
 
 /** What a pod asks of a node: nothing but memory. */
 export function asking(memory: number): FitPod {
@@ -34,11 +39,11 @@ interface Sizes {
 }
 
 /** A VM called so on the pressed node, of 1 GiB as requested. */
-export function resident(
+export function vmOnNode(
   name: string,
   { priority = 0, request = 1, guest = 1 }: Sizes = {},
   of: Partial<VmiFacts> = {},
-): Resident {
+): VmOnNode {
   const uid = `pod-${name}`;
   const subject = vmi({ name, uid: `uid-${name}`, activePods: { [uid]: NODE }, guestMemory: guest * GIB, ...of });
   return {
@@ -58,10 +63,10 @@ export function evacuationOf(name: string, { spec, status }: Parameters<typeof e
   });
 }
 
-export function pressureWorld(residents: readonly Resident[], tweak: Partial<PressureWorld> = {}): PressureWorld {
+export function pressureWorld(vmsOnNode: readonly VmOnNode[], tweak: Partial<PressureWorld> = {}): PressureWorld {
   return {
-    pressured: [{ node: PRESSED, residents, evacuations: [] }],
-    takers: [ROOM],
+    pressured: [{ node: PRESSED, vmsOnNode, evacuations: [] }],
+    candidateNodes: [ROOM],
     signals: [],
     evacuations: [],
     settings: relieving(),
@@ -70,6 +75,6 @@ export function pressureWorld(residents: readonly Resident[], tweak: Partial<Pre
   };
 }
 
-export function leaving(residents: readonly Resident[], tweak: Partial<PressureWorld> = {}): readonly string[] {
-  return only("Mark", planPressure(pressureWorld(residents, tweak)).chains.flat()).map((mark) => mark.vmi.name);
+export function leaving(vmsOnNode: readonly VmOnNode[], tweak: Partial<PressureWorld> = {}): readonly string[] {
+  return only("Mark", planPressure(pressureWorld(vmsOnNode, tweak)).chains.flat()).map((mark) => mark.vmi.name);
 }
