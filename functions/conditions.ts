@@ -9,7 +9,7 @@ import { reportConditions, reportUndecided } from "../shared/settings/conditions
 import { type CredentialFacts, judgeCredential } from "../shared/settings/credential.ts";
 import { notesOn, parseConfiguration } from "../shared/settings/configuration.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../shared/settings/settings.ts";
-import * as webhooks from "../shared/settings/webhooks.ts";
+import { WEBHOOK_ENDPOINTS, WEBHOOK_OBJECTS, webhookState, type WebhookState } from "../shared/settings/webhooks.ts";
 import type { Target } from "./target.ts";
 import { act } from "../shared/evacuation/perform.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
@@ -29,16 +29,16 @@ export async function keepConditions(target: Target): Promise<void> {
     if (credential.rejected) return;
     const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
-    const compared = await compareWebhooks(target, cluster, settings);
-    const problems = compared.flatMap((one) => one.problems);
-    for (const problem of problems) target.log({ level: "error", reason: "WebhookNotCalled", message: problem });
+    const installed = await readWebhooks(target, cluster, settings);
+    const problems = installed.flatMap(({ problem }) => problem ?? []);
+    for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
     // It has to be called once more before that counts.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
       ...(await readingOf(observed, settings, cluster)),
       credential: verdict,
-      webhooks: compared,
+      webhooks: installed,
       called: state.called.has(name),
     };
     await write(reportConditions(observed, findings, platform.now()), target, cluster);
@@ -92,20 +92,22 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-export async function compareWebhooks(
-  { name, entry, publicUrl }: Target,
-  cluster: Client,
+/** The webhook objects that make the API server ask Lifeboat. What cannot be read is not known to be wrong. */
+export async function readWebhooks(
+  { name: cluster, entry }: Target,
+  client: Client,
   settings: Settings,
-): Promise<readonly webhooks.Comparison[]> {
+): Promise<readonly WebhookState[]> {
   const tokens = [entry.webhookToken].flat();
-  return await Promise.all(
-    webhooks.WEBHOOK_ENDPOINTS.map(async (endpoint) => {
-      const reading = cluster.get("validatingwebhookconfigurations", named(webhooks.WEBHOOK_OBJECTS[endpoint]));
-      // What cannot be read is not known to be wrong.
-      const installed: webhooks.Installation = (await orWhenUnread(reading, "Unread")) ?? "Absent";
-      return webhooks.compareWebhook(installed, { endpoint, cluster: name, tokens, publicUrl, settings });
-    }),
-  );
+  const states = WEBHOOK_ENDPOINTS.map(async (endpoint) => {
+    const read = client.get("validatingwebhookconfigurations", named(WEBHOOK_OBJECTS[endpoint]));
+    const expected = { endpoint, cluster, tokens, settings };
+    return await orWhenUnread(
+      read.then((found) => webhookState(found, expected)),
+      undefined,
+    );
+  });
+  return (await Promise.all(states)).filter((state) => state !== undefined);
 }
 
 function rights(verbs: string, group: string, resource: string, subresource?: string): readonly Right[] {

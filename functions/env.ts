@@ -22,8 +22,6 @@ export interface Env {
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
-  /** Where API servers reach this Worker: webhooks are expected to lead here. Absent: only their paths are compared. */
-  readonly PUBLIC_URL?: string;
   /** Of Cloudflare Access, where it is before the page: see page/visits.ts. */
   readonly ACCESS_TEAM_DOMAIN?: string;
   readonly ACCESS_AUD?: string;

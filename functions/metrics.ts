@@ -10,7 +10,7 @@ import { parseKeys } from "../shared/settings/sealed-entry.ts";
 import { judgeCredential } from "../shared/settings/credential.ts";
 import { type ClusterMetrics, renderMetrics, type SeenMetrics } from "../shared/metrics/metrics.ts";
 import { OPEN_METRICS } from "../shared/metrics/open-metrics.ts";
-import { compareWebhooks, credentialOf } from "./conditions.ts";
+import { credentialOf, readWebhooks } from "./conditions.ts";
 import { accessProblems, type Env, VERSION } from "./env.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Target } from "./target.ts";
@@ -45,7 +45,7 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const [configuration, evacuations, webhooks] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
-    compareWebhooks(target, cluster, settings),
+    readWebhooks(target, cluster, settings),
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const now = target.platform.now();

@@ -38,7 +38,6 @@ export interface Target {
   readonly entry: ClusterEntry;
   readonly platform: Platform;
   readonly state: IsolateState;
-  readonly publicUrl: string | undefined;
   /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
   connect(seconds: number, held?: Held): Client;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
@@ -85,7 +84,6 @@ export function targetOf(
     entry,
     platform,
     state,
-    publicUrl: env.PUBLIC_URL,
     within,
     connect,
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),

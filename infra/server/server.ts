@@ -59,7 +59,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let tokens: Omit<Identity, "pair"> = { webhookToken: [newToken()], operatorToken: [newToken()] };
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
-    return { CLUSTERS: JSON.stringify({ [cluster]: entry }), PUBLIC_URL: `https://${HOST}` };
+    return { CLUSTERS: JSON.stringify({ [cluster]: entry }) };
   };
   const connect = () => {
     const endpoint = { server: account.server, token: account.token(), headers: {}, fetch: platform.fetch };

@@ -204,16 +204,12 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** As the API server calls it, a Service too. Holds the webhook token: never to be logged. */
+  /** Of a Service, its path. Holds the webhook token: never to be logged. */
   readonly url: string | undefined;
-  readonly isService: boolean;
   readonly rules: readonly WebhookRule[];
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   readonly selectors: readonly string[];
   readonly failurePolicy: string;
-  readonly matchPolicy: string;
-  readonly timeoutSeconds: number;
-  readonly admissionReviewVersions: readonly string[];
 }
 
 export interface WebhookRule {

@@ -1,7 +1,7 @@
 /** The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node. */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
-import type { Comparison } from "../settings/webhooks.ts";
+import type { WebhookState } from "../settings/webhooks.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
 
 // prettier-ignore
@@ -20,7 +20,7 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "What keeps the API server from asking Lifeboat, in each webhook object. Absent for one that is not installed or not readable.",
+    help: "Whether a webhook object is missing, or leads elsewhere than to Lifeboat. Absent for a guard that no gate needs, and if it cannot be read.",
   },
   evacuationsEnded: {
     name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
@@ -56,7 +56,7 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
-  readonly webhooks: readonly Comparison[];
+  readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
   readonly isDescheduling: boolean;
   readonly now: Date;
@@ -83,7 +83,7 @@ function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly M
 function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, now }: SeenMetrics): readonly Metric[] {
   const evacuations = all.filter(isActive);
   return [
-    [FAMILIES.webhookProblems, webhooks.flatMap(problemSample)],
+    [FAMILIES.webhookProblems, webhooks.map(problemSample)],
     [FAMILIES.evacuationsEnded, endedSamples(all, now)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
@@ -93,9 +93,8 @@ function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, no
   ];
 }
 
-function problemSample({ endpoint, found, problems }: Comparison): readonly Sample[] {
-  const isKnown = found === "Installed" || problems.length > 0;
-  return isKnown ? [{ labels: [endpoint], value: problems.length }] : [];
+function problemSample({ endpoint, problem }: WebhookState): Sample {
+  return { labels: [endpoint], value: problem === undefined ? 0 : 1 };
 }
 
 const WINDOW_MS = 3_600_000;

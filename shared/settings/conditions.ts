@@ -2,7 +2,7 @@
 import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
 import { secondsSince } from "./time.ts";
-import type { Comparison } from "./webhooks.ts";
+import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 
 export interface ConfigurationFindings {
@@ -11,7 +11,7 @@ export interface ConfigurationFindings {
   readonly notes: readonly string[];
   readonly lacking: readonly string[];
   readonly credential: CredentialVerdict;
-  readonly webhooks: readonly Comparison[];
+  readonly webhooks: readonly WebhookState[];
   readonly called: boolean;
 }
 
@@ -57,18 +57,16 @@ function credentialsValid({ credential: { ok, reason, message } }: Configuration
 /** The function that scans may never be asked itself: once True, the condition stays True while the objects are in order. */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
-  const problems = webhooks.flatMap((one) => one.problems);
-  const remarks = webhooks.flatMap((one) => one.remarks);
-  if (problems.length > 0) {
-    const isMissing = webhooks.some(({ found, problems: own }) => found === "Absent" && own.length > 0);
-    const reason = isMissing ? "WebhookMissing" : "WebhookMisconfigured";
-    return { type, status: "False", reason, message: [...problems, ...remarks].join("; ") };
+  const problems = webhooks.flatMap(({ problem }) => problem ?? []);
+  const [first] = problems;
+  if (first !== undefined) {
+    const message = problems.map((one) => one.message).join("; ");
+    return { type, status: "False", reason: first.reason, message };
   }
   if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
-    const message = ["The API server asks Lifeboat about evictions", ...remarks].join("; ");
-    return { type, status: "True", reason: "Called", message };
+    return { type, status: "True", reason: "Called", message: "The API server asks Lifeboat about evictions" };
   }
-  const message = ["No function that scans this cluster has been asked about an eviction yet", ...remarks].join("; ");
+  const message = "No function that scans this cluster has been asked about an eviction yet";
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 

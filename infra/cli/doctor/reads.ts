@@ -124,7 +124,7 @@ async function readKubeVirt(cluster: Client) {
 async function readAddress(to: Client, name: string) {
   const found = await to.get(WEBHOOKS, named(name));
   if (found === undefined) return undefined;
-  return { base: partsOf(found.webhooks[0]?.url ?? "")?.base };
+  return { base: partsOf(found.webhooks[0]?.url ?? "")?.base || undefined };
 }
 
 const Deployment = z.object({
