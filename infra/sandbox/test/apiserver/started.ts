@@ -1,13 +1,18 @@
 /** An API server of the sandbox for one test file. */
+import { Agent } from "node:https";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../../apiserver/server.ts";
 import { type Authority, createAuthority } from "../../certificates.ts";
-import { type Target, targetOf } from "./client.ts";
+import { type Request, type Response, send } from "../send.ts";
 
 export interface Started {
   readonly server: ApiServer;
   readonly authority: Authority;
   /** As the administrator. */
-  readonly admin: Target;
+  readonly admin: {
+    send(request: Request): Promise<Response>;
+    /** Ends what it waits for. */
+    stop(): void;
+  };
   stop(): Promise<void>;
 }
 
@@ -17,10 +22,11 @@ export async function start(options: Partial<ApiServerOptions> = {}): Promise<St
   const authority = await createAuthority("test");
   const tokens = { [ADMIN_TOKEN]: { user: "kubernetes-admin", groups: ["system:masters"] }, ...options.tokens };
   const server = await startApiServer({ ...options, authority, tokens });
-  const endpoint = { name: "sandbox", url: server.url, ca: authority.caPem, token: ADMIN_TOKEN };
-  const admin = targetOf({ ...endpoint, stop: async () => {} });
+  const agent = new Agent({ ca: authority.caPem, keepAlive: true });
+  const connection = { url: server.url, agent, token: ADMIN_TOKEN };
+  const admin: Started["admin"] = { send: (request) => send(connection, request), stop: () => agent.destroy() };
   const stop = async (): Promise<void> => {
-    await admin.stop();
+    admin.stop();
     await server.stop();
   };
   return { server, authority, admin, stop };

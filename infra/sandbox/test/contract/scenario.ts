@@ -4,7 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Hook, Replies } from "./hook.ts";
 import type { Names } from "./names.ts";
-import type { Request, Response, Server } from "./server.ts";
+import type { Request, Response } from "../send.ts";
+import type { Server } from "./server.ts";
 import { valueAt } from "./value-at.ts";
 
 export interface Step {

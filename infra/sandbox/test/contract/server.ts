@@ -1,5 +1,5 @@
 /** The server that is asked: the sandbox's, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver, each with a disruption controller. */
-import { Agent, request as httpsRequest } from "node:https";
+import { Agent } from "node:https";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startApiServer } from "../../apiserver/server.ts";
@@ -9,24 +9,7 @@ import { createAuthority } from "../../certificates.ts";
 import { freePort } from "../../free-port.ts";
 import { createIdentities } from "../../identities.ts";
 import { kubeconfigText } from "../../kubeconfig.ts";
-
-export interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: unknown;
-  /** JSON by default; empty for a body without a type. */
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Replaces the administrator's token. */
-  readonly token?: string;
-}
-
-export interface Response {
-  readonly code: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The body as an object; a watch's as its `events`; otherwise `{}`. */
-  readonly body: Readonly<Record<string, unknown>>;
-}
+import { type Request, type Response, send, WATCH } from "../send.ts";
 
 export interface Server {
   readonly isReal: boolean;
@@ -52,7 +35,10 @@ export async function connect({ controllers = false } = {}): Promise<Server> {
   return {
     isReal,
     kubeconfig: kubeconfigText({ url, caPem, user: "admin", token }),
-    send: (request) => send(url, agent, { token, ...request }),
+    async send(request) {
+      const answer = await send({ url, agent, token }, request);
+      return { ...answer, body: bodyOf(answer, request.path) };
+    },
     async stop() {
       agent.destroy();
       await endpoint.stop();
@@ -89,7 +75,7 @@ async function startPrograms(binaries: string, controllers: boolean): Promise<En
   const serviceRange = "10.0.0.0/24";
   for (const program of await serverPrograms({ ...where, tokens, host, ports, serviceRange })) programs.start(program);
   const agent = new Agent({ ca });
-  const isReady = async () => (await send(url, agent, { method: "GET", path: "/readyz", token })).code === 200;
+  const isReady = async () => (await send({ url, agent, token }, { method: "GET", path: "/readyz" })).code === 200;
   await programs.until("kube-apiserver was ready", isReady);
   agent.destroy();
   const kubeconfigOf = async () => {
@@ -104,53 +90,11 @@ async function startPrograms(binaries: string, controllers: boolean): Promise<En
   return { isReal: true, url, ca, token, stop: () => running.disposeAsync() };
 }
 
-const WATCH = /[?&]watch(?:=1|=true|&|$)/;
-const QUIET_MS = 150;
-
-function send(url: string, agent: Agent, request: Request): Promise<Response> {
-  const { method, path, body, type = "application/json", headers, token } = request;
-  const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(new URL(path, url), {
-      method,
-      agent,
-      headers: {
-        accept: "application/json",
-        ...(payload !== undefined && { "content-length": Buffer.byteLength(payload) }),
-        ...(payload !== undefined && type !== "" && { "content-type": type }),
-        authorization: `Bearer ${token}`,
-        ...headers,
-      },
-    });
-    outgoing.on("error", reject);
-    outgoing.on("response", (incoming) => {
-      incoming.setEncoding("utf8");
-      let text = "";
-      const answered = () =>
-        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body: bodyOf(text, path) });
-      let quiet: NodeJS.Timeout | undefined;
-      incoming.on("data", (chunk: string) => {
-        text += chunk;
-        clearTimeout(quiet);
-        // What happened before comes at once.
-        if (WATCH.test(path)) quiet = setTimeout(() => outgoing.destroy(), QUIET_MS);
-      });
-      incoming.on("error", () => undefined);
-      incoming.on("close", () => {
-        clearTimeout(quiet);
-        answered();
-      });
-    });
-    outgoing.end(payload);
-  });
-}
-
-function bodyOf(text: string, path: string): Response["body"] {
+/** The body as an object; a watch's as its `events`; else as `text`. */
+function bodyOf({ text, body }: Response, path: string): Response["body"] {
   if (WATCH.test(path) && text.includes('"type"')) {
     const lines = text.split("\n").filter((line) => line !== "");
     return { events: lines.map((line): unknown => JSON.parse(line)) };
   }
-  if (!text.startsWith("{")) return { text };
-  const body: Response["body"] = JSON.parse(text);
-  return body;
+  return text.startsWith("{") ? body : { text };
 }

@@ -1,0 +1,85 @@
+/** Plain requests over HTTPS to an API server. */
+import { type Agent, request as httpsRequest } from "node:https";
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  /** JSON by default; empty for a body without a type. */
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Replaces the administrator's token. */
+  readonly token?: string;
+}
+
+export interface Response {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  /** The body as an object, or `{}`. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Connection {
+  readonly url: string;
+  readonly agent: Agent;
+  /** The administrator's. */
+  readonly token: string;
+}
+
+export const WATCH = /[?&]watch(?:=1|=true|&|$)/;
+const QUIET_MS = 150;
+
+/** Of a watch, what happened before. */
+export function send({ url, agent, ...connection }: Connection, request: Request): Promise<Response> {
+  const { method, path, body, type = "application/json", headers, token = connection.token } = request;
+  const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest(new URL(path, url), {
+      method,
+      agent,
+      headers: {
+        accept: "application/json",
+        ...(payload !== undefined && { "content-length": Buffer.byteLength(payload) }),
+        ...(payload !== undefined && type !== "" && { "content-type": type }),
+        authorization: `Bearer ${token}`,
+        ...headers,
+      },
+    });
+    outgoing.on("error", reject);
+    outgoing.on("response", (incoming) => {
+      incoming.setEncoding("utf8");
+      let text = "";
+      let isQuiet = false;
+      let quiet: NodeJS.Timeout | undefined;
+      const giveUp = () => {
+        isQuiet = true;
+        outgoing.destroy();
+      };
+      incoming.on("data", (chunk: string) => {
+        text += chunk;
+        clearTimeout(quiet);
+        // What happened before comes at once.
+        if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
+      });
+      incoming.on("error", (error) => {
+        if (!isQuiet) reject(error);
+      });
+      incoming.on("close", () => {
+        clearTimeout(quiet);
+        resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parsed(text) });
+      });
+    });
+    outgoing.end(payload);
+  });
+}
+
+function parsed(text: string): Response["body"] {
+  if (!text.startsWith("{")) return {};
+  try {
+    const body: Record<string, unknown> = JSON.parse(text);
+    return body;
+  } catch {
+    return {};
+  }
+}
