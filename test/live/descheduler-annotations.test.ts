@@ -3,10 +3,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Pod, pods } from "../../infra/sandbox/index.ts";
-import { createFastClock } from "./fast-clock.ts";
-import { NAMESPACE, type SimulatedStageOptions, type Stage } from "./stage.ts";
+import { NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
-import { createVm, evict } from "./vm.ts";
+import { createVm } from "./vm.ts";
 
 const startStage = useStages();
 let stage: Stage;
@@ -40,11 +39,6 @@ async function said(name: string): Promise<Readonly<Record<string, readonly stri
 const QUIET = ["only"];
 const GOING = ["only", "in progress: true"];
 
-async function start(evacuation: Readonly<Record<string, number>>, options: SimulatedStageOptions): Promise<void> {
-  const configuration = configurationOf(evacuation);
-  stage = await startStage.simulated({ configuration, optional: SUPPORT, ...options });
-}
-
 describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
   test("pods that were there before the gate, and new ones, are to be asked only", async () => {
     stage = await startStage.simulated({ optional: SUPPORT });
@@ -56,45 +50,6 @@ describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
     const fresh = await createVm(stage, "new");
     expect(await said("new")).toEqual({ [fresh.node]: QUIET });
     expect(await stage.reconcile()).toEqual({});
-  });
-
-  test("the source says so while it is left, the target never; after the move no pod does, ended or not", async () => {
-    await start({}, { migrationSeconds: 6 });
-    const vm = await createVm(stage, "moving");
-    const { node } = vm;
-    const source = await vm.pod();
-    expect(await evict(stage.client, source)).toMatchObject({ code: 429 });
-    const saidWhere = async () => {
-      const { [node]: there, ...elsewhere } = await said("moving");
-      return { there, elsewhere: Object.values(elsewhere) };
-    };
-    await expect.poll(saidWhere).toEqual({ there: GOING, elsewhere: [QUIET] });
-    const again = await evict(stage.client, source);
-    expect(again.code).toBe(429);
-    expect(again.message).toContain("Eviction triggered evacuation");
-
-    const { status } = await vm.untilMoved();
-    expect((await said("moving"))[status?.nodeName ?? ""]).toEqual(QUIET);
-    // By the next look.
-    const everyPod = async () => Object.values(await said("moving")).flat();
-    await expect.poll(everyPod).not.toContain("in progress: true");
-  });
-
-  test("one failed attempt is not the end of it; when it is abandoned it goes", async () => {
-    // KubeVirt's controller would try again on its own, before the test has seen the first attempt fail.
-    const evacuation = { maxAttempts: 2, backoffSeconds: 5 };
-    await start(evacuation, { clock: createFastClock(50), evacuationController: false });
-    stage.sandbox.migrations.configure({ outcome: () => "Failed" });
-    const vm = await createVm(stage, "stuck");
-    const { node } = vm;
-    await vm.evict();
-    const between = async () => {
-      const [evacuation] = await vm.evacuations();
-      const { attempts, phase } = evacuation?.status ?? {};
-      return { attempts, phase, said: (await said("stuck"))[node] };
-    };
-    await expect.poll(between).toEqual({ attempts: 1, phase: "BackingOff", said: GOING });
-    await expect.poll(between).toEqual({ attempts: 2, phase: "Abandoned", said: QUIET });
   });
 });
 

@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import { type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
-import { type Stage } from "./stage.ts";
+import { NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, untilVmi } from "./vm.ts";
 
@@ -41,7 +41,9 @@ test("it recognises the first answer and every later one, and is told when it is
   expect(await outcomeOf(source)).toBe("background");
   const vmi = await untilVmi(stage.client, "web", "settled elsewhere", hasSettledAwayFrom("node01"));
   // The source ends, or is told, only then.
-  await expect.poll(async () => (await launchersOf(stage.client, vmi)).filter(isInProgress).length).toBe(0);
+  const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
+  const own = async () => (await stage.client.list(pods, NAMESPACE, { labelSelector })).items;
+  await expect.poll(async () => (await own()).filter(isInProgress)).toEqual([]);
 });
 
 test("the target of a migration is no second evacuation to it", async () => {

@@ -1,13 +1,12 @@
 /**
- * Preemption, `NoExecute` taints and node pressure as a control plane and its kubelets really do them, with Lifeboat in
- * between: the naive outcome of each is a dead VM.
+ * `NoExecute` taints, node pressure and a node's end as a control plane and its kubelets really do them, with Lifeboat in between: the
+ * naive outcome of each is a dead VM. Preemptions: victims.test.ts.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type Actor,
   createNode,
   createPod,
-  createPriorityClass,
   nodes,
   type Pod,
   pods,
@@ -16,6 +15,7 @@ import {
   USERS,
   waitFor,
 } from "../../infra/sandbox/index.ts";
+import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
@@ -45,26 +45,6 @@ async function expectMoved(vm: Vm, cause: string): Promise<void> {
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause }, status: { phase: "Moved" } }]);
 }
 
-test("preemption: the VM moves first, then the preemptor gets its place", async () => {
-  await start("PreemptionEvictionLiveMigration", { nodes: [] });
-  // Admission of its pod reads it from a watch, later than the answer.
-  await createPriorityClass(stage.client, "urgent", 100_000);
-  await createNode(stage.client, "node01", { memory: "8Gi" });
-  const victim = await createVm(stage, "victim", { memory: "5Gi", node: "node01" });
-  // Room for the VM, none for the pod that preempts it.
-  await createNode(stage.client, "node02", { memory: "6Gi" });
-  const preemptor = { namespace: NAMESPACE, name: "preemptor" };
-  await createPod(stage.client, { ...preemptor, priorityClassName: "urgent", requests: { memory: "7Gi" } });
-  await expectMoved(victim, "Preemption");
-  await waitFor(stage.client, {
-    resource: pods,
-    key: preemptor,
-    what: "running in the VM's place",
-    until: ({ spec, status }) => spec?.nodeName === "node01" && status?.phase === "Running",
-  });
-  await expect.poll(victim.story).toContain("Normal DeletionRefused");
-});
-
 test("a NoExecute taint: the VM moves, what tolerates the taint stays", async () => {
   await start("NoExecuteTaintEvictionLiveMigration");
   const vm = await createVm(stage, "tainted", { node: "node01" });
@@ -77,7 +57,7 @@ test("a NoExecute taint: the VM moves, what tolerates the taint stays", async ()
 });
 
 test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {
-  const guard = { deadlineSeconds: { NoExecuteTaint: 20 } };
+  const guard = { deadlineSeconds: { NoExecuteTaint: IS_REAL ? 20 : 8 } };
   await start("NoExecuteTaintEvictionLiveMigration", { configuration: { guard } });
   const spared = await createVm(stage, "spared", { evictionStrategy: "External", node: "node01" });
   const other = await createVm(stage, "other", { evictionStrategy: "External", node: "node02" });

@@ -48,13 +48,9 @@ describe("the first eviction", () => {
   const rows = [
     // strategy               migratable  code  message
     ["None",                  true,       201,  ""],
-    ["None",                  false,      201,  ""],
     ["LiveMigrate",           true,       429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
     ["LiveMigrate",           false,      429,  `${DENIED}VMI "vms/VM" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
-    ["LiveMigrateIfPossible", true,       429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
-    ["LiveMigrateIfPossible", false,      201,  ""],
     ["External",              true,       429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
-    ["External",              false,      429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
   ] as const;
 
   test.each(rows)("%s, migratable %s: %d %s", async (evictionStrategy, migratable, code, message) => {

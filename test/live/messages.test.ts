@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { type Clock, systemClock, VIRT_CONTROLLER } from "../../infra/sandbox/index.ts";
 import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
-import { NodePreflight } from "../support/cli/node-preflight.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
@@ -132,33 +131,4 @@ test("a cancel while the migration runs says that the VM still moves, as does th
     migration: { name: migration?.metadata.name },
   });
   expect(await phasesOfMigrations(vm)).toEqual(["Running"]);
-});
-
-/** Before a node is drained. */
-async function said(node: string) {
-  const { out } = await lifeboat(`explain node ${node} -o json`, { kubeconfig: stage.sandbox.kubeconfig });
-  return NodePreflight.parse(JSON.parse(out.join("\n")));
-}
-
-test("a VM that can migrate: it has room, and an eviction moves it", async () => {
-  stage = await startStage();
-  const vm = await createVm(stage, "web");
-  const pod = await vm.pod();
-  const { verdict, pods, time, unknown } = await said(vm.node);
-  expect({ verdict, unknown, moves: time?.moves }).toEqual({ verdict: "WillSucceed", unknown: [], moves: 1 });
-  const found = pods.find(({ name }) => name === pod.metadata.name);
-  expect(found).toMatchObject({ vmi: "web", outcome: "Moves", room: { fits: true } });
-  expect((await vm.evict()).message).toContain(found?.eviction?.message);
-  await vm.untilMoved();
-});
-
-test("a pinned VM: the drain is said not to end, and the eviction is refused in the same words", async () => {
-  stage = await startStage();
-  const vm = await createVm(stage, "pinned", { evictionStrategy: "LiveMigrate", migratable: false });
-  const pod = await vm.pod();
-  const { verdict, pods } = await said(vm.node);
-  expect(verdict).toBe("WillBlock");
-  const found = pods.find(({ name }) => name === pod.metadata.name);
-  expect(found).toMatchObject({ outcome: "Blocked", reason: "NotMigratable" });
-  expect((await vm.evict()).message).toContain("is not live-migratable");
 });

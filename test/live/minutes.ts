@@ -18,10 +18,14 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
     await scheduled(new Date(minutes * MINUTE_MS));
   };
   const pass = async () => {
+    let pauseMs = TICK_MS;
     while (!stopped.signal.aborted) {
-      await delay(TICK_MS);
+      await delay(pauseMs);
+      const begun = performance.now();
       // A Worker that is down misses its minutes.
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
+      // Half of the time is for what they are about.
+      pauseMs = Math.max(TICK_MS, performance.now() - begun);
     }
   };
   const ended = passing ? pass() : Promise.resolve();

@@ -79,6 +79,7 @@ const CHANGEABLE = new Set([
   "nodes",
   "configuration",
   "ticking",
+  "onLog",
   "migrationSeconds",
   "evacuationController",
   "deschedulerAnnotations",

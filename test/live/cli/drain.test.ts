@@ -98,7 +98,7 @@ async function comesTrue(kinds: readonly Kind[]): Promise<void> {
 
 test(
   "given any VMs, the preflight's verdict comes true, and nothing that blocks is lost",
-  { timeout: 120_000 },
+  { timeout: 120_000, tags: ["nightly"] },
   async () => {
     const strategies = ["LiveMigrate", "LiveMigrateIfPossible", "External", "None"] as const;
     const vm = record({ evictionStrategy: constantFrom(...strategies), migratable: boolean() });

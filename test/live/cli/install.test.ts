@@ -176,11 +176,15 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
 });
 
 // prettier-ignore
-test.each([
+const MISTAKES = [
   ["install",                                            "expected either --in-cluster or --worker URL: Lifeboat is not installed"],
   ["install --in-cluster",                               "--image: expected the image of the server"],
   ["install --worker https://a.example --cluster ../x",  '--cluster: expected letters, digits, ".", "_" and "-", got "../x"'],
-])("%s: exit code 2, %s", async (line, message) => {
-  const { code, err } = await stage.call(line);
-  expect({ code, message: err[0] }).toEqual({ code: 2, message: expect.stringContaining(message) });
+] as const;
+
+test("what is missing or no name is said: exit code 2", async () => {
+  for (const [line, message] of MISTAKES) {
+    const { code, err } = await stage.call(line);
+    expect({ code, message: err[0] }).toEqual({ code: 2, message: expect.stringContaining(message) });
+  }
 });

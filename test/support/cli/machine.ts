@@ -7,13 +7,15 @@ export interface Machine {
   readonly terminal?: boolean;
   readonly answer?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Waits as long as the command says, for a cluster that goes on by itself: as a poll does. */
+  /** For a cluster that goes on by itself: the time that passes is the world's, and the command looks oftener than it would. */
   readonly isPatient?: boolean;
   /** Happens whenever the command waits; the time that it waits for passes at once. */
   readonly meanwhile?: (waits: number, interrupt: () => void) => unknown;
   /** What the clock says at first. */
   readonly begun?: Date;
 }
+
+const MOMENT_MS = 200;
 
 export function machineOf(machine: Machine) {
   const { terminal = false, answer, env = {}, meanwhile, isPatient = false, begun = new Date() } = machine;
@@ -26,8 +28,9 @@ export function machineOf(machine: Machine) {
     env,
     now: () => new Date(time),
     async wait(milliseconds) {
-      if (isPatient) await pause(milliseconds);
-      time += milliseconds;
+      const since = performance.now();
+      if (isPatient) await pause(Math.min(milliseconds, MOMENT_MS));
+      time += isPatient ? performance.now() - since : milliseconds;
       await meanwhile?.(waits++, () => interrupt.abort());
     },
     interrupted: interrupt.signal,
