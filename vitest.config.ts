@@ -8,7 +8,7 @@ const PURE = ["test/decide/**/*.test.ts"];
 /** What only a Worker promises: several clusters, a door for relays and node agents. */
 const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/live/worker/**"] : [];
 /** What starts a simulated cluster and a Worker of its own, whatever form and control plane are chosen. */
-const OWN = ["chaos", "cli", "demo", "fuzz", "page"].map((folder) => `test/live/${folder}/**`);
+const OWN = ["chaos/**", "cli/**", "demo/**", "fuzz.test.ts", "page/**"].map((files) => `test/live/${files}`);
 const LEFT_OUT = [...WORKER_ONLY, ...(IS_REAL || WORKER_ONLY.length > 0 ? OWN : [])];
 const TIMEOUT_MS = 60_000 * PATIENCE;
 

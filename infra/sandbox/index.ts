@@ -95,7 +95,6 @@ export { whyNot } from "./actors/node-fit.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { liveMigratable } from "./kubevirt/live-migratable.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
-export { VIRT_CONTROLLER } from "./kubevirt/webhooks/review.ts";
 
 // Parts of an API server, for stand-ins of one and for measuring.
 export { startApiServer } from "./apiserver/server.ts";

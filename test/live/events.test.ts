@@ -52,14 +52,6 @@ test("the guard did not see it: a pod that terminates by preemption has its VM m
   stage.sandbox.kubelets.start(vm.node);
 });
 
-test("a plain deletion of the pod is no request to migrate", async () => {
-  const vm = await createVm(stage, "plain");
-  const pod = await vm.pod();
-  await stage.client.delete(pods, pod.metadata);
-  await expect.poll(() => stage.client.get(pods, pod.metadata)).toBeUndefined();
-  expect(await vm.evacuations()).toEqual([]);
-});
-
 test("node pressure, and the kubelet begins to kill: the VM is moved", async () => {
   stage.sandbox.migrations.configure({ seconds: 0.1 });
   const vm = await createVm(stage, "killed");

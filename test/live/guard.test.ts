@@ -101,14 +101,6 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
 });
 
 describe("let go at once", () => {
-  test("a VM that cannot migrate, and an Event says why", async () => {
-    const vm = await createVm(stage, "pinned", { migratable: false });
-    const pod = await vm.pod();
-    await disrupt(pod, SCHEDULER);
-    expect(await deletePod(pod, SCHEDULER)).toMatchObject({ code: 200 });
-    await expect.poll(vm.story).toContain("Warning DeletionAllowed");
-  });
-
   test("pods of a node that is not ready: failover must not wait", async () => {
     const vm = await createVm(stage, "dead-node");
     const pod = await vm.pod();

@@ -1,6 +1,6 @@
 /** What a person reads while KubeVirt delays a migration, does not answer, or moves a VM whose evacuation was cancelled. */
 import { expect, test } from "vitest";
-import { type Clock, systemClock, VIRT_CONTROLLER } from "../../infra/sandbox/index.ts";
+import { type Clock, systemClock } from "../../infra/sandbox/index.ts";
 import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
@@ -94,23 +94,6 @@ test("an abandoned one is tried again, though the next one of the same drain was
   expect(retried.code, retried.err.join("; ")).toBe(0);
   await vm.untilMoved();
   await expect.poll(vm.phases).toEqual(["Abandoned", "Withdrawn", "Moved"]);
-});
-
-test("virt-controller is away: the Evacuation says so, and Moved when it is back", { tags: ["faults"] }, async () => {
-  const configuration = { evacuation: { adoptSeconds: 0 } };
-  const simulated = await startStage.simulated({ ...ALONE, configuration, clock: clockAt(-60) });
-  stage = simulated;
-  const vm = await createVm(stage, "alone");
-  const { faults } = simulated.sandbox.apiServer;
-  faults.inject({ match: { users: [VIRT_CONTROLLER] }, effect: { type: "Error", code: 503 } });
-  await vm.evict();
-  const message = expect.stringMatching(
-    /^KubeVirt has not looked at migration lifeboat-\S+ .*: virt-controller does not run/,
-  );
-  await expect.poll(() => status(vm)).toMatchObject({ phase: "Migrating", reason: "KubeVirtNotAnswering", message });
-  faults.clear();
-  await vm.untilMoved();
-  await expect.poll(vm.phases).toEqual(["Moved"]);
 });
 
 test("a cancel while the migration runs says that the VM still moves, as does the Evacuation", async () => {

@@ -3,11 +3,10 @@ import parse from "parse-prometheus-text-format";
 import { afterEach, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import { evictionOf } from "../support/reviews.ts";
-import { ALONE, NAMESPACE, type Stage, WEBHOOK_TOKEN } from "./stage.ts";
+import { type Stage, WEBHOOK_TOKEN } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import type { RunningForm } from "./form.ts";
-import { launcherOf, startQueued, untilVmi } from "./vm.ts";
+import { startQueued, untilVmi } from "./vm.ts";
 
 const NODE = "node01";
 const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
@@ -70,23 +69,4 @@ test("a drain, three Workers at it all the time, and one of them killed in betwe
   await Promise.all(loops);
   const [first, ...same] = await Promise.all([stage.worker(), ...others].map(evacuationsOf));
   for (const counted of [first, ...same]) expect(counted).toEqual({ "ApiEviction,Moved": names.length });
-});
-
-test("one eviction reviewed by four isolates at the same time begins one Evacuation", async () => {
-  stage = await startStage({ ...ALONE, ticking: false });
-  await stage.createVm({ name: "vm-001", evictionStrategy: "LiveMigrate" });
-  const { namespace = NAMESPACE, name } = (await launcherOf(stage.client, "vm-001")).metadata;
-  others.push(...(await Promise.all([1, 2, 3].map(() => stage.anotherWorker()))));
-  const review = async (worker = stage.worker()) => {
-    const answer = await worker.fetch("/clusters/sandbox/admission/evictions?timeout=10s", {
-      method: "POST",
-      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, "content-type": "application/json" },
-      body: JSON.stringify(evictionOf({ namespace, name })),
-    });
-    return await answer.json();
-  };
-  const denied = { response: { allowed: false, status: { code: 429, message: expect.stringContaining("triggered") } } };
-  for (const answer of await Promise.all([stage.worker(), ...others].map(review))) expect(answer).toMatchObject(denied);
-  expect(await phases()).toHaveProperty("vm-001");
-  expect((await stage.client.list(evacuations)).items).toHaveLength(1);
 });

@@ -1,5 +1,4 @@
 /** A cluster with Lifeboat in order, for `lifeboat doctor`, and ways to break it for one test. */
-import { onTestFinished } from "vitest";
 import { kubeVirts, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
 import { type Stage, startStage } from "../stage.ts";
@@ -8,12 +7,12 @@ import { createVm } from "../vm.ts";
 const KUBEVIRT = { namespace: "kubevirt", name: "kubevirt" };
 const CONFIGURATION = { evacuation: { backoffSeconds: 20 } };
 
-export const CLUSTER_ROLES = clusterScoped("rbac.authorization.k8s.io/v1", "ClusterRole");
-export const DEFINITIONS = clusterScoped("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-
-function clusterScoped(apiVersion: string, kind: string): Resource {
-  return { apiVersion, kind, plural: `${kind.toLowerCase()}s`, namespaced: false };
-}
+export const DEFINITIONS: Resource = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
 
 /** With one VM, `web`. */
 export async function startHealthyStage(): Promise<Stage> {
@@ -48,18 +47,6 @@ async function configureKubeVirt({ client }: Stage, configuration: Readonly<Reco
 async function sayVersion({ client }: Stage, observedKubeVirtVersion: string): Promise<void> {
   const body = { status: { observedKubeVirtVersion } };
   await client.patch(kubeVirts, KUBEVIRT, { type: "merge", body }, { subresource: "status" });
-}
-
-/** After the test the object is what it is now. */
-export async function keep({ client }: Stage, resource: Resource, name: string): Promise<void> {
-  const before = await client.get(resource, { name });
-  if (before === undefined) throw new Error(`no ${resource.kind} ${name}`);
-  onTestFinished(async () => {
-    const now = await client.get(resource, { name });
-    const { resourceVersion: _, uid: __, ...metadata } = before.metadata;
-    if (now === undefined) await client.create(resource, { ...before, metadata });
-    else await client.update(resource, { ...before, metadata: now.metadata });
-  });
 }
 
 /** Without what differs from run to run. */

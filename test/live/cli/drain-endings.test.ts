@@ -1,12 +1,7 @@
 /** `lifeboat drain` that does not simply end: too long, interrupted, not answered, not allowed, without room. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { createEvictions } from "../../../infra/cli/drain/rounds.ts";
 import { applyManifests, grant, serviceAccounts } from "../../../infra/sandbox/index.ts";
-import { timeLeft } from "../../../shared/preflight/duration.ts";
-import { subjectsOf } from "../../../shared/preflight/subjects.ts";
-import { facts, plainPod } from "../../support/preflight/fixtures.ts";
-import { connectionOver } from "../../answer/cli/canned-connection.ts";
 import { timesSaid, useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
@@ -81,26 +76,4 @@ test("given an account that may not evict, the drain ends with the API server's 
     err: expect.stringContaining("error: you are not allowed to evict pod vms/"),
   });
   expect(err).toContain('cannot create resource "pods/eviction"');
-});
-
-test("given a webhook that cannot be called, its URL, which holds the token, is not repeated", async () => {
-  const message =
-    'failed calling webhook "evictions.lifeboat.dev": Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
-  const evict = createEvictions(connectionOver(() => ({ code: 500, body: { message } })));
-  const said = await evict(subjectsOf(facts({ pods: [plainPod("cart")] })), new Date(0));
-  expect([...said.values()]).toEqual([expect.stringContaining('Post "https://lifeboat.test/…": EOF')]);
-});
-
-const EXPECTED = { moves: 4, atOnce: 2, waves: 2, seconds: { least: 60, most: 300 }, basis: "" };
-
-// prettier-ignore
-test.each([
-  // moved  left  elapsed  said
-  [0,       4,    0,       "about 60s to 5m left"],
-  [0,       4,    100,     "at most 3m20s left"],
-  [0,       4,    400,     undefined],
-  [1,       3,    30,      "about 90s left"],
-  [4,       0,    100,     undefined],
-])("%d moved, %d left, after %d s: %s", (moved, left, elapsedSeconds, said) => {
-  expect(timeLeft(EXPECTED, { moved, left, elapsedSeconds })).toBe(said);
 });

@@ -8,17 +8,17 @@ import { NAMESPACE } from "../../support/generators/objects.ts";
 import { tokenOf } from "../../support/canned-cluster.ts";
 import { often, usually } from "../../support/generators/often.ts";
 import { NODE, NOW } from "../../support/fixtures.ts";
-import { canaryIn, ENTRY, isStackTrace } from "../../answer/fuzz/canaries.ts";
-import { HostileCluster, hostility, SERVER } from "../../answer/fuzz/cluster/hostile-cluster.ts";
-import { hostileTexts, withHostileTexts } from "../../answer/fuzz/hostile-terminal.ts";
-import { openIsolate } from "../../answer/fuzz/isolate.ts";
-import type { Answer } from "../../answer/fuzz/judge.ts";
-import { installPlatform } from "../../answer/fuzz/platform.ts";
-import { type Property, property } from "../../answer/fuzz/property.ts";
-import { pathMutation } from "../../answer/fuzz/requests/addresses.ts";
-import { asCurl, type FuzzedRequest, type Header, ORIGIN } from "../../answer/fuzz/requests/request.ts";
+import { canaryIn, ENTRY, isStackTrace } from "./canaries.ts";
+import { HostileCluster, hostility, SERVER } from "./cluster/hostile-cluster.ts";
+import { hostileTexts, withHostileTexts } from "./hostile-terminal.ts";
+import { openIsolate } from "./isolate.ts";
+import type { Answer } from "./judge.ts";
+import { installPlatform } from "./platform.ts";
+import { type Property, property } from "./property.ts";
+import { pathMutation } from "./requests/addresses.ts";
+import { asCurl, type FuzzedRequest, type Header, ORIGIN } from "./requests/request.ts";
 import { VirtualClock } from "../../support/clock.ts";
-import { logProblems, unprinted } from "../../answer/fuzz/visit.ts";
+import { logProblems, unprinted } from "./visit.ts";
 
 interface Route {
   readonly name: string;

@@ -3,16 +3,16 @@
  * here; visit.ts looks at that.
  */
 import * as fc from "fast-check";
-import { createAuthority } from "../../../infra/sandbox/index.ts";
-import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
-import { ENTRY } from "../../answer/fuzz/canaries.ts";
-import { HostileCluster, hostility } from "../../answer/fuzz/cluster/hostile-cluster.ts";
-import { quickly, startHostileServer } from "../../answer/fuzz/cluster/hostile-server.ts";
-import { answerOf, judge } from "../../answer/fuzz/judge.ts";
-import { property } from "../../answer/fuzz/property.ts";
-import { type FuzzedRequest, hasBody, headersOf } from "../../answer/fuzz/requests/request.ts";
-import { anyRequest } from "../../answer/fuzz/requests/requests.ts";
-import { logProblems, unprinted } from "../../answer/fuzz/visit.ts";
+import { createAuthority } from "../../infra/sandbox/index.ts";
+import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
+import { ENTRY } from "../answer/fuzz/canaries.ts";
+import { HostileCluster, hostility } from "../answer/fuzz/cluster/hostile-cluster.ts";
+import { quickly, startHostileServer } from "../answer/fuzz/cluster/hostile-server.ts";
+import { answerOf, judge } from "../answer/fuzz/judge.ts";
+import { property } from "../answer/fuzz/property.ts";
+import { type FuzzedRequest, hasBody, headersOf } from "../answer/fuzz/requests/request.ts";
+import { anyRequest } from "../answer/fuzz/requests/requests.ts";
+import { logProblems, unprinted } from "../answer/fuzz/visit.ts";
 
 /** Of those clusters whose entry is a valid one: what it is bound to is looked for later. */
 const KEYS = new Map([
