@@ -1,7 +1,6 @@
 /** The guard's handler: reviews of deletions of VMs' pods. Each is answered at once: a refusal says when to ask again. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Held } from "../shared/kube/budget.ts";
 import { BUSY } from "../shared/kube/failures.ts";
 import { Pod } from "../shared/kube/schemas/kubernetes.ts";
 import { type DeletionRequest, type DeletionReview, reviewDeletion } from "../shared/guard/review.ts";
@@ -13,6 +12,7 @@ import { describeFailure } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
+import type { Held } from "../shared/kube/transport.ts";
 
 /** The pod comes with the request: nothing else tells how it was when the deletion was asked for. */
 const DeletionReviewRequest = z.lazy(() =>
@@ -54,12 +54,12 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
-type Unreviewed = Pick<review.Received, "arrived" | "body">;
-
-type Decide = (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDecision>;
-
 /** Anything that is not the review of a deletion is refused, for now: the webhook as shipped does not send it. */
-async function answerDeletion(c: Context, { arrived, body }: Unreviewed, decide: Decide): Promise<Response> {
+async function answerDeletion(
+  c: Context,
+  { arrived, body }: review.Received,
+  decide: (request: DeletionRequest, dryRun: boolean) => Promise<DeletionDecision>,
+): Promise<Response> {
   const { uid, request } = review.requestIn(body);
   const parsed = DeletionReviewRequest.safeParse(request);
   const later = { retryAfterSeconds: RETRY_SECONDS };

@@ -1,7 +1,7 @@
 /** The eviction handler: reviews of evictions, from API servers. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { NamespacedName, PodFacts } from "../shared/kube/facts.ts";
+import type { NamespacedName } from "../shared/kube/facts.ts";
 import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
@@ -90,8 +90,9 @@ export async function reviewEvictionRequest(
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
     if (!dryRun) noteUndecided(c, target, describeFailure(error), error);
-    const posture = postureAfter(error, hasFacts, await pod.catch(() => undefined));
-    return say(answerUndecided(posture, uid, () => refuseUndecided(uid, key, describeFailure(error))));
+    const known = await pod.catch(() => undefined);
+    const posture = isBusy(error) ? "refuse" : whenEvictionIsUndecided(known, isForGood(error, hasFacts));
+    return say(answerUndecided(posture, uid, key, error));
   }
 }
 
@@ -110,19 +111,9 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
   return { ...answer, response: { ...response, warnings: [message, ...warnings] } };
 }
 
-function postureAfter(error: unknown, hasFacts: boolean, pod: PodFacts | undefined): Posture {
-  return isBusy(error) ? "refuse" : whenEvictionIsUndecided(pod, isForGood(error, hasFacts));
-}
-
-function answerUndecided(posture: Posture, uid: string, refuse: () => review.AdmissionReview): review.AdmissionReview {
-  switch (posture) {
-    case "refuse":
-      return refuse();
-    case "allow":
-      return review.permission(uid);
-    case "fail":
-      throw new RejectionError("Undecided");
-  }
+function answerUndecided(posture: Posture, uid: string, key: NamespacedName, error: unknown): review.AdmissionReview {
+  if (posture === "fail") throw new RejectionError("Undecided");
+  return posture === "allow" ? review.permission(uid) : refuseUndecided(uid, key, describeFailure(error));
 }
 
 /** Nothing has been read of it. Without Retry-After: a person at kubectl, or the descheduler, has to see it. */

@@ -2,7 +2,6 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
-import type { Held } from "../shared/kube/budget.ts";
 import type { NamespacedName } from "../shared/kube/facts.ts";
 import type { ClusterError, Failure } from "../shared/kube/failures.ts";
 import { perform } from "../shared/evacuation/perform.ts";
@@ -13,6 +12,7 @@ import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
 import { OURS } from "../shared/kube/requests.ts";
 import { areBudgetsWanted } from "../shared/budget/budget.ts";
+import type { Held } from "../shared/kube/transport.ts";
 
 /** A few objects: what takes longer does not answer. */
 export const SETTINGS_SECONDS = 5;

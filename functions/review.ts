@@ -1,12 +1,12 @@
 /** What reviews of evictions and of deletions have in common: the AdmissionReview, its body, its deadline, its answer. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { Held } from "../shared/kube/budget.ts";
 import type { Action } from "../shared/kube/action.ts";
 import { perform, type Performed, type Performing } from "../shared/evacuation/perform.ts";
 import { type Family, renderOpenMetrics } from "../shared/metrics/open-metrics.ts";
 import { problemsIn } from "../shared/settings/problem.ts";
 import { RejectionError, rejectProblems } from "./errors.ts";
+import type { Held } from "../shared/kube/transport.ts";
 
 /** What has arrived. `arrived`: since when the API server waits; to find and authenticate the cluster takes its share. */
 export interface Received {

@@ -1,8 +1,7 @@
 /** The cluster that a request is about: found by name, and ready to be connected to. */
-import { Budget, type Held } from "../shared/kube/budget.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
-import type { Endpoint } from "../shared/kube/transport.ts";
+import { MemoryBudget, type Endpoint, type Held } from "../shared/kube/transport.ts";
 import { type ClusterEntry, type Clusters, parseClusters } from "../shared/settings/clusters.ts";
 import { type LoadedSettings, SettingsCache } from "../shared/settings/load-settings.ts";
 import type { Env, Platform } from "./env.ts";
@@ -17,7 +16,7 @@ export interface IsolateState {
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
-  readonly budget: Budget;
+  readonly budget: MemoryBudget;
   /** For the metrics of a server. An isolate of a Worker has none of its own: there the log has them. */
   readonly reviews: ReviewCounts;
 }
@@ -28,7 +27,7 @@ export function newIsolateState(): IsolateState {
     settings: new SettingsCache(),
     registry: new RegistryCache(),
     called: new Set(),
-    budget: new Budget(),
+    budget: new MemoryBudget(),
     reviews: new ReviewCounts(),
   };
 }

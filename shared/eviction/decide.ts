@@ -45,9 +45,9 @@ export type DenyReason =
   | "HotplugOfLiveVmi"
   | "BackingOff";
 
-/** `actions` must be done before the answer is given: without them it would not be true. `events` follow it. */
 export type EvictionDecision = Allowed | Denied;
 
+/** `actions` must be done before the answer is given: without them it would not be true. `events` follow it. */
 interface Answer {
   readonly actions: readonly Action[];
   readonly events: readonly Action[];

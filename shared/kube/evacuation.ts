@@ -37,9 +37,7 @@ interface CauseFacts {
   readonly mark: "OfRequest" | "Asked" | "NotNeeded";
 }
 
-export const EVICTION_CAUSES = ["ApiEviction", "Descheduler"] as const satisfies readonly Cause[];
-
-export function causeOfEviction(annotations: Readonly<Record<string, string>>): (typeof EVICTION_CAUSES)[number] {
+export function causeOfEviction(annotations: Readonly<Record<string, string>>): "ApiEviction" | "Descheduler" {
   return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";
 }
 

@@ -5,7 +5,7 @@ export type Failure =
   | { readonly reason: "DeadlineExceeded" }
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   | { readonly reason: "TooLarge"; readonly request: string }
-  /** Lifeboat itself holds as much as it can at a time: see budget.ts. */
+  /** Lifeboat itself holds as much as it can at a time: see transport.ts. */
   | { readonly reason: "Busy" }
   /** Something answered that is no Kubernetes API server, or not the object that was asked for. `odd`: it is that object. */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };

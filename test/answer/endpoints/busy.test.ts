@@ -1,7 +1,6 @@
 /** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { Budget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/budget.ts";
 import { pod } from "../../support/fixtures.ts";
 import { CANNED_VMI, configured } from "../../support/canned-cluster.ts";
 import { startCannedCluster } from "../../support/canned-cluster.ts";
@@ -9,6 +8,7 @@ import { type Answer, asWebhook, type Doors, entry, NOW, openDoors } from "../..
 import { objectOf } from "../../support/fake-doors.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
 import { json } from "../../support/answers.ts";
+import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/transport.ts";
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
@@ -107,7 +107,7 @@ test("there is room again once they are answered, whatever they were answered", 
 
 describe("the budget", () => {
   test("what a Worker's invocation held when it was stopped is free after a minute", () => {
-    const budget = new Budget();
+    const budget = new MemoryBudget();
     const stopped = budget.openReview(NOW);
     expect(stopped.take(MOST_BYTES)).toBe(true);
     expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
@@ -116,7 +116,7 @@ describe("the budget", () => {
 });
 
 test("of reviews that fill the budget together the oldest goes on, and then the next one", () => {
-  const budget = new Budget();
+  const budget = new MemoryBudget();
   const [first, second] = [budget.openReview(NOW), budget.openReview(NOW)];
   expect([first.take(MOST_BYTES / 2), second.take(MOST_BYTES / 2)]).toEqual([true, true]);
   expect([second.take(1), first.take(1)]).toEqual([false, true]);
