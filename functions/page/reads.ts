@@ -6,7 +6,6 @@ import { type Client, named } from "../../shared/kube/client.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { CONFIGURATION, CREATED_BY_LABEL } from "../../shared/kube/names.ts";
 import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
-import type { Observer } from "../../shared/settings/observer.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
@@ -24,6 +23,7 @@ import { isObjectKey } from "../../shared/kube/read.ts";
 import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
 import { isHeldFast, isToMove } from "../../shared/settings/strategy.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
+import type { Observer } from "../../shared/settings/load-settings.ts";
 
 const READ_SECONDS = 10;
 

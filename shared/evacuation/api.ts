@@ -5,9 +5,9 @@ import { isMarked } from "../settings/strategy.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { createEvacuation } from "./perform.ts";
-import type { Observer } from "../settings/observer.ts";
 import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 export interface Asking {
   readonly requestedBy: string;

@@ -1,9 +1,9 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
 import type {
-  AnnotatedPod,
   BudgetFacts,
   ConfigurationObserved,
+  LauncherFacts,
   MigrationFacts,
   NamespacedName,
   PodFacts,
@@ -50,7 +50,7 @@ export type Action =
   /** Add annotations to a pod and remove others, if they are as observed. */
   | {
       readonly verb: "AnnotatePod";
-      readonly pod: AnnotatedPod;
+      readonly pod: LauncherFacts;
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
     }

@@ -166,16 +166,13 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** A pod whose annotations can be changed on condition of what they were. */
-export interface AnnotatedPod extends NamespacedName {
+/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
+export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly hasAnnotations: boolean;
+  /** Those that Lifeboat sets. */
   readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** A launcher pod, as small as annotating it takes: there is one for each VMI, and for a while two. */
-export interface LauncherFacts extends AnnotatedPod {
   readonly vmiUID: string;
   readonly phase: string;
   readonly nodeName?: string;

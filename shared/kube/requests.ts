@@ -153,8 +153,6 @@ export function guessVmiName(podName: string): string | undefined {
 /** Refused by a webhook or a policy, by a budget or a webhook, and where a webhook cannot be asked or two budgets select the pod. */
 const REFUSALS = [403, 429, 500];
 
-export type EvictionAnswer = Pick<Answer, "code" | "message">;
-
 export interface EvictionOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly gracePeriodSeconds?: number | undefined;

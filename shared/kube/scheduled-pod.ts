@@ -1,7 +1,7 @@
 /**
  * A bound pod, with all that preflights and descheduling read of it. A Worker holds fifty thousand: what many have in common is one object.
  */
-import type { AnnotatedPod, LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
+import type { LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 
 /** By resource name: `cpu` in millicores, `memory` and the like in bytes, others in pieces. Rounded up, as Kubernetes does. */
 export type Resources = Readonly<Record<string, number>>;
@@ -43,7 +43,7 @@ export interface ScheduledNode extends NodeFacts {
 }
 
 /** `annotations` holds only those that names.ts lists, and what kubelets mark pods with. */
-export interface ScheduledPod extends PodFacts, AnnotatedPod {
+export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;
   readonly qosClass: QosClass;

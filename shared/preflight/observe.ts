@@ -13,9 +13,9 @@ import { budgetOf } from "./refusals.ts";
 import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./schemas.ts";
-import type { Observer } from "../settings/observer.ts";
 import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
 import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;

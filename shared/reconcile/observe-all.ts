@@ -4,8 +4,8 @@ import { Launcher } from "../kube/schemas/kubernetes.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
 import { observePressure } from "./observe-nodes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
-import type { Observer } from "../settings/observer.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 export interface Scanned {
   readonly world: World;

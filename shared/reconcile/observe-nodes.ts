@@ -9,9 +9,9 @@ import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
 import { preflightPodSchema } from "../preflight/schemas.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
 import { readNodes } from "./observe-vmi.ts";
-import type { Observer } from "../settings/observer.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";
 import { carriesDrainTaint, isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 export interface Asked {
   readonly requests: readonly ReconcileRequest[];

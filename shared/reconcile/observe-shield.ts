@@ -6,8 +6,8 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
 import { eachOf, NO_WORLD, type World } from "./carry-out.ts";
-import type { Observer } from "../settings/observer.ts";
 import { migrationsOf } from "../kube/requests.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 export async function observeShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<World> {
   const { cluster, settings, now } = observer;

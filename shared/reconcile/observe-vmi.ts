@@ -8,9 +8,9 @@ import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
-import type { Observer } from "../settings/observer.ts";
 import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/requests.ts";
 import { isFinal } from "../kube/objects.ts";
+import type { Observer } from "../settings/load-settings.ts";
 
 /** What the caller has read, or pods that it was asked about. */
 export interface Known {

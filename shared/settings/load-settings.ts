@@ -15,6 +15,15 @@ import {
 } from "./configuration.ts";
 import { kubeVirt } from "../kube/requests.ts";
 
+/** With what a cluster is observed. */
+export interface Observer {
+  readonly cluster: Client;
+  readonly settings: Settings;
+  readonly now: Date;
+  /** Called with what could not be observed, and can wait. */
+  readonly onFailure?: (what: string, failure: ClusterError) => void;
+}
+
 const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {

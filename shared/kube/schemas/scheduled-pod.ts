@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
-import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, Texts, TextsOrNone } from "./fields.ts";
+import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-requirements.ts";
 
@@ -10,22 +10,11 @@ const NONE: Labels = {};
 
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
-  names.REQUEST_EVICT_ONLY_ANNOTATION,
-  names.EVICTION_IN_PROGRESS_ANNOTATION,
   names.EVICT_ANNOTATION,
   names.PREFER_NO_EVICTION_ANNOTATION,
   names.MIRROR_POD_ANNOTATION,
   names.CONFIG_SOURCE_ANNOTATION,
 ];
-
-/** `exists`: whether there is a map at all; JSON patch cannot add below a missing one. */
-const PodAnnotations = z.pipe(
-  Texts,
-  z.transform((annotations) => ({
-    exists: annotations !== undefined && annotations !== null,
-    known: knownOf(annotations ?? NONE),
-  })),
-);
 
 function knownOf(annotations: Labels): Labels {
   const known = KNOWN_ANNOTATIONS.flatMap((name) => {
@@ -61,11 +50,10 @@ const ScheduledPodObject = z.lazy(() =>
       namespace: ObjectNamespace,
       name: ObjectName,
       uid: z.string(),
-      resourceVersion: z.string(),
       creationTimestamp: Time,
       deletionTimestamp: Text,
       labels: TextsOrNone,
-      annotations: PodAnnotations,
+      annotations: TextsOrNone,
       ownerReferences: listOf(Owner),
     }),
     spec: z.object({
@@ -140,14 +128,12 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     namespace: memory.text(metadata.namespace),
     name: metadata.name,
     uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
     deleting: metadata.deletionTimestamp !== undefined,
     phase: memory.text(status.phase),
     nodeName: memory.text(spec.nodeName),
     ready: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
     labels: metadata.labels,
-    annotations: metadata.annotations.known,
-    hasAnnotations: metadata.annotations.exists,
+    annotations: knownOf(metadata.annotations),
     owners: metadata.ownerReferences.map((owner) => ({ ...owner, kind: memory.text(owner.kind) })),
     ...(spec.priority === undefined || spec.priority === null ? {} : { priority: spec.priority }),
     tolerations: memory.tolerations(spec.tolerations, issues),

@@ -33,8 +33,6 @@ export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledP
     namespace: "default",
     name,
     uid: `${tweak.namespace ?? "default"}-${name}`,
-    resourceVersion: "1",
-    hasAnnotations: true,
     phase: "Running",
     nodeName: "n1",
     ready: true,

@@ -8,14 +8,12 @@ const FACTS: ScheduledPod = {
   namespace: "apps",
   name: "web",
   uid: "u-1",
-  resourceVersion: "7",
   deleting: false,
   phase: "",
   nodeName: "node01",
   ready: false,
   labels: {},
   annotations: {},
-  hasAnnotations: false,
   owners: [],
   tolerations: [],
   createdAt: Date.parse("2026-01-01T00:00:00Z"),
@@ -50,7 +48,7 @@ test.each<[string, Tweak]>([
   expect(read(tweak)).toEqual([FACTS]);
 });
 
-const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
+const EVICT = "descheduler.alpha.kubernetes.io/evict";
 const T1 = "2026-01-01T00:00:10Z";
 
 describe("a field", () => {
@@ -58,8 +56,8 @@ describe("a field", () => {
   test.each<[string, Tweak, Partial<ScheduledPod>]>([
     ["deletion",               { metadata: { deletionTimestamp: T1 } },                 { deleting: true }],
     ["labels",                 { metadata: { labels: { app: "web", constructor: "x" } } }, { labels: { app: "web", constructor: "x" } }],
-    ["annotations of others",  { metadata: { annotations: { note: "x", "checksum/config": "y" } } }, { annotations: {}, hasAnnotations: true }],
-    ["annotations",            { metadata: { annotations: { [REQUEST_ONLY]: "", "kubevirt.io/domain": "vm", note: "x" } } }, { annotations: { [REQUEST_ONLY]: "", "kubevirt.io/domain": "vm" }, hasAnnotations: true }],
+    ["annotations of others",  { metadata: { annotations: { note: "x", "checksum/config": "y" } } }, { annotations: {} }],
+    ["annotations",            { metadata: { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm", note: "x" } } }, { annotations: { [EVICT]: "", "kubevirt.io/domain": "vm" } }],
     ["owners",                 { metadata: { ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3" }] } }, { owners: [{ kind: "ReplicaSet", name: "r", uid: "u-2", controller: true }, { kind: "Job", name: "j", uid: "u-3", controller: false }] }],
     ["priority",               { spec: { priority: 0 } },                               { priority: 0 }],
     ["tolerations",            { spec: { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c", value: "", effect: "" }] } }, { tolerations: [{ operator: "Exists" }, { key: "a", operator: "Equal", value: "b", effect: "NoExecute", tolerationSeconds: 0 }, { key: "c" }] }],
