@@ -3,14 +3,16 @@ import { html } from "hono/html";
 import { cancelEvacuations, evacuateVm, retryVm } from "../../shared/evacuation/api.ts";
 import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";
-import type { NamespacedName } from "../../shared/kube/facts.ts";
+import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
+import { isActive } from "../../shared/kube/evacuation.ts";
+import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
+import { isMarked, isToMove } from "../../shared/settings/strategy.ts";
 import { reconcileWithin } from "../reconcile.ts";
 import { RejectionError } from "../errors.ts";
 import { type Act, actPath, type Html, isolated, type Mood, notice, visible, vmPath } from "./components.ts";
-import type { VmView } from "./reads.ts";
-import type { Seen } from "./stream.ts";
-import type { PageContext, Visit } from "./visits.ts";
-import { ACT_WORDS } from "./words.ts";
+import type { PageContext, Visit } from "./session.ts";
 
 const ACT_SECONDS = 10;
 
@@ -72,13 +74,11 @@ async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): 
 }
 
 /** Folded: what the act does to the VM as it is now, and its button. */
-export function actForm(name: Act, view: VmView, { cluster, visitor }: Seen): Html {
+export function actForm(name: Act, view: Actable, { target, visitor }: Visit, key: NamespacedName): Html {
   return html`<details data-key="${name}">
     <summary>${ACT_WORDS[name]}…</summary>
-    <ul>
-      ${effectsOf(name, view).map((effect) => html`<li>${effect}</li>`)}
-    </ul>
-    <form method="post" action="${actPath(cluster, view.key, name)}">
+    <p>${effectOf(name, view)}</p>
+    <form method="post" action="${actPath(target.name, key, name)}">
       <p class="acts">
         <button type="submit">${ACT_WORDS[name]}</button> <span>as <bdi>${visible(visitor.name)}</bdi></span>
       </p>
@@ -86,25 +86,36 @@ export function actForm(name: Act, view: VmView, { cluster, visitor }: Seen): Ht
   </details>`;
 }
 
-function effectsOf(name: Act, { vmi, evacuations }: VmView): readonly (Html | string)[] {
-  if (vmi === undefined) return [];
-  const onNode = html`node ${isolated(vmi.nodeName)}`;
+function effectOf(name: Act, { vmi, evacuations }: Actable): Html | string {
   switch (name) {
     case "evacuate":
-      return [
-        html`An Evacuation is created for the VM, which is to leave ${onNode}.`,
-        "KubeVirt migrates it to another node that has room for it, or its owner does. The guest continues to run.",
-      ];
-    case "retry":
-      return [
-        html`The last attempt failed: ${isolated(retryOf(vmi, evacuations)?.evacuation.status.message)}`,
-        "The next attempt begins now.",
-      ];
+      return "KubeVirt migrates it to another node that has room for it, or its owner does. The guest continues to run.";
+    case "retry": {
+      const failed = vmi && retryOf(vmi, evacuations)?.evacuation.status.message;
+      return html`The next attempt begins now. The last one failed: ${isolated(failed)}`;
+    }
     case "cancel":
-      return [
-        html`The evacuation of the VM is withdrawn, its mark is taken off, and it stays on ${onNode}.`,
-        "A migration that waits is deleted. One that moves the guest already is left to finish.",
-        "A drain that continues asks again within seconds: stop the drain first.",
-      ];
+      return html`The evacuation is withdrawn, its mark is taken off, and the VM stays on node
+      ${isolated(vmi?.nodeName)}. A drain that continues asks again within seconds: stop the drain first.`;
   }
+}
+
+const ACT_WORDS: Readonly<Record<Act, string>> = {
+  evacuate: "Evacuate",
+  cancel: "Cancel the evacuation",
+  retry: "Try again now",
+};
+
+interface Actable {
+  readonly vmi?: VmiFacts | undefined;
+  readonly evacuations: readonly EvacuationFacts[];
+  readonly settings: Settings;
+}
+
+/** What a person may ask for now: what the acts themselves would find possible. */
+export function actsOn({ vmi, evacuations, settings }: Actable): readonly Act[] {
+  if (vmi === undefined || isFinal(vmi)) return [];
+  const failed: readonly Act[] = retryOf(vmi, evacuations) === undefined ? [] : ["retry"];
+  if (evacuations.some(isActive) || isMarked(vmi)) return [...failed, "cancel"];
+  return failed.length === 0 && isToMove(vmi, settings) ? ["evacuate"] : failed;
 }

@@ -1,10 +1,67 @@
-/** Evacuations for a person who looks at a cluster, a node or a VM: in what order, and as a table. */
+/** Evacuations for a person: what their phases and causes mean, who can change them, in what order they come, and as a table. */
 import { html } from "hono/html";
-import { type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
-import { secondsUntil } from "../../shared/settings/time.ts";
-import { ago, type Column, type Html, isolated, lasting, move, sentence, table, vmLink } from "./components.ts";
-import { CAUSES, phaseBadge, whoCanChange } from "./words.ts";
+import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
+import { REMEDY, remedyOfBlocked } from "../../shared/eviction/messages.ts";
+import { secondsUntil } from "../../shared/settings/time.ts";
+import {
+  ago,
+  badge,
+  type Column,
+  type Html,
+  isolated,
+  lasting,
+  type Mood,
+  move,
+  sentence,
+  table,
+  vmLink,
+} from "./components.ts";
+
+interface PhaseWords {
+  readonly mood: Mood;
+  /** After "the VM". */
+  readonly means: string;
+  /** Absent: nothing has to be changed. */
+  readonly remedy?: string;
+}
+
+// prettier-ignore
+export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
+  Pending:         { mood: "busy",  means: "is to move; KubeVirt has not started its migration yet" },
+  Migrating:       { mood: "busy",  means: "moves to another node as soon as KubeVirt lets it" },
+  BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
+  WaitingForOwner: { mood: "warn",  means: "waits for the controller that owns it to move it", remedy: REMEDY.External },
+  Blocked:         { mood: "bad",   means: "cannot leave its node as things are", remedy: REMEDY.NotMigratable },
+  Moved:           { mood: "good",  means: "has moved" },
+  Abandoned:       { mood: "bad",   means: "could not be moved; Lifeboat has given up", remedy: REMEDY.Abandoned },
+  Withdrawn:       { mood: "quiet", means: "stays: its evacuation was cancelled, or is not wanted any more" },
+  Duplicate:       { mood: "quiet", means: "is moved by another evacuation of the same pod" },
+  Gone:            { mood: "quiet", means: "has ended, or was deleted" },
+};
+
+/** `count`: of several that are in it. */
+export function phaseBadge(phase: Phase | undefined, count?: number): Html {
+  if (phase === undefined) return badge("New", "busy");
+  return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
+}
+
+/** Of a Blocked one, by its reason; else by its phase. */
+export function whoCanChange({ status: { phase = "Pending", reason } }: EvacuationFacts): string | undefined {
+  return phase === "Blocked" ? remedyOfBlocked(reason) : PHASES[phase].remedy;
+}
+
+/** Why a VM has to leave, after "because of" or alone. */
+export const CAUSES: Readonly<Record<Cause, string>> = {
+  ApiEviction: "an eviction (kubectl drain)",
+  Descheduler: "a descheduler",
+  Preemption: "a pod of higher priority",
+  NoExecuteTaint: "a NoExecute taint",
+  NodePressure: "memory, disk or PID pressure on its node",
+  DrainTaint: "KubeVirt's drain taint",
+  Operator: "a person",
+  NodeTermination: "the end of its node",
+};
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForOwner", "BackingOff"];
@@ -78,7 +135,10 @@ function askedBy(name: string): Html | "" {
   return name === "" ? "" : html` <span class="muted">asked by ${isolated(name)}</span>`;
 }
 
-function failedAttempts({ status: { attempts, phase, nextAttemptTime } }: EvacuationFacts, now: Date): Html | string {
+export function failedAttempts(
+  { status: { attempts, phase, nextAttemptTime } }: EvacuationFacts,
+  now: Date,
+): Html | string {
   if (attempts === 0) return "";
   const next = phase === "BackingOff" ? secondsUntil(nextAttemptTime, now) : 0;
   return next > 0 ? html`${attempts}, next in ${lasting(next)}` : String(attempts);
@@ -92,8 +152,10 @@ function whenOf(one: EvacuationFacts, now: Date): Html {
 }
 
 function messageOf(one: EvacuationFacts): Html | "" {
-  const { message = "" } = one.status;
-  const who = whoCanChange(one);
+  return withRemedy(one.status.message ?? "", whoCanChange(one));
+}
+
+export function withRemedy(message: string, who: string | undefined): Html | "" {
   if (who === undefined) return isolated(message);
   return html`${isolated(sentence(message))} <strong>Who can change it:</strong> ${who}.`;
 }

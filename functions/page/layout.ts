@@ -1,12 +1,11 @@
 /** The frame of every page, the files that it loads, and the page that says why there is no other one. */
-import { html, raw } from "hono/html";
-import { durationText } from "../../shared/settings/time.ts";
+import { html } from "hono/html";
 import type { Platform } from "../env.ts";
 import { type Reason, rejectionOf, type RenderedError, renderRejection } from "../errors.ts";
 import { FLEET_PATH, type Html, sentence, signInPath, visible } from "./components.ts";
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
-import type { PageContext } from "./visits.ts";
+import type { PageContext } from "./session.ts";
 
 /** The mark: a lifebuoy, cut where a light and a dark surface would both show it. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke-width="7"><circle cx="16" cy="16" r="11.5" stroke="#0f7f8c"/><circle cx="16" cy="16" r="11.5" stroke="#f4f7f7" stroke-dasharray="6.02 12.04" stroke-dashoffset="3.01"/></g><g fill="none" stroke="#0a5c66" stroke-width="1.2"><circle cx="16" cy="16" r="15"/><circle cx="16" cy="16" r="8"/></g></svg>
@@ -35,21 +34,21 @@ export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly visitor?: string;
-  /** Absent on a page that does not change. */
-  readonly live?: Live;
+  /** Absent on a page that does not change: where it is renewed. */
+  readonly path?: string;
+  /** Seconds after which it is. */
+  readonly every?: number;
   /** What has come of what the visitor has just done: stays while `main` changes. */
   readonly result?: Html | undefined;
-  readonly main: Html | string;
+  readonly main: Html;
 }
 
-interface Live {
-  /** Of the page, and of its stream. */
-  readonly path: string;
-  /** Of what is shown. */
-  readonly ageSeconds: number;
+/** What a page shows. */
+export interface Shown extends Required<Pick<Frame, "title" | "every">> {
+  readonly main: Html;
 }
 
-export function layout({ title, visitor, live, result, main }: Frame): Html {
+export function layout({ title, visitor, path, every = 5, result, main }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -67,19 +66,19 @@ export function layout({ title, visitor, live, result, main }: Frame): Html {
           <a class="home" href="${FLEET_PATH}"
             ><img src="${ASSETS.icon.path}" alt="" width="28" height="28" />Lifeboat</a
           >
-          ${live === undefined ? "" : asOf(live)} ${visitor === undefined ? "" : signOut(visitor)}
+          ${path === undefined ? "" : asOf(path, every)} ${visitor === undefined ? "" : signOut(visitor)}
         </header>
         ${result === undefined ? "" : html`<div class="said">${result}</div>`}
-        <main id="main" tabindex="-1">${typeof main === "string" ? raw(main) : main}</main>
+        <main id="main" tabindex="-1">${main}</main>
       </body>
     </html> `;
 }
 
-/** The script keeps it true. */
-function asOf({ path, ageSeconds }: Live): Html {
-  return html`<p class="asof" id="asof" data-stream="${path}" data-age="${ageSeconds.toFixed(1)}">
+/** The script says how old the page is. */
+function asOf(path: string, every: number): Html {
+  return html`<p class="asof" id="asof" data-path="${path}" data-every="${every}">
     <span class="dot" aria-hidden="true"></span>
-    <span class="words">as of ${durationText(ageSeconds)} ago</span>
+    <span class="words"></span>
     <a href="${path}">Refresh</a>
   </p>`;
 }
@@ -91,22 +90,15 @@ function signOut(visitor: string): Html {
   </form>`;
 }
 
-/** As a page for a browser that shows it, as JSON for the script and for programs. */
+/** A stranger signs in first, and comes back to the page then. */
 export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
   const rendered = renderRejection(rejectionOf(error, platform.log));
   const { code, body } = rendered;
-  const isPage = c.req.header("accept")?.includes("text/html") === true;
-  if (!isPage) return c.json(body, code);
-  // They come back to the page once they have signed in.
   if (body.error.reason === "Unauthorized") return c.redirect(signInPath(c.req.path), 303);
   const [title, words] = wordsOf(rendered);
-  const [, cluster] = /^(\/fleet\/[^/]+)\/./.exec(new URL(c.req.url).pathname) ?? [];
   const main = html`<h1>${title}</h1>
     <p class="lead">${words}</p>
-    <p class="acts">
-      ${cluster === undefined ? "" : html`<a href="${cluster}">To the cluster</a>`}
-      <a href="${FLEET_PATH}">To the fleet</a>
-    </p>`;
+    <p class="acts"><a href="${FLEET_PATH}">To the fleet</a></p>`;
   return c.html(await layout({ title, main }), code);
 }
 
@@ -120,12 +112,14 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps them for an hour after their end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
-  ClusterUnavailable:   ["The cluster cannot be reached", "Its API server did not answer as it should. Nothing was changed. Try again in a moment, or ask lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],
   Forbidden:            ["You may not do this", "You may look, but not act, and nothing was changed. To act takes the permission to create and patch evacuations."],
   InternalError:        ["Something went wrong", "An unexpected error kept Lifeboat from showing this page. The log of Lifeboat has it. Your VMs are not affected."],
 };
 
 function wordsOf({ body }: RenderedError): Words {
   const { reason, message } = body.error;
-  return BY_REASON[reason] ?? ["Lifeboat cannot do that", `${sentence(message)} Nothing was changed.`];
+  const [title, words] = BY_REASON[reason] ?? ["Lifeboat cannot do that", "Nothing was changed."];
+  const isSaid = BY_REASON[reason] === undefined || reason === "ClusterUnavailable";
+  return [title, isSaid ? `${sentence(message)} ${words}` : words];
 }

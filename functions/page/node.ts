@@ -1,12 +1,25 @@
-/** A node: how far its emptying is, what is in the way, each VM; or what a drain of it would come to. */
+/** A node: how far its emptying is, each VM and what is in its way, and what a drain of it would come to. */
 import { html } from "hono/html";
+import { REMEDY } from "../../shared/eviction/messages.ts";
+import { named } from "../../shared/kube/client.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
-import type { NamespacedName } from "../../shared/kube/facts.ts";
-import type { NodeVerdict } from "../../shared/preflight/facts.ts";
-import type { Blocker, BlockerKind, NodeProgress, NodeState, VmProgress } from "../../shared/preflight/progress.ts";
-import { isQueued, type Subject, targetOf } from "../../shared/preflight/subjects.ts";
-import { timeLeft, timeText } from "../../shared/preflight/duration.ts";
-import { secondsSince, secondsUntil } from "../../shared/settings/time.ts";
+import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
+import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
+import {
+  failingPhase,
+  isQueued,
+  type NodeProgress,
+  nodeProgress,
+  type NodeState,
+  type Subject,
+  subjectsOf,
+  type VmProgress,
+} from "../../shared/preflight/progress.ts";
+import { isInTheWay, preflight, timeText } from "../../shared/preflight/verdict.ts";
+import { isObjectKey } from "../../shared/kube/read.ts";
+import type { Observer } from "../../shared/settings/load-settings.ts";
+import { RejectionError } from "../errors.ts";
+import type { Target } from "../target.ts";
 import {
   ago,
   badge,
@@ -15,14 +28,11 @@ import {
   commandLine,
   counted,
   crumbs,
-  type Fact,
   factList,
   fromTerminal,
   type Html,
   isolated,
   type Labelled,
-  lasting,
-  move,
   progressBar,
   section,
   sentence,
@@ -30,19 +40,72 @@ import {
   table,
   visible,
   vmLink,
-  vmPath,
 } from "./components.ts";
-import { evacuationTable } from "./evacuations.ts";
-import { type NodeView, readNode } from "./reads.ts";
-import type { LivePage, Seen } from "./stream.ts";
-import type { Visit } from "./visits.ts";
-import { ACT_WORDS, actsOn, CAUSES, phaseBadge } from "./words.ts";
+import { CAUSES, evacuationTable, failedAttempts, phaseBadge, whoCanChange, withRemedy } from "./evacuations.ts";
+import type { Shown } from "./layout.ts";
+import type { Visit } from "./session.ts";
 
+const READ_SECONDS = 25;
+const EVERY_SECONDS = 5;
 const MOST_VMS = 200;
+const MOST_PODS = 50;
 const MOST_GONE = 50;
+/** As `kubectl drain` is usually asked: scratch space of pods may go, what no controller makes anew may not. */
+const FLAGS = { force: false, deleteEmptyDirData: true };
 
-export function nodePage({ target }: Visit, name: string): LivePage<NodeView> {
-  return { key: name, title: name, read: (last) => readNode(name, target, last), view: nodeView };
+/** Of the whole drain, as it was looked at then: without the thousands of pods that it rests on. */
+interface Judged {
+  readonly node: PreflightFacts["node"];
+  readonly preflight: Preflight;
+  readonly at: Date;
+}
+
+/** Whether other nodes have room needs the pods of all of them: what was found is kept for so long, of some nodes. */
+export type RecentPreflights = Map<string, Judged>;
+const MAX_AGE_MS = 30_000;
+const MOST_KEPT = 16;
+
+interface NodeView extends Judged {
+  readonly progress: NodeProgress;
+}
+
+async function readNode(name: string, target: Target, recent: RecentPreflights): Promise<NodeView> {
+  // It becomes part of a selector.
+  if (!isObjectKey({ namespace: "", name })) throw new RejectionError("NodeNotFound");
+  const cluster = target.connect(READ_SECONDS);
+  const { settings } = await target.settings(cluster);
+  const now = target.platform.now();
+  const key = JSON.stringify([target.name, name]);
+  const kept = recent.get(key);
+  const known = kept !== undefined && now.getTime() - kept.at.getTime() <= MAX_AGE_MS ? kept : undefined;
+  const observer = { cluster, settings, now };
+  const facts =
+    known === undefined ? await observePreflight(name, FLAGS, observer) : await observeAgain(known.node, observer);
+  if (facts === undefined) throw new RejectionError("NodeNotFound");
+  const judged = known ?? { node: facts.node, preflight: preflight(facts), at: now };
+  recent.delete(key);
+  recent.set(key, judged);
+  for (const oldest of recent.keys()) if (recent.size > MOST_KEPT) recent.delete(oldest);
+  const rooms = new Map(judged.preflight.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod.room]));
+  const subjects = subjectsOf(facts).map((subject) => withRoom(subject, rooms));
+  return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
+}
+
+/** The node alone: what its VMs do does not depend on the others. */
+async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
+  const { name } = before;
+  const [node, here] = await Promise.all([
+    observer.cluster.get("nodes", named(name)),
+    observePodsOf(name, FLAGS, observer),
+  ]);
+  if (node === undefined) return undefined;
+  return { ...here, node: { ...before, ...node }, otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
+}
+
+function withRoom(subject: Subject, rooms: ReadonlyMap<string, PodVerdict["room"]>): Subject {
+  const { verdict } = subject;
+  const room = rooms.get(`${verdict.namespace}/${verdict.name}`);
+  return room === undefined ? subject : { ...subject, verdict: { ...verdict, room } };
 }
 
 const STATES: Readonly<Record<NodeState, Labelled>> = {
@@ -52,21 +115,17 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
   InUse: ["In use", "quiet"],
 };
 
-function nodeView(view: NodeView, seen: Seen): Html {
-  const { node, progress, blockers } = view;
-  const { cluster, now } = seen;
-  const { state, here, gone } = progress;
-  const isEmptying = state === "Emptying";
-  const isStuck = isEmptying && blockers.some(({ kind }) => KINDS[kind][1] === "bad");
-  const { name } = node;
-  return html`${crumbs([cluster, clusterPath(cluster)], [name])}
-    <h1>${visible(name)} ${badge(...(isStuck ? (["Being emptied, blocked", "bad"] as const) : STATES[state]))}</h1>
-    <p class="lead">${leadOf(progress)}</p>
-    ${isEmptying ? html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>` : ""}
-    ${isEmptying ? factList(factsOf(view, now)) : ""}
-    ${section(isEmptying ? "What is in the way" : "What would be in the way of a drain", blockers, (rows) => blockerList(rows, cluster))}
-    ${section(isEmptying ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, view, seen))}
-    ${state === "Emptied" ? whenEmpty(name) : ""}
+export async function nodePage({ target }: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
+  const view = await readNode(name, target, recent);
+  const [cluster, now] = [target.name, target.platform.now()];
+  const { state, here, gone, pods } = view.progress;
+  const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
+  const main = html`${crumbs([cluster, clusterPath(cluster)], [name])}
+    <h1>${visible(name)} ${badge(...STATES[state])}</h1>
+    <p class="lead">${leadOf(view.progress)}</p>
+    ${state === "Emptying" ? emptyingPart(view.progress, now) : ""}
+    ${section(state === "Emptying" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
+    ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Emptied" ? whenEmpty(name) : ""}
     ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
     ${preflightPart(view, now)}
     ${fromTerminal(
@@ -74,6 +133,7 @@ function nodeView(view: NodeView, seen: Seen): Html {
       shellLine("lifeboat", "drain", name),
       shellLine("kubectl", "drain", name, "--ignore-daemonsets", "--delete-emptydir-data"),
     )}`;
+  return { title: name, every: EVERY_SECONDS, main };
 }
 
 /** One line: what is happening. */
@@ -94,54 +154,19 @@ function leadOf({ state, here, gone, pods }: NodeProgress): string {
   }
 }
 
-function factsOf({ progress, preflight, node }: NodeView, now: Date): readonly Fact[] {
-  const { causes, requestedBy, since, here, gone, pods } = progress;
-  const left = here.filter(({ row }) => row.mood !== "blocked").length;
-  const elapsedSeconds = since === undefined ? 0 : (now.getTime() - since) / 1000;
-  const time = timeLeft(preflight.time, { moved: gone.length, left, elapsedSeconds });
-  return [
-    ["Because of", causes.map((cause) => CAUSES[cause]).join(", ")],
-    ["Asked by", isolated(requestedBy.join(", "))],
-    ["Since", since === undefined ? "" : ago(since, now)],
-    ["Time left", time === undefined ? "" : html`${time}${left < here.length ? " for those that can leave" : ""}`],
-    ["Other pods", pods.length === 0 ? "" : `${counted(pods.length, "pod")} to evict`],
-    ["Node", node.unschedulable ? "cordoned: takes no new pods" : "takes new pods"],
-  ];
+function distinct(texts: readonly string[]): string {
+  return [...new Set(texts.filter((text) => text !== ""))].join(", ");
 }
 
-const MOST_NAMED = 8;
-
-const KINDS: Readonly<Record<BlockerKind, Labelled>> = {
-  Blocked: ["Blocks", "bad"],
-  NoRoom: ["No room elsewhere", "bad"],
-  Waits: ["Waits", "warn"],
-  ShutsDown: ["Will be shut down", "warn"],
-};
-
-function blockerList(blockers: readonly Blocker[], cluster: string): Html {
-  return html`<ul class="blockers">
-    ${blockers.map((one) => blockerItem(one, cluster))}
-  </ul>`;
-}
-
-/** The same reason once, with all that it holds up. */
-function blockerItem({ kind, reason, remedy, held }: Blocker, cluster: string): Html {
-  const [word, mood] = KINDS[kind];
-  const [first] = held;
-  const areVms = held.every(({ subject }) => subject.verdict.vmi !== undefined);
-  const what = held.length === 1 && first ? first.subject.key : counted(held.length, areVms ? "VM" : "pod");
-  return html`<li class="${mood}">
-    <h3>${badge(word, mood)} ${visible(reason)}: ${what}</h3>
-    <ul>
-      ${held.slice(0, MOST_NAMED).map(({ subject, message }) => html`<li>${nameOf(subject, cluster)}: ${isolated(message)}</li>`)}
-      ${held.length > MOST_NAMED ? html`<li class="muted">and ${held.length - MOST_NAMED} more</li>` : ""}
-    </ul>
-    ${remedy === undefined ? "" : html`<p><strong>Who can change it:</strong> ${remedy}.</p>`}
-  </li>`;
-}
-
-function nameOf({ verdict: { namespace, name, vmi } }: Subject, cluster: string): Html {
-  return vmi === undefined ? html`pod ${visible(`${namespace}/${name}`)}` : vmLink(cluster, { namespace, name: vmi });
+function emptyingPart({ active, gone, here }: NodeProgress, now: Date): Html {
+  const shown = active.length > 0 ? active : gone;
+  const since = shown.map(({ createdAt }) => createdAt).toSorted((a, b) => a - b)[0];
+  return html`<div class="progress">${progressBar(gone.length, gone.length + here.length, "VMs that have left")}</div>
+    ${factList([
+      ["Because of", distinct(shown.map(({ spec }) => CAUSES[spec.cause]))],
+      ["Asked by", isolated(distinct(shown.map(({ spec }) => spec.requestedBy)))],
+      ["Since", since === undefined ? "" : ago(since, now)],
+    ])}`;
 }
 
 function whenEmpty(node: string): Html {
@@ -151,28 +176,15 @@ function whenEmpty(node: string): Html {
   </div>`;
 }
 
-function keyOf({ subject: { verdict } }: Pick<VmProgress, "subject">): NamespacedName {
-  return { namespace: verdict.namespace, name: verdict.vmi ?? verdict.name };
-}
-
-function vmTable(vms: readonly VmProgress[], { settings, node }: NodeView, { cluster, now, visitor }: Seen): Html {
-  const actLink = (vm: VmProgress) => {
-    const { vmi, evacuation } = vm.subject;
-    const [act] = actsOn({ vmi, evacuations: evacuation === undefined ? [] : [evacuation], settings });
-    return act === undefined ? "" : html`<a href="${vmPath(cluster, keyOf(vm))}">${ACT_WORDS[act]}…</a>`;
-  };
+function vmTable(vms: readonly VmProgress[], cluster: string, now: Date): Html {
   const columns: readonly Column<VmProgress>[] = [
-    { head: "VM", cell: (vm) => vmLink(cluster, keyOf(vm)) },
+    { head: "VM", cell: ({ subject: { verdict } }) => vmLink(cluster, { ...verdict, name: verdict.vmi ?? "" }) },
     { head: "State", cell: stateBadge },
     {
-      head: "From → to",
-      cell: ({ row, subject }) => (row.mood === "moving" ? move(cluster, node.name, targetOf(subject)) : ""),
+      head: "Failed attempts",
+      cell: ({ subject: { evacuation } }) => (evacuation === undefined ? "" : failedAttempts(evacuation, now)),
     },
-    { head: "Strategy", cell: ({ subject }) => isolated(subject.vmi?.evictionStrategy ?? "KubeVirt's default") },
-    { head: "Attempt", cell: (vm) => attempt(vm, settings.evacuation.maxAttempts, now) },
-    { head: "Since", cell: (vm) => sinceCell(vm, now) },
-    { head: "What happens", cell: (vm) => isolated(messageOf(vm)) },
-    ...(visitor.mayAct ? [{ head: "Act", cell: actLink }] : []),
+    { head: "What happens", cell: messageOf },
   ];
   return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
 }
@@ -186,21 +198,29 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
 }
 
-function sinceCell({ subject: { evacuation } }: VmProgress, now: Date): Html | "" {
-  return evacuation === undefined || !isActive(evacuation) ? "" : lasting(secondsSince(evacuation.createdAt, now));
+/** No room elsewhere is what a failed attempt comes from: it says more than that. */
+function messageOf({ subject, row }: VmProgress): Html | "" {
+  const { verdict, evacuation } = subject;
+  if (row.mood === "moving" || isQueued(row)) return isolated(row.words);
+  if (verdict.room?.fits === false) return reasonOf(verdict);
+  if (evacuation !== undefined && (isActive(evacuation) || failingPhase(subject) !== undefined)) {
+    return withRemedy(evacuation.status.message ?? row.words, whoCanChange(evacuation));
+  }
+  return verdict.outcome === "Moves" ? "" : reasonOf(verdict);
 }
 
-function messageOf({ subject: { verdict, evacuation }, row }: VmProgress): string {
-  if (row.mood === "moving" || isQueued(row)) return row.words;
-  if (evacuation !== undefined && isActive(evacuation)) return evacuation.status.message ?? row.words;
-  return verdict.outcome === "Moves" ? "" : verdict.message;
+/** Who can change it is said as well. */
+function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
+  return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
 }
 
-function attempt({ subject: { evacuation } }: VmProgress, most: number, now: Date): Html | "" {
-  if (evacuation === undefined || !isActive(evacuation)) return "";
-  const { attempts, phase, nextAttemptTime } = evacuation.status;
-  const left = phase === "BackingOff" ? secondsUntil(nextAttemptTime, now) : 0;
-  return html`${Math.min(attempts + 1, most)} of ${most}${left > 0 ? html`, next in ${lasting(left)}` : ""}`;
+/** Not of a VM. */
+function podTable(pods: readonly Subject[]): Html {
+  const columns: readonly Column<Subject>[] = [
+    { head: "Pod", cell: ({ verdict: { namespace, name } }) => visible(`${namespace}/${name}`) },
+    { head: "Message", cell: ({ verdict }) => reasonOf(verdict) },
+  ];
+  return table(pods, { key: ({ key }) => key, columns, most: MOST_PODS });
 }
 
 const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
@@ -211,14 +231,14 @@ const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
   WillBlock: ["A drain will block", "bad"],
 };
 
-/** In the middle of a drain, how long that takes is said above. One that was broken off can begin again. */
-function preflightPart({ preflight, preflightAt, progress, node }: NodeView, now: Date): Html {
-  const isDraining = node.unschedulable && progress.active.length > 0;
-  const { verdict, summary, unknown, time } = preflight;
+function preflightPart({ preflight: { verdict, summary, unknown, time }, at, progress }: NodeView, now: Date): Html {
   return html`<section>
-    <h2>${isDraining ? "The whole drain" : "Would a drain succeed?"} ${badge(...VERDICTS[verdict])}</h2>
-    <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(preflightAt, now)}.</span></p>
-    ${isDraining || time === undefined || time.moves === 0 ? "" : html`<p>${sentence(timeText(time))}</p>`}
+    <h2>
+      ${progress.state === "Emptying" ? "The rest of the drain" : "Would a drain succeed?"}
+      ${badge(...VERDICTS[verdict])}
+    </h2>
+    <p>${isolated(sentence(summary))} <span class="muted">Looked at ${ago(at, now)}.</span></p>
+    ${time === undefined ? "" : html`<p>${sentence(timeText(time))}</p>`}
     ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not looked at: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
 }

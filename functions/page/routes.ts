@@ -8,24 +8,15 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
+import { AccessVisitors, ASSERTION } from "./access.ts";
 import { act, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
 import { ACTS, clusterPath, FLEET_PATH, vmPath } from "./components.ts";
-import { type Fleet, fleetPage } from "./fleet.ts";
-import { answerError, type Asset, ASSETS } from "./layout.ts";
-import { nodePage } from "./node.ts";
-import { COOKIE, openCookie } from "./session.ts";
+import { fleetPage } from "./fleet.ts";
+import { answerError, type Asset, ASSETS, layout, type Shown } from "./layout.ts";
+import { nodePage, type RecentPreflights } from "./node.ts";
+import { COOKIE, openClusters, openCookie, type PageContext, type Presented, type Visit, visitTo } from "./session.ts";
 import { signingIn } from "./sign-in.ts";
-import { type LivePage, RecentReads, show } from "./stream.ts";
-import {
-  AccessVisitors,
-  ASSERTION,
-  openClusters,
-  type PageContext,
-  type Presented,
-  type Visit,
-  visitTo,
-} from "./visits.ts";
 import { vmPage } from "./vm.ts";
 
 /** Nothing but what this Worker itself serves, and no script or style in the document. */
@@ -48,8 +39,6 @@ const HEADERS = {
   xFrameOptions: "DENY",
 };
 
-/** One with 500 VMs takes two megabytes, of the 128 that an isolate has for all that it does. */
-const MOST_NODES = 16;
 /** A ServiceAccount's token takes about 1 KB, one of OIDC with many groups a few. */
 const LARGEST_FORM_BYTES = 16 * 1024;
 
@@ -57,30 +46,27 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   const app = new HonoBase<{ Bindings: Env }>({ router: new TrieRouter() });
   const access = new AccessVisitors(platform);
   const around = (c: PageContext): Surroundings => ({ env: c.env, platform, state });
-  const presentedIn = async (c: PageContext): Promise<Presented> => ({
-    cookie: await openCookie(getCookie(c, COOKIE), c.env),
-    access: await access.find(c.req.header(ASSERTION), c.env),
-  });
+  const presentedIn = async (c: PageContext): Promise<Presented> => {
+    const assertion = c.req.header(ASSERTION);
+    return {
+      cookie: await openCookie(getCookie(c, COOKIE), c.env),
+      access: assertion === undefined ? undefined : await access.find(assertion, c.env),
+    };
+  };
   const visitOf = async (c: PageContext): Promise<Visit> => {
     return await visitTo(c.req.param("cluster") ?? "", await presentedIn(c), around(c));
   };
-  const live = <F>(page: (visit: Visit, c: PageContext) => LivePage<F>, recent = new RecentReads<F>()) => {
-    return async (c: PageContext) => {
-      const visit = await visitOf(c);
-      const result = resultNotice(c.req.query("result"));
-      const { target, visitor } = visit;
-      return await show(c, { page: page(visit, c), recent, cluster: target.name, visitor, platform, result });
-    };
+  const page = (read: (visit: Visit, c: PageContext) => Promise<Shown>) => async (c: PageContext) => {
+    const visit = await visitOf(c);
+    return await show(c, await read(visit, c), visit.visitor.name);
   };
 
   /** A visitor with one cluster is led to it. */
-  const fleets = new RecentReads<Fleet>();
   const fleet = async (c: PageContext) => {
     const open = await openClusters(await presentedIn(c), around(c));
     const [first, ...others] = open.visits;
     if (first !== undefined && others.length === 0) return c.redirect(clusterPath(first.target.name), 303);
-    const visitor = { name: first?.visitor.name ?? "", mayAct: false };
-    return await show(c, { page: fleetPage(open), recent: fleets, cluster: "", visitor, platform });
+    return await show(c, await fleetPage(open), first?.visitor.name ?? "");
   };
 
   app.use(secureHeaders(HEADERS), neverStored, ownFormsOnly, bodyLimit({ maxSize: LARGEST_FORM_BYTES, onError }));
@@ -89,10 +75,11 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.post("/signout", signOut);
   app.get(FLEET_PATH, fleet);
   app.get("/fleet", fleet);
-  app.get("/fleet/:cluster", live(clusterPage));
-  const node = live((visit, c) => nodePage(visit, c.req.param("node") ?? ""), new RecentReads(MOST_NODES));
+  app.get("/fleet/:cluster", page(clusterPage));
+  const recent: RecentPreflights = new Map();
+  const node = page((visit, c) => nodePage(visit, c.req.param("node") ?? "", recent));
   app.get("/fleet/:cluster/nodes/:node", node);
-  const vm = live((visit, c) => vmPage(visit, vmIn(c)));
+  const vm = page((visit, c) => vmPage(visit, vmIn(c)));
   app.get("/fleet/:cluster/vms/:namespace/:name", vm);
   for (const name of ACTS) {
     const path = `/fleet/:cluster/vms/:namespace/:name/${name}`;
@@ -104,6 +91,12 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
   app.onError((error, c) => answerError(c, error, platform));
   return app;
+}
+
+async function show(c: PageContext, shown: Shown, visitor: string): Promise<Response> {
+  const said = c.req.query("result");
+  const result = said === undefined ? undefined : resultNotice(said);
+  return c.html(await layout({ ...shown, visitor, path: c.req.path, result }));
 }
 
 /** What a cluster has said is for this visitor only, and old at once. Styles and scripts have names of their own contents. */

@@ -1,5 +1,5 @@
 /**
- * What pages do beyond links and forms: follow their stream, say how old they are, copy commands.
+ * What pages do beyond links and forms: renew themselves, say how old they are, copy commands.
  * Everything works without. Of all that is on the page it changes only what is different: focus, selection, scroll and what is
  * unfolded stay as they are.
  */
@@ -37,43 +37,37 @@ const morphChildren = (from, to) => {
 const follow = (line) => {
   const main = document.getElementById("main");
   const words = line.querySelector(".words");
-  let seenAt = performance.now() - 1000 * Number(line.dataset.age);
-  let heardAt = performance.now();
+  let seenAt = performance.now();
+  let isSilent = false;
   const tell = () => {
-    const silent = (performance.now() - heardAt) / 1000;
-    const age = Math.max(0, Math.round((performance.now() - seenAt) / 1000));
-    line.dataset.state = silent > 10 ? "silent" : "live";
-    words.textContent = silent > 10 ? "no word for " + Math.round(silent) + " s, as of " + age + " s ago" : "as of " + age + " s ago";
+    const age = Math.round((performance.now() - seenAt) / 1000);
+    line.dataset.state = isSilent ? "silent" : "live";
+    words.textContent = (isSilent ? "cannot be read now, " : "") + "as of " + age + " s ago";
   };
-  const heard = (age) => {
-    heardAt = performance.now();
-    seenAt = heardAt - 1000 * age;
+  const refresh = async () => {
+    if (document.hidden) return;
+    const answer = await fetch(line.dataset.path, { redirect: "manual", headers: { accept: "text/html" } }).catch(() => undefined);
+    isSilent = answer === undefined || answer.status >= 500;
+    if (isSilent) return tell();
+    // The visitor has to sign in again, or the page is gone: the server says so.
+    if (!answer.ok) return location.reload();
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    morphChildren(main, page.getElementById("main"));
+    seenAt = performance.now();
     tell();
   };
-  const open = () => {
-    const source = new EventSource(line.dataset.stream);
-    source.addEventListener("main", (event) => {
-      const parsed = new DOMParser().parseFromString(event.data, "text/html");
-      morphChildren(main, parsed.body);
-    });
-    source.addEventListener("asof", (event) => heard(Number(event.data)));
-    source.addEventListener("error", () => {
-      if (source.readyState === EventSource.CLOSED) setTimeout(again, 3000);
-    });
-  };
-  // The stream was refused. Where the visitor has to sign in again, or the page is gone, the server says so.
   const again = async () => {
-    const answer = await fetch(line.dataset.stream, { redirect: "manual" }).catch(() => undefined);
-    if (answer === undefined || answer.status >= 500) return setTimeout(again, 3000);
-    if (!answer.ok) return location.reload();
-    open();
+    await refresh().catch(() => undefined);
+    setTimeout(again, 1000 * Number(line.dataset.every));
   };
+  setTimeout(again, 1000 * Number(line.dataset.every));
   setInterval(tell, 1000);
-  open();
+  document.addEventListener("visibilitychange", refresh);
+  tell();
 };
 
 const line = document.getElementById("asof");
-if (line !== null && "EventSource" in window) follow(line);
+if (line !== null) follow(line);
 
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest(".command button");

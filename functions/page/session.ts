@@ -1,14 +1,17 @@
 /**
- * Who has signed in: one cookie that lists the clusters it opens.
+ * Who has signed in, and which clusters they may look at: one cookie lists the clusters that it opens.
  *
  * The key is made of secrets that are there already, mostly the cluster's own two tokens: there is no further secret to keep, and once one
  * of them is replaced, nothing that was signed with it counts any more. Neither of those who hold one of them can sign.
  */
+import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import * as z from "zod/mini";
 import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { parseKeys } from "../../shared/settings/sealed-entry.ts";
 import type { Env } from "../env.ts";
+import { RejectionError } from "../errors.ts";
+import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 
 /** `__Host-`: over TLS only, for this host only, for every path. */
 export const COOKIE = "__Host-lifeboat";
@@ -156,4 +159,62 @@ function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
+}
+
+export type PageContext = Context<{ Bindings: Env }>;
+
+export interface Visit {
+  readonly target: Target;
+  readonly visitor: Visitor;
+}
+
+/** What a request brings with it. */
+export interface Presented {
+  readonly cookie: string | undefined;
+  /** Whom Access has let in. */
+  readonly access: Visitor | undefined;
+}
+
+/** To a stranger, a cluster that does not exist looks like one that is closed to them: both throw Unauthorized. */
+export async function visitTo(
+  cluster: string,
+  { access, cookie }: Presented,
+  surroundings: Surroundings,
+): Promise<Visit> {
+  const visit = (entry: ClusterEntry, visitor: Visitor) => ({
+    target: targetOf(cluster, entry, surroundings),
+    visitor,
+  });
+  if (access !== undefined) return visit(await findEntry(cluster, surroundings), access);
+  // A stranger may name any cluster, and each look-up is a read of KV.
+  const entry = clustersIn(cookie).includes(cluster)
+    ? await findEntry(cluster, surroundings).catch(unlessRejected)
+    : undefined;
+  const visitor = entry && (await findGrant(cookie, { cluster, entry, now: surroundings.platform.now() }));
+  if (entry === undefined || visitor === undefined) throw new RejectionError("Unauthorized");
+  return visit(entry, visitor);
+}
+
+/** Of a visitor with more, the rest is left out, which the page says. */
+export const MOST_CLUSTERS = 40;
+
+export interface OpenClusters {
+  readonly visits: readonly Visit[];
+  /** So many more are in the cookie. */
+  readonly more: number;
+}
+
+/** Throws Unauthorized where there is none. */
+export async function openClusters(presented: Presented, surroundings: Surroundings): Promise<OpenClusters> {
+  const named = presented.access === undefined ? clustersIn(presented.cookie) : await clusterNames(surroundings);
+  const names = [...new Set(named)].toSorted();
+  const asked = names.slice(0, MOST_CLUSTERS);
+  const found = await Promise.all(asked.map((name) => visitTo(name, presented, surroundings).catch(unlessRejected)));
+  const visits = found.filter((visit) => visit !== undefined);
+  if (visits.length === 0) throw new RejectionError("Unauthorized");
+  return { visits, more: names.length - asked.length };
+}
+
+function unlessRejected(error: unknown): undefined {
+  if (!(error instanceof RejectionError)) throw error;
 }

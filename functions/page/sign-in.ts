@@ -13,8 +13,7 @@ import { RejectionError } from "../errors.ts";
 import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clusterPath, commandLine, FLEET_PATH, type Html, notice, visible } from "./components.ts";
 import { layout } from "./layout.ts";
-import { COOKIE, isTooLong, openCookie, sealCookie, signGrant, withGrant } from "./session.ts";
-import type { PageContext } from "./visits.ts";
+import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 /** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */

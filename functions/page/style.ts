@@ -30,7 +30,6 @@ const TOKENS = `:root {
 /** Ground, headings, links, the bar on top, what a keyboard and a printer need. */
 const FRAME = `*, ::before, ::after { box-sizing: border-box; }
 html { font-size: 100%; -webkit-text-size-adjust: 100%; scroll-padding-top: 5rem; }
-@media (min-width: 2400px) { html { font-size: 118.75%; } }
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--m)/1.55 var(--sans); font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
 h1, h2, h3 { line-height: 1.2; margin: 0; text-wrap: balance; letter-spacing: -.011em; }
 h1 { font-size: var(--xxl); font-weight: 650; letter-spacing: -.02em; display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--3); min-width: 0; }
@@ -59,7 +58,6 @@ main { padding-block: var(--6) var(--7); }
 .asof[data-state=live] .dot { background: var(--good); }
 .asof[data-state=silent] { color: var(--warn); font-weight: 600; }
 .asof[data-state=silent] .dot { background: var(--warn); }
-.script .asof[data-state=live] a { display: none; }
 .crumbs { margin-bottom: var(--3); font-size: var(--s); color: var(--muted); }
 .crumbs ol { display: flex; flex-wrap: wrap; gap: var(--1) var(--2); list-style: none; margin: 0; padding: 0; }
 .crumbs li + li::before { content: "/"; margin-right: var(--2); color: var(--strong); }
@@ -67,7 +65,6 @@ main { padding-block: var(--6) var(--7); }
 @media (max-width: 40rem) { .asof + .visitor { margin-inline-start: auto; } .visitor span { display: none; } .asof { order: 3; width: 100%; } main { padding-top: var(--5); } }
 @media (prefers-reduced-motion: no-preference) { .asof[data-state=live] .dot { animation: pulse 2s ease-in-out infinite; } @keyframes pulse { 50% { opacity: .35; } } }
 @media (forced-colors: active) { .badge, .notice, .card { border: 1px solid; } .asof .dot { background: CanvasText; } }
-@media print { .top, .acts, .command button, .skip { display: none !important; } body { background: #fff; } .card, .notice, .rows { break-inside: avoid; box-shadow: none; } details > * { display: block; } }
 `;
 
 /** The classes that components and views use. */
@@ -83,7 +80,6 @@ const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; pa
 .quiet { --tone: var(--quiet); --tone-ground: var(--quiet-ground); }
 .badge { color: var(--tone); background: var(--tone-ground); }
 .notice { padding: var(--4) var(--5); margin: 0 0 var(--4); background: var(--tone-ground); border-inline-start: 4px solid var(--tone); border-radius: 4px var(--radius) var(--radius) 4px; }
-h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .notice > :last-child { margin-bottom: 0; }
 .notice strong { color: var(--tone); }
 .command { display: flex; align-items: stretch; width: fit-content; max-width: 100%; margin: var(--2) 0; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; color: var(--text); font-size: var(--s); }
@@ -91,8 +87,8 @@ h1 + .notice, h1 + .facts, h1 + .cards, h1 + .card { margin-top: var(--5); }
 .command code::before { content: "$ "; color: var(--muted); user-select: none; }
 .command button { display: none; flex: none; min-width: 4.75rem; border: 0; border-inline-start: 1px solid var(--line); border-radius: 0 7px 7px 0; background: none; color: var(--accent); font-weight: 600; }
 .script .command button { display: block; }
-button, .button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
-button:hover, .button:hover { background: var(--raised); }
+button { font: inherit; font-size: var(--s); font-weight: 600; padding: .45em 1em; min-height: 2.25rem; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
+button:hover { background: var(--raised); }
 main form button { background: var(--accent); border-color: var(--accent); color: var(--on-accent); }
 main form button:hover { background: var(--accent); filter: brightness(1.08); }
 .acts { display: flex; flex-wrap: wrap; align-items: center; gap: var(--2) var(--4); margin: var(--4) 0; padding: 0; list-style: none; }
@@ -111,13 +107,6 @@ progress { appearance: none; flex: 1 1 8rem; min-width: 6rem; height: .625rem; b
 progress::-webkit-progress-bar { background: var(--line); }
 progress::-webkit-progress-value { background: var(--accent); border-radius: 99px; }
 progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
-.blockers { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--3); margin: 0 0 var(--5); padding: 0; list-style: none; }
-.blockers > li { padding: var(--4) var(--5); background: var(--surface); border: 1px solid var(--line); border-inline-start: 4px solid var(--tone, var(--bad)); border-radius: 4px var(--radius) var(--radius) 4px; box-shadow: var(--shadow); }
-.blockers > li > :last-child { margin-bottom: 0; }
-.blockers p { margin-bottom: var(--2); }
-.blockers h3 { display: flex; flex-wrap: wrap; align-items: center; gap: var(--1) var(--2); }
-.blockers li ul { margin: var(--2) 0; padding-inline-start: 1.25rem; color: var(--muted); font-size: var(--s); }
-.blockers li ul a { font-weight: 600; }
 .rows { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); box-shadow: var(--shadow); font-size: var(--s); margin: 0 0 var(--4); }
 .rows caption { text-align: start; padding: 0 0 var(--2); color: var(--muted); }
 .rows th, .rows td { padding: .6rem var(--4); text-align: start; vertical-align: top; border-bottom: 1px solid var(--line); }
@@ -127,8 +116,6 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 .rows tbody th { font-weight: 600; min-width: 8rem; }
 .rows td { overflow-wrap: break-word; }
 .rows td[data-label='What happens'], .rows td[data-label=Message] { overflow-wrap: anywhere; min-width: 12rem; }
-.rows td[data-label=Act] { white-space: nowrap; }
-.rows p { margin: 0; max-width: 60ch; }
 .move { white-space: nowrap; }
 .empty { padding: var(--6) var(--5); text-align: center; background: var(--surface); border: 1px dashed var(--strong); border-radius: var(--radius); color: var(--muted); }
 .empty p { margin-inline: auto; }
@@ -136,7 +123,7 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 details { margin: 0 0 var(--4); }
 summary { cursor: pointer; font-weight: 600; padding: var(--2) 0; }
 label { display: block; font-weight: 600; margin-bottom: var(--1); }
-input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem; padding: .4em .75em; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); margin-bottom: var(--4); }
+input { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem; padding: .4em .75em; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); margin-bottom: var(--4); }
 @media (max-width: 40rem) {
   .rows, .rows tbody, .rows tr, .rows td, .rows tbody th { display: block; }
   .rows thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
@@ -147,7 +134,7 @@ input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem
   .rows td[data-label] { position: relative; padding-inline-start: 7.25rem; min-height: 1.6em; }
   .rows td[data-label]::before { content: attr(data-label); position: absolute; inset-inline-start: 0; width: 7rem; color: var(--muted); }
   .rows td[data-label]:empty { display: none; }
-  .card, .notice, .blockers > li { padding: var(--4); }
+  .card, .notice { padding: var(--4); }
   .move { white-space: normal; }
 }
 `;

@@ -1,9 +1,20 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
+import { cooldownReason } from "../../shared/evacuation/attempts.ts";
+import { guestPodUID } from "../../shared/evacuation/identity.ts";
+import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
 import { OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
-import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
+import { isFinal } from "../../shared/kube/objects.ts";
+import { evacuationsOf, migrationsOf } from "../../shared/kube/requests.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
 import { secondsUntil } from "../../shared/settings/time.ts";
+import { RejectionError } from "../errors.ts";
+import type { Target } from "../target.ts";
+import { actForm, actsOn } from "./acts.ts";
+import { unlessUnreadable } from "./cluster.ts";
 import {
   ago,
   badge,
@@ -21,47 +32,73 @@ import {
   shellLine,
   visible,
 } from "./components.ts";
-import { actForm } from "./acts.ts";
-import { byAge, evacuationTable } from "./evacuations.ts";
-import { readVm, type VmView } from "./reads.ts";
-import type { LivePage, Seen } from "./stream.ts";
-import type { Visit } from "./visits.ts";
-import { actsOn, CAUSES, PHASES } from "./words.ts";
-import { cooldownReason } from "../../shared/evacuation/attempts.ts";
-import { isFinal } from "../../shared/kube/objects.ts";
+import { byAge, CAUSES, evacuationTable, PHASES } from "./evacuations.ts";
+import type { Shown } from "./layout.ts";
+import type { Visit } from "./session.ts";
 
 const MOST = 50;
+const READ_SECONDS = 10;
+const EVERY_SECONDS = 5;
 
-export function vmPage({ target }: Visit, key: NamespacedName): LivePage<VmView> {
-  const { namespace, name } = key;
-  return {
-    key: JSON.stringify([namespace, name]),
-    title: `${namespace}/${name}`,
-    read: () => readVm(key, target),
-    view: vmView,
-  };
+interface VmView {
+  /** Absent: it no longer runs. */
+  readonly vmi?: VmiFacts;
+  /** That the guest runs in. */
+  readonly pod?: PodFacts;
+  readonly evacuations: readonly EvacuationFacts[];
+  /** What an eviction of the pod would get now. */
+  readonly decision?: EvictionDecision;
+  readonly settings: Settings;
 }
 
-function vmView(view: VmView, seen: Seen): Html {
-  const { key, vmi, evacuations } = view;
+const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
+
+async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
+  const cluster = target.connect(READ_SECONDS);
+  const [vmi, evacuations, migrations = [], { settings }] = await Promise.all([
+    cluster.get("virtualmachineinstances", key),
+    evacuationsOf(key, cluster),
+    migrationsOf([key], cluster).catch(unlessUnreadable),
+    target.settings(cluster),
+  ]);
+  const past = { evacuations, settings };
+  if (vmi === undefined) {
+    if (evacuations.length === 0 && migrations.length === 0) throw new RejectionError("VmNotFound");
+    return past;
+  }
+  const uid = guestPodUID(vmi);
+  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } };
+  const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
+  if (pod === undefined) return { ...past, vmi };
+  const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
+  return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations }) };
+}
+
+export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> {
+  const { target, visitor } = visit;
+  const view = await readVm(key, target);
+  const { vmi, pod, evacuations } = view;
   const { namespace, name } = key;
-  const { cluster, now, visitor } = seen;
+  const cluster = target.name;
+  const now = target.platform.now();
   // Of several, the oldest continues: the others are its duplicates in a moment.
   const current = evacuations.toSorted(byAge).find(isActive);
   const possible = actsOn(view);
-  return html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
+  const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
+  const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
-    ${visitor.mayAct ? possible.map((act) => actForm(act, view, seen)) : ""}
-    ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)} ${vmi === undefined ? "" : vmPart(view, vmi, seen)}
-    ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" }))}
+    ${visitor.mayAct ? possible.map((act) => actForm(act, view, visit, key)) : ""}
+    ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)}
+    ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })}
+    ${section("Evacuations", evacuations.toSorted(byAge).toReversed(), (rows) => evacuationTable(rows, options))}
     ${fromTerminal(
       ...possible.map((act) => shellLine("lifeboat", act, name, "-n", namespace)),
-      ...(view.pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", view.pod.name, "-n", namespace)]),
+      ...(pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace)]),
       shellLine("kubectl", "describe", "vmi", name, "-n", namespace),
-      ...(current === undefined ? [] : [shellLine("kubectl", "describe", "evacuation", current.name, "-n", namespace)]),
       shellLine("kubectl", "get", "evacuations,vmim", "-n", namespace, "-o", "wide"),
     )}`;
+  return { title: `${namespace}/${name}`, every: EVERY_SECONDS, main };
 }
 
 /** The most important, in a sentence or two. */
@@ -104,7 +141,12 @@ function evictionPart(view: VmView): Html {
   </section>`;
 }
 
-function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Seen): Html {
+interface Place {
+  readonly cluster: string;
+  readonly now: Date;
+}
+
+function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
   const { migratable, reason, message } = vmi.liveMigratable;
   const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "its own";
   const took = vmi.movedInSeconds === undefined ? "" : html`, took ${lasting(vmi.movedInSeconds)}`;

@@ -90,14 +90,6 @@ export type NodeVerdict = (typeof NODE_VERDICTS)[number];
  */
 export type Outcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
-/** What the eviction of a pod would get now. */
-export interface EvictionPreview {
-  readonly allowed: boolean;
-  /** Lifeboat's reason, or `BudgetExhausted`, `SeveralBudgets`, which are the API server's. */
-  readonly reason: string;
-  readonly message?: string;
-}
-
 /** Where a VM could go. */
 export interface RoomFound {
   readonly fits: boolean;
@@ -107,8 +99,6 @@ export interface RoomFound {
   readonly otherCpu?: boolean;
   /** How many of the other nodes have room for it, with the VMs before it placed. */
   readonly nodes: number;
-  /** There is room for it, but not with the other VMs of the node. */
-  readonly fitsAlone?: boolean;
   /** Where it has none: what keeps it from the other nodes. */
   readonly message?: string;
 }
@@ -122,8 +112,6 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change it, and how. */
   readonly remedy?: string;
-  /** Absent: a drain does not ask for it. */
-  readonly eviction?: EvictionPreview;
   /** Of VMs that are to move, and of pods whose budget waits for a replacement that has none. */
   readonly room?: RoomFound;
 }
@@ -133,7 +121,6 @@ export interface DrainTime {
   readonly moves: number;
   /** How many move at a time. */
   readonly atOnce: number;
-  readonly waves: number;
   /** From the fastest to the slowest that is likely. */
   readonly seconds: { readonly least: number; readonly most: number };
   /** What the range rests on, in words. */

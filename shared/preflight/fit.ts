@@ -1,5 +1,7 @@
 /**
- * Does a pod fit on a node? One row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes.
+ * Where pods fit: one row for each of kube-scheduler's filters that can be judged from pods, nodes and volumes, and several pods placed
+ * one after the other. The scheduler decides in the end, in an order that no one knows beforehand. It prefers the node with most room, and
+ * so does this.
  *
  * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */
@@ -13,7 +15,8 @@ import type {
   Resources,
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
-import { isFinal, untolerated } from "../kube/objects.ts";
+import { isFinal, launcherOfHotplug, untolerated } from "../kube/objects.ts";
+import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
 
 export type { FitNode };
 
@@ -140,4 +143,107 @@ function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named,
 function domainOf(labels: Labels = {}, topologyKey: string): string | undefined {
   const value = ownValue(labels, topologyKey);
   return value === undefined ? undefined : `${topologyKey}=${value}`;
+}
+
+interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
+  /** Names of the nodes to prefer; absent: which CPU a node has does not matter. */
+  readonly sameCpu?: ReadonlySet<string>;
+}
+
+/** What is taken so far. */
+interface Board {
+  readonly rooms: ReadonlyMap<string, Room>;
+  /** Without ended ones. */
+  readonly pods: readonly NeighbourPod[];
+}
+
+/** The largest first, by the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod is placed beside its source. */
+export function placeAll(moving: readonly PreflightPod[], world: World): ReadonlyMap<string, RoomFound> {
+  return placeInTurn(moving.toSorted(largestFirst), {
+    ...world,
+    sameCpu: nodesOfSameCpu(world.node, world.otherNodes),
+  });
+}
+
+export function placeInTurn(pods: readonly PreflightPod[], w: World): ReadonlyMap<string, RoomFound> {
+  let board = boardOf(w);
+  const found = new Map<string, RoomFound>();
+  for (const pod of pods) {
+    const room = findRoom(pod, board, w);
+    board = withPod(board, pod, room);
+    found.set(pod.uid, room);
+  }
+  return found;
+}
+
+function boardOf({ otherNodes, otherPods, pods }: World): Board {
+  const byNode = Map.groupBy(otherPods, ({ nodeName }) => nodeName);
+  const rooms = new Map(otherNodes.map((node) => [node.name, roomOn(node, byNode.get(node.name) ?? [])]));
+  return { rooms, pods: [...otherPods, ...pods].filter((pod) => !isFinal(pod)) };
+}
+
+/** With one more pod, where it finds room. */
+function withPod(board: Board, pod: NeighbourPod, { node }: RoomFound): Board {
+  const room = board.rooms.get(node ?? "");
+  if (node === undefined || room === undefined) return board;
+  return {
+    rooms: new Map(board.rooms).set(node, roomWith(room, pod)),
+    pods: [...board.pods, { ...pod, nodeName: node }],
+  };
+}
+
+function largestFirst(a: PreflightPod, b: PreflightPod): number {
+  const [x, y] = [a.requests, b.requests];
+  return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
+}
+
+function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
+  const around = aroundOf(pod, board, w);
+  const free: Required<Spot>[] = [];
+  const obstacles = new Set<string>();
+  for (const node of w.otherNodes) {
+    const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
+    const obstacle = obstacleTo(pod, spot, around);
+    if (obstacle === undefined) free.push(spot);
+    else obstacles.add(obstacle);
+  }
+  const same = free.filter(({ node }) => w.sameCpu?.has(node.name) !== false);
+  const [best] = (same.length > 0 ? same : free).toSorted(mostRoomFirst);
+  if (best !== undefined) {
+    return { fits: true, node: best.node.name, ...(same.length === 0 && { otherCpu: true }), nodes: free.length };
+  }
+  const reasons = [...obstacles].toSorted().join(", ");
+  const message = w.otherNodes.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
+  return { fits: false, nodes: 0, message };
+}
+
+/** The drained node is cordoned by then. A hotplugged volume is one of the hotplug pod, which goes with the VM. */
+function aroundOf(pod: PreflightPod, { pods: present }: Board, w: World): Around {
+  const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
+  const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
+  const claims = w.volumes.length === 0 ? [] : [pod, ...w.pods.filter(isIts)].flatMap((one) => one.claims);
+  const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
+  return { isRepelled: repelling(pod, present, nodes), volumes };
+}
+
+function mostRoomFirst(a: Required<Spot>, b: Required<Spot>): number {
+  return (b.room.get("memory") ?? 0) - (a.room.get("memory") ?? 0) || (a.node.name < b.node.name ? -1 : 1);
+}
+
+/**
+ * KubeVirt's node labeller writes them. The target pod of a migration selects the source node's CPU vendor, and for a `host-model` VM its
+ * CPU model and required features; what an individual VM needs of these is not judged.
+ * Upstream: `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of KubeVirt's migration controller.
+ */
+const CPU_LABELS = /^(cpu-model|cpu-vendor|host-model-cpu|host-model-required-features)\.node\.kubevirt\.io\//;
+
+/** Names of those where a guest of the node certainly finds its CPU: their CPU labels are the same. */
+function nodesOfSameCpu(source: FitNode, nodes: readonly FitNode[]): ReadonlySet<string> {
+  const cpu = cpuOf(source);
+  return new Set(nodes.filter((node) => cpuOf(node) === cpu).map(({ name }) => name));
+}
+
+function cpuOf({ labels }: FitNode): string {
+  const entries = Object.entries(labels).filter(([key]) => CPU_LABELS.test(key));
+  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -5,28 +5,23 @@
  * which nodes they are reached. Requests that grow with the node: one for the migrations of a namespace's VMs that are being moved already
  * (of a few hundred VMs, by the length of their names), one for each VM that has come without being there yet.
  */
+import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";
-import { ClusterError } from "../kube/failures.ts";
-import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { budgetOf } from "./refusals.ts";
-import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
-import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { neighbourPodSchema, PersistentVolume, preflightPodSchema, ResourceQuota } from "./schemas.ts";
-import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
+import { ClusterError } from "../kube/failures.ts";
 import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
+import type { Resources } from "../kube/scheduled-pod.ts";
+import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
+import { Limits, resourcesOf } from "../kube/schemas/pod-requirements.ts";
+import { type Issues, NodeWithResources, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import type { Observer } from "../settings/load-settings.ts";
+import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts, Volume } from "./facts.ts";
+import { budgetOf, resourceOf } from "./refusals.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
 export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
-
-interface Listed<T> {
-  readonly items: readonly T[];
-  /** How many could not be understood. */
-  readonly odd: number;
-}
-
-const NOTHING: Listed<never> = { items: [], odd: 0 };
 
 /** Undefined: there is no such node. */
 export async function observePreflight(
@@ -35,49 +30,22 @@ export async function observePreflight(
   observer: Observer,
 ): Promise<PreflightFacts | undefined> {
   const { cluster } = observer;
-  const reading = observePodsOf(name, flags, observer);
-  const [around, here, reached] = await Promise.all([
-    observeAround(name, cluster),
-    reading,
-    reading.then((read) => volumesOf(read, cluster)),
-  ]);
-  if (around === undefined) return undefined;
-  return { ...here, ...around, ...reached, unread: [...here.unread, ...around.unread, ...reached.unread] };
-}
-
-async function volumesOf(
-  { pods, budgets }: PodsOfNode,
-  cluster: Client,
-): Promise<Pick<PreflightFacts, "volumes" | "unread">> {
-  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
-  if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return { volumes: [], unread: [] };
   const unread: string[] = [];
-  const reading = listed((onOdd) => cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }));
-  const { items, odd } = await orUnread(unread)("persistent volumes: which nodes reach them", reading, NOTHING);
-  if (odd > 0) unread.push(`${odd} persistent volumes`);
-  // Those that not every node reaches, with the claims that they say themselves: claims need not be read.
-  return { volumes: items.filter((volume) => volume !== undefined), unread };
-}
-
-type Around = Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "migratingElsewhere" | "unread">;
-
-async function observeAround(name: string, cluster: Client): Promise<Around | undefined> {
-  const nodes = await cluster.list("nodes", { as: NodeWithResources });
-  const node = nodes.find((one) => one.name === name);
-  if (node === undefined) return undefined;
-  const unread: string[] = [];
-  const [others, migrating] = await Promise.all([
-    orUnread(unread)("the pods of other nodes", readNeighbours(name, cluster), NOTHING),
+  const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
+  const [nodes, here, otherPods, migrating] = await Promise.all([
+    cluster.list("nodes", { as: NodeWithResources }),
+    observePodsOf(name, flags, observer),
+    unlessUnread("pods of other nodes", unread, (onOdd) =>
+      cluster.list("pods", { unlike, as: neighbourPodSchema(), onOdd }),
+    ),
     migratingVmis(cluster),
   ]);
-  if (others.odd > 0) unread.push(`${others.odd} pods of other nodes`);
-  return {
-    node,
-    otherNodes: nodes.filter((one) => one.name !== name),
-    otherPods: others.items,
-    migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
-    unread,
-  };
+  const node = nodes.find((one) => one.name === name);
+  if (node === undefined) return undefined;
+  const volumes = await readVolumes(here, cluster, unread);
+  const otherNodes = nodes.filter((one) => one !== node);
+  const migratingElsewhere = migrating.filter(({ nodeName }) => nodeName !== name);
+  return { ...here, node, otherNodes, otherPods, migratingElsewhere, volumes, unread: [...here.unread, ...unread] };
 }
 
 export async function observePodsOf(
@@ -86,52 +54,51 @@ export async function observePodsOf(
   { cluster, settings, now }: Observer,
 ): Promise<PodsOfNode> {
   const unread: string[] = [];
-  const optional = orUnread(unread);
+  const fields = { "spec.nodeName": name };
   const [pods, here, evacuations, budgets] = await Promise.all([
-    listed((onOdd) => cluster.list("pods", { fields: { "spec.nodeName": name }, as: preflightPodSchema(), onOdd })),
+    listed("pods of the node", unread, (onOdd) => cluster.list("pods", { fields, as: preflightPodSchema(), onOdd })),
     vmisOn(name, cluster),
     evacuationsSeen(name, cluster),
-    optional("disruption budgets", cluster.list("poddisruptionbudgets"), []),
+    unlessUnread("disruption budgets", unread, () => cluster.list("poddisruptionbudgets")),
   ]);
-  const reading = pods.items.some(isOfLiveVm) ? readQuotas(cluster) : Promise.resolve(NOTHING);
+  const readQuotas = (onOdd: () => void) => cluster.list("resourcequotas", { as: ResourceQuota, onOdd });
   const [vmis, quotas] = await Promise.all([
-    vmisOf(here, pods.items, cluster),
-    optional("resource quotas", reading, NOTHING),
+    vmisOf(here, pods, cluster),
+    pods.some(isOfLiveVm) ? unlessUnread("resource quotas", unread, readQuotas) : [],
   ]);
-  const migrations = await optional("migrations", unfinishedMigrations(vmis, cluster), []);
-  if (pods.odd > 0) unread.push(`${pods.odd} pods of the node`);
-  if (quotas.odd > 0) unread.push(`${quotas.odd} resource quotas`);
-  const found = { pods: pods.items, quotas: quotas.items };
-  return { settings, now, ...found, vmis, evacuations, migrations, budgets, flags, unread };
+  const migrations = await unlessUnread("migrations", unread, () => unfinishedMigrations(vmis, cluster));
+  return { settings, now, pods, quotas, vmis, evacuations, migrations, budgets, flags, unread };
 }
 
-/** Bound to other nodes, and not ended. */
-function readNeighbours(node: string, cluster: Client): Promise<Listed<NeighbourPod>> {
-  const unlike = { "spec.nodeName": ["", node], "status.phase": ["Succeeded", "Failed"] };
-  return listed((onOdd) => cluster.list("pods", { unlike, as: neighbourPodSchema(), onOdd }));
-}
+type List<T> = (onOdd: () => void) => Promise<readonly T[]>;
 
-function readQuotas(cluster: Client): Promise<Listed<QuotaFacts>> {
-  return listed((onOdd) => cluster.list("resourcequotas", { as: ResourceQuota, onOdd }));
-}
-
-async function listed<T>(read: (onOdd: () => void) => Promise<readonly T[]>): Promise<Listed<T>> {
+/** Says how many could not be understood. */
+async function listed<T>(what: string, unread: string[], list: List<T>): Promise<readonly T[]> {
   let odd = 0;
-  const items = await read(() => void (odd += 1));
-  return { items, odd };
+  const items = await list(() => void (odd += 1));
+  if (odd > 0) unread.push(`${odd} ${what}`);
+  return items;
 }
 
 /** What cannot be read does not keep the rest from being shown. */
-function orUnread(unread: string[]) {
-  return async <T>(what: string, reading: Promise<T>, otherwise: T): Promise<T> => {
-    try {
-      return await reading;
-    } catch (error) {
-      if (!(error instanceof ClusterError)) throw error;
-      unread.push(what);
-      return otherwise;
-    }
-  };
+async function unlessUnread<T>(what: string, unread: string[], list: List<T>): Promise<readonly T[]> {
+  try {
+    return await listed(what, unread, list);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    unread.push(what);
+    return [];
+  }
+}
+
+/** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
+async function readVolumes({ pods, budgets }: PodsOfNode, cluster: Client, unread: string[]) {
+  const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
+  if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return [];
+  const volumes = await unlessUnread("persistent volumes", unread, (onOdd) =>
+    cluster.list("persistentvolumes", { as: PersistentVolume, onOdd }),
+  );
+  return volumes.filter((volume) => volume !== undefined);
 }
 
 /** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
@@ -162,4 +129,116 @@ async function vmisOf(
 async function unfinishedMigrations(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly MigrationFacts[]> {
   const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
   return (await migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
+}
+
+const Asking = z.lazy(() =>
+  z.object({
+    metadata: z.object({ deletionTimestamp: z.nullish(Time), finalizers: listOf(z.string()) }),
+    spec: z.object({
+      affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
+      topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
+      volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
+      containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
+    }),
+  }),
+);
+
+/** Reads the same object by several schemas. */
+function reader(input: unknown, issues: Issues) {
+  return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
+    const { data, error } = schema.safeParse(input);
+    for (const { path, message } of error?.issues ?? []) {
+      issues.push({ code: "custom", input, path: [...path], message });
+    }
+    return data;
+  };
+}
+
+/** For the pods of one list. */
+export function preflightPodSchema() {
+  const shared = scheduledPodSchema();
+  return z.transform((input: unknown, { issues }): PreflightPod => {
+    const read = reader(input, issues);
+    const [pod, asking, limits] = [read(shared), read(Asking), read(Limits)];
+    if (pod === undefined || asking === undefined || limits === undefined) return z.NEVER;
+    const { metadata, spec } = asking;
+    const { deletionTimestamp: goneBy, finalizers } = metadata;
+    return {
+      ...pod,
+      limits,
+      localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
+      ...(typeof goneBy === "number" && { goneBy }),
+      finalizers,
+      unchecked: uncheckedOf(spec, pod.hasResourceClaims),
+    };
+  });
+}
+
+/** There are thousands of them: only what keeps others away. */
+export function neighbourPodSchema() {
+  return z.pipe(
+    scheduledPodSchema(),
+    z.transform((pod): NeighbourPod => {
+      const { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity } = pod;
+      return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity };
+    }),
+  );
+}
+
+function uncheckedOf(spec: z.output<typeof Asking>["spec"], hasResourceClaims: boolean): readonly string[] {
+  const { affinity, containers, topologySpreadConstraints } = spec;
+  const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
+  return [
+    ...(containers.some(({ ports }) => ports.some(({ hostPort }) => Boolean(hostPort))) ? ["hostPort"] : []),
+    ...(affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.length > 0 ? ["podAffinity"] : []),
+    ...(isStrict ? ["topologySpreadConstraints"] : []),
+    ...(hasResourceClaims ? ["resourceClaims"] : []),
+  ];
+}
+
+/** Undefined: every node reaches it, or no claim is bound to it. */
+export const PersistentVolume = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })),
+        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })) }),
+      }),
+      status: part({ phase: Text }),
+    }),
+    z.transform(({ spec: { claimRef, nodeAffinity }, status: { phase } }): Volume | undefined => {
+      if (!claimRef || !nodeAffinity.required || phase !== "Bound") return undefined;
+      const { namespace, name: claim } = claimRef;
+      return { namespace, claim, reachedFrom: nodeAffinity.required.nodeSelectorTerms };
+    }),
+  ),
+);
+
+export const ResourceQuota = z.lazy(() =>
+  z.pipe(
+    z.object({
+      metadata: z.object({ namespace: ObjectNamespace, name: ObjectName }),
+      spec: part({
+        hard: Quantities,
+        scopes: listOf(z.string()),
+        scopeSelector: part({ matchExpressions: listOf(z.object({ scopeName: z.string() })) }),
+      }),
+      status: part({ hard: Quantities, used: Quantities }),
+    }),
+    z.transform(({ metadata: { namespace, name }, spec, status: { hard, used } }): QuotaFacts => {
+      const scopes = [...spec.scopes, ...spec.scopeSelector.matchExpressions.map(({ scopeName }) => scopeName)];
+      const counted = Object.keys(spec.hard).every((key) => Object.hasOwn(hard, key) && Object.hasOwn(used, key));
+      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, counted };
+    }),
+  ),
+);
+
+/** What a quota names is some part of a resource, in that resource's unit. */
+function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
+  return Object.fromEntries(
+    Object.entries(quantities).map(([name, text]) => {
+      const resource = resourceOf(name);
+      return [name, resourcesOf({ [resource]: text })[resource] ?? 0];
+    }),
+  );
 }

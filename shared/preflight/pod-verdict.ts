@@ -13,7 +13,7 @@ import { quotaFinding, refusedByBudget } from "./refusals.ts";
 import { isFinal, isLauncher, isOfLiveVm, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import { ofVmi } from "../evacuation/identity.ts";
 
-type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy" | "eviction">;
+type Found = Pick<PodVerdict, "outcome" | "reason" | "message" | "remedy">;
 
 export function verdictOfPod(pod: PreflightPod, f: PreflightFacts): PodVerdict {
   const [vmi, ruling] = ruleOn(pod, f);
@@ -71,19 +71,13 @@ function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | unde
 }
 
 function evicted(pod: PreflightPod, [vmi, ruling]: Ruled, f: PreflightFacts): Found {
-  const { reason } = ruling;
   if (ruling.verdict === "Deny") {
-    const { message } = ruling;
     const found = refused(ruling, vmi, f);
-    return { ...(overQuota(pod, found, f) ?? found), eviction: { allowed: false, reason, message } };
+    return overQuota(pod, found, f) ?? found;
   }
   const refusal = refusedByBudget(pod, f.budgets);
-  if (refusal !== undefined) {
-    return { ...is("Blocked", refusal.reason, refusal.message ?? refusal.reason), eviction: refusal };
-  }
-  const [message] = ruling.warnings;
-  const found = orphaned(pod, [vmi, ruling], f) ?? allowed(pod, ruling);
-  return { ...found, eviction: { allowed: true, reason, ...(message !== undefined && { message }) } };
+  if (refusal !== undefined) return is("Blocked", refusal.reason, refusal.message);
+  return orphaned(pod, [vmi, ruling], f) ?? allowed(pod, ruling);
 }
 
 /** A VM whose target pod would not be created. */

@@ -1,15 +1,146 @@
-/** How far the emptying of a node is: what has gone, what is left, and what is in the way. */
+/** What has to leave a node, each with all that is known of it; how far each is, and how far the node is. */
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
-import type { Settings } from "../settings/settings.ts";
-import type { PodVerdict, PreflightFacts } from "./facts.ts";
-import { REMEDY, remedyOf } from "../eviction/messages.ts";
-import { failingPhase, isBlocked, isMinor, type Mood, type Row, rowOf, type Subject, subjectsOf } from "./subjects.ts";
+import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
+import { verdictOfPod } from "./pod-verdict.ts";
+
+/** A pod that is to leave, with what is known of its VM. */
+export interface Subject extends Vm {
+  /** `VM shop/web`, of every launcher pod of that VM, or `pod shop/cart-0`. */
+  readonly key: string;
+  readonly pod: PreflightPod;
+  readonly verdict: PodVerdict;
+}
+
+interface Vm {
+  readonly vmi?: VmiFacts;
+  readonly migration?: MigrationFacts;
+  /** The one that has not ended, else the newest. */
+  readonly evacuation?: EvacuationFacts;
+}
+
+/** Without what a drain leaves in place. `verdicts`: of the pods, in their order, where they are known. */
+export function subjectsOf(
+  f: PreflightFacts,
+  verdicts: readonly PodVerdict[] = f.pods.map((pod) => verdictOfPod(pod, f)),
+): readonly Subject[] {
+  const vms = vmsOf(f);
+  return f.pods.flatMap((pod, i) => {
+    const verdict = verdicts[i];
+    if (verdict === undefined || verdict.outcome === "Stays") return [];
+    const key = keyOf({ namespace: verdict.namespace, name: verdict.vmi ?? "" });
+    return [{ key: subjectOf(verdict), pod, verdict, ...vms.get(key) }];
+  });
+}
+
+function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
+  const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
+  // The last of a VM's counts.
+  const byInterest = evacuations.toSorted(
+    (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
+  );
+  const evacuationOf = new Map(byInterest.map((one) => [keyOf({ ...one, name: one.spec.vmiName }), one]));
+  return new Map(
+    vmis.map((vmi) => {
+      const [migration, evacuation] = [migrationOf.get(keyOf(vmi)), evacuationOf.get(keyOf(vmi))];
+      return [keyOf(vmi), { vmi, ...(migration && { migration }), ...(evacuation && { evacuation }) }];
+    }),
+  );
+}
+
+export function subjectOf({ namespace, name, vmi }: PodVerdict): string {
+  return vmi === undefined ? `pod ${namespace}/${name}` : `VM ${namespace}/${vmi}`;
+}
+
+export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
+  return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
+}
+
+/** It needs action. An owner that migrates an External VM itself does what is needed, or has asked KubeVirt to. */
+export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
+  const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
+  return verdict.outcome === "Blocked" && !isOnItsWay;
+}
+
+/** Its last evacuation has failed: to an eviction it is as any other VM that is to move, but a person wants to know. */
+export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "Abandoned" | undefined {
+  if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
+  const { phase } = evacuation?.status ?? {};
+  return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
+}
+
+/** Where it is on its way to. A migration names its target when it has ended; before, only the VMI does. */
+function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
+  return migration?.targetNode ?? vmi?.targetNode ?? evacuation?.status.targetNode;
+}
+
+export type Mood = "waiting" | "moving" | "blocked" | "gone";
+
+export interface Row {
+  readonly key: string;
+  readonly isVm: boolean;
+  readonly mood: Mood;
+  readonly words: string;
+}
+
+export function rowOf(subject: Subject): Row {
+  return { key: subject.key, isVm: subject.verdict.vmi !== undefined, ...placeOf(subject) };
+}
+
+function at(mood: Mood, words: string): Pick<Row, "mood" | "words"> {
+  return { mood, words };
+}
+
+function placeOf(subject: Subject): Pick<Row, "mood" | "words"> {
+  const { pod, verdict, vmi } = subject;
+  switch (verdict.outcome) {
+    case "Blocked":
+      return migrating(subject) ?? at("blocked", `blocked: ${verdict.reason}`);
+    case "Waits":
+      return at("waiting", `waits: ${verdict.message}`);
+    case "Moves":
+      return migrating(subject) ?? at("waiting", vmi?.evacuationNodeName === undefined ? "runs" : "is to move");
+    case "ShutsDown":
+    case "Ended":
+    case "Evicted":
+      return pod.deleting ? at("moving", "is shutting down") : at("waiting", "runs");
+    case "Follows":
+    case "Stays":
+      return at("waiting", "");
+  }
+}
+
+/** By the reason of its Evacuation: the migration itself says nothing of this. */
+const WAITS: ReadonlyMap<string, string> = new Map([
+  ["KubeVirtBackoff", "waits for the end of KubeVirt's back-off"],
+  ["KubeVirtNotAnswering", "waits for virt-controller, which does not answer"],
+]);
+
+const QUEUED = "waits in KubeVirt's queue";
+function migrating(subject: Subject): Pick<Row, "mood" | "words"> | undefined {
+  const { migration, evacuation } = subject;
+  if (migration === undefined) return undefined;
+  const { phase } = migration;
+  if (phase === "" || phase === "Pending") {
+    const why = WAITS.get(evacuation?.status.reason ?? "");
+    if (why !== undefined) return at("waiting", why);
+    if (phase === "Pending") return at("waiting", QUEUED);
+  }
+  const words = phase === "Running" ? "moves" : "is about to move";
+  const target = targetOf(subject);
+  return at("moving", target === undefined ? words : `${words} to ${target}`);
+}
+
+/** For others, not for anything that is the matter with it. */
+export function isQueued({ words }: Row): boolean {
+  return words === QUEUED;
+}
 
 /**
- * `Emptying`: VMs are asked to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no new pods, but
- * no request asks its VMs to leave. `InUse`: none of these; single VMs may move.
+ * `Emptying`: something asks all of its VMs to leave. `Emptied`: cordoned or tainted, and nothing is left that would leave. `Cordoned`: no
+ * new pods, but nothing asks its VMs to leave. `InUse`: none of these. VMs may move in each of them.
  */
 export type NodeState = "Emptying" | "Emptied" | "Cordoned" | "InUse";
 
@@ -24,11 +155,6 @@ export interface Departures {
   readonly gone: readonly EvacuationFacts[];
   /** Evacuations that have not ended, of VMs here. */
   readonly active: readonly EvacuationFacts[];
-  /** Of the active ones, else of those that have gone; most frequent first. */
-  readonly causes: readonly Cause[];
-  readonly requestedBy: readonly string[];
-  /** Milliseconds since the epoch: when the first of all these began. */
-  readonly since: number | undefined;
 }
 
 export interface NodeProgress extends Departures {
@@ -50,7 +176,6 @@ export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = s
   };
 }
 
-/** What is known of a node without its pods. */
 interface NodeAlone extends Pick<PreflightFacts, "evacuations" | "settings"> {
   readonly node: NodeFacts;
   readonly vmis: readonly Pick<VmiFacts, "namespace" | "name" | "nodeName">[];
@@ -61,17 +186,12 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   const fromHere = f.evacuations.filter(({ status }) => status.sourceNode === node.name);
   const active = fromHere.filter((one) => isActive(one) && vmis.has(vmOf(one)));
   const began = beganAt(node, settings, active);
-  const left = fromHere.filter((one) => hasLeft(one) && !vmis.has(vmOf(one)));
-  const gone = newestOfEach(left).filter((one) => endOf(one) >= began);
-  const shown = active.length > 0 ? active : gone;
-  return {
-    gone,
-    active,
-    causes: byFrequency(shown.map(({ spec }) => spec.cause)),
-    requestedBy: byFrequency(shown.flatMap(({ spec }) => spec.requestedBy || [])),
-    since: shown.length === 0 ? undefined : Math.min(...[...active, ...gone].map(({ createdAt }) => createdAt)),
-  };
+  const left = fromHere.filter((one) => hasLeft(one) && !vmis.has(vmOf(one)) && endOf(one) >= began);
+  return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
+
+/** What asks every VM of a node to leave, and leaves the node open to new pods. */
+const EMPTYING: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 /** `here`: how many VMs are on the node that leave it in a drain. */
 export function nodeState(
@@ -79,11 +199,13 @@ export function nodeState(
   here: number,
   { active, gone }: Pick<Departures, "active" | "gone">,
 ): NodeState {
-  const isClosed = node.unschedulable || carriesDrainTaint(node, settings);
-  if (!isClosed) return active.length > 1 ? "Emptying" : "InUse";
+  if (!node.unschedulable && !carriesDrainTaint(node, settings)) {
+    return active.some(({ spec }) => EMPTYING.has(spec.cause)) ? "Emptying" : "InUse";
+  }
   if (here === 0) return "Emptied";
   // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
-  return active.length + gone.length > 0 ? "Emptying" : "Cordoned";
+  const isAsked = [...active, ...gone].some(({ spec: { cause } }) => cause === "ApiEviction" || EMPTYING.has(cause));
+  return isAsked ? "Emptying" : "Cordoned";
 }
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
@@ -93,7 +215,7 @@ function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
 
-/** Each VM once: of several pods the first that says more than that it waits. */
+/** Each VM once: of several pods the one that says most. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {
@@ -107,12 +229,9 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
 
 /** What left before that left in another emptying: the cordon, else the first that is to leave now. Milliseconds since the epoch. */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
-  const closing = ["node.kubernetes.io/unschedulable", drainTaintKey];
-  const closed = taints.flatMap(({ key, timeAdded = "" }) =>
-    closing.includes(key) ? Date.parse(timeAdded) || [] : [],
-  );
-  const times = closed.length > 0 ? closed : active.map(({ createdAt }) => createdAt);
-  return times.length > 0 ? Math.min(...times) : 0;
+  const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);
+  if (closed?.timeAdded !== undefined) return Date.parse(closed.timeAdded) || 0;
+  return active.length === 0 ? 0 : Math.min(...active.map(({ createdAt }) => createdAt));
 }
 
 /** Also where no function has looked at it since. */
@@ -121,93 +240,10 @@ function hasLeft(evacuation: EvacuationFacts): boolean {
   return phase === "Moved" || phase === "Gone" || isActive(evacuation);
 }
 
-/** Of each VM; the last that ended first. */
-function newestOfEach(evacuations: readonly EvacuationFacts[]): readonly EvacuationFacts[] {
-  const oldestFirst = evacuations.toSorted((a, b) => a.createdAt - b.createdAt);
-  return [...new Map(oldestFirst.map((one) => [vmOf(one), one])).values()].toSorted((a, b) => endOf(b) - endOf(a));
-}
-
 function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }
 
 function endOf({ status: { completionTime }, createdAt }: EvacuationFacts): number {
   return Date.parse(completionTime ?? "") || createdAt;
-}
-
-function byFrequency<T extends string>(values: readonly T[]): readonly T[] {
-  const groups = [...Map.groupBy(values, (value) => value)];
-  return groups.toSorted(([, a], [, b]) => b.length - a.length).map(([value]) => value);
-}
-
-/**
- * `Blocked`: it needs action. `NoRoom`: no other node has room for the VM. `Waits`: it may end by itself. `ShutsDown`: it blocks no
- * drain, but a guest ends.
- */
-const KINDS = ["Blocked", "NoRoom", "Waits", "ShutsDown"] as const;
-export type BlockerKind = (typeof KINDS)[number];
-
-/** The same reason once, with everything it holds up. */
-export interface Blocker {
-  readonly kind: BlockerKind;
-  readonly reason: string;
-  readonly remedy?: string;
-  /** At least one; each with its own message. */
-  readonly held: readonly { readonly subject: Subject; readonly message: string }[];
-}
-
-/** `roomOf`: what a preflight has found for a pod, which may be some time ago. */
-export function blockersOf(
-  subjects: readonly Subject[],
-  roomOf: (pod: PodVerdict) => PodVerdict["room"] = ({ room }) => room,
-): readonly Blocker[] {
-  const groups = new Map<string, Blocker>();
-  for (const subject of subjects) {
-    const found = blockerOf(subject, roomOf(subject.verdict));
-    if (found === undefined) continue;
-    const key = `${found.kind} ${found.reason}`;
-    const known = groups.get(key) ?? found;
-    groups.set(key, known === found ? found : { ...known, held: [...known.held, ...found.held] });
-  }
-  return [...groups.values()].toSorted(
-    (a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || b.held.length - a.held.length,
-  );
-}
-
-function blockerOf(subject: Subject, room: PodVerdict["room"]): Blocker | undefined {
-  const kind = kindOf(subject, room);
-  if (kind === undefined) return undefined;
-  if (kind === "NoRoom") {
-    return { kind, reason: "NoRoom", remedy: REMEDY.NoRoom, held: [{ subject, message: room?.message ?? "" }] };
-  }
-  const failing = failingPhase(subject);
-  const { reason, remedy } = failing === undefined ? subject.verdict : { reason: failing, remedy: remedyOf(failing) };
-  return {
-    kind,
-    reason,
-    ...(remedy !== undefined && { remedy }),
-    held: [{ subject, message: messageOf(subject, kind) }],
-  };
-}
-
-function kindOf(subject: Subject, room: PodVerdict["room"]): BlockerKind | undefined {
-  // Of a budget's pods one is replaced after the other, in every drain.
-  if (isBlocked(subject)) return subject.verdict.reason === "BudgetExhausted" ? "Waits" : "Blocked";
-  if (subject.vmi?.isMigrating === true) return undefined;
-  if (room?.fits === false) return "NoRoom";
-  if (subject.verdict.outcome === "ShutsDown") return "ShutsDown";
-  return isHeldUp(subject) ? "Waits" : undefined;
-}
-
-/** Not for its turn only. */
-function isHeldUp(subject: Subject): boolean {
-  const { outcome, remedy } = subject.verdict;
-  return (outcome === "Waits" && remedy !== undefined) || failingPhase(subject) !== undefined;
-}
-
-/** The Evacuation's message says more than an eviction's answer, but for a refusal that is not Lifeboat's. */
-function messageOf(subject: Subject, kind: BlockerKind): string {
-  const { verdict, evacuation } = subject;
-  const isLifeboats = kind === "Waits" && !isBlocked(subject);
-  return (isLifeboats ? evacuation?.status.message : undefined) ?? verdict.message;
 }

@@ -2,7 +2,8 @@
 import { isVmi } from "../budget/budget.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { matches } from "../kube/selector.ts";
-import type { EvictionPreview, PreflightFacts, PreflightPod, QuotaFacts } from "./facts.ts";
+import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
+import { placeInTurn } from "./fit.ts";
 import { isFinal, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 
 /** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
@@ -21,14 +22,19 @@ export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): Budget
   return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
 }
 
+export interface Refusal {
+  readonly reason: "BudgetExhausted" | "SeveralBudgets";
+  readonly message: string;
+}
+
 /** Undefined: no budget is in the way. Upstream: pkg/registry/core/pod/storage/eviction.go. */
-export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): EvictionPreview | undefined {
+export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
   const [budget, ...others] = budgetsFor(pod, budgets);
   if (budget === undefined) return undefined;
   if (others.length > 0) {
     const names = [budget, ...others].map(({ name }) => name).join(", ");
     const message = `more than one PodDisruptionBudget selects the pod (${names}): the API server evicts no such pod`;
-    return { allowed: false, reason: "SeveralBudgets", message };
+    return { reason: "SeveralBudgets", message };
   }
   if (isSparedAsUnhealthy(pod, budget)) return undefined;
   const { observedGeneration, currentHealthy, desiredHealthy, disruptionsAllowed } = budget.status;
@@ -37,13 +43,61 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
   const message = isCounted
     ? `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`
     : "has not been counted yet";
-  return { allowed: false, reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
+  return { reason: "BudgetExhausted", message: `PodDisruptionBudget ${budget.name} ${message}` };
 }
 
 /** Its eviction takes no disruption: it counts as none of the healthy pods. */
 function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
   const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
   return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
+}
+
+/** A pod that its budget keeps on the node for good. */
+export interface Held {
+  /** Name of its budget. */
+  readonly budget: string;
+  /** Of the replacement that it waits for; absent: no controller makes one. */
+  readonly room?: RoomFound;
+}
+
+export interface Replacing {
+  /** Those that never go, by UID. */
+  readonly held: ReadonlyMap<string, Held>;
+  /** Those of a budget that does not let all go at once: what their replacements ask for matters. */
+  readonly replaced: readonly PreflightPod[];
+}
+
+/**
+ * Of pods that are evicted: their budget lets them go one after the other, each when the replacement of one before it is ready.
+ * Replacements of pods without a budget take room away, but keep no pod from going.
+ */
+export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
+  const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
+    const allowed = budget?.status.disruptionsAllowed ?? pods.length;
+    return budget !== undefined && pods.length > allowed ? [{ budget: budget.name, allowed, pods }] : [];
+  });
+  if (groups.length === 0) return { held: new Map(), replaced: [] };
+  const made = evicted.filter(({ owners }) => owners.some(({ controller }) => controller));
+  const rooms = placeInTurn(made, { ...f, pods: f.pods.filter((pod) => !evicted.includes(pod)) });
+  const held = groups.flatMap(({ budget, allowed, pods }) => {
+    let left = allowed;
+    let homeless: RoomFound | undefined;
+    const stuck = pods.filter(({ uid }) => {
+      if (left <= 0) return true;
+      const room = rooms.get(uid);
+      if (room?.fits === false) homeless = room;
+      if (room?.fits !== true) left -= 1;
+      return false;
+    });
+    return stuck.map(({ uid }) => [uid, heldBy(budget, homeless)] as const);
+  });
+  return { held: new Map(held), replaced: groups.flatMap(({ pods }) => pods) };
+}
+
+function heldBy(budget: string, room: RoomFound | undefined): Held {
+  if (room === undefined) return { budget };
+  const waits = `PodDisruptionBudget ${budget} waits for a replacement of another pod`;
+  return { budget, room: { ...room, message: `${waits}: ${room.message}` } };
 }
 
 export interface QuotaFinding {

@@ -6,7 +6,7 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type FitNode, roomOn } from "../preflight/fit.ts";
 import { canTake, type PressureWorld, type VmOnNode, type CandidateNode } from "../pressure/pressure.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { preflightPodSchema } from "../preflight/schemas.ts";
+import { preflightPodSchema } from "../preflight/observe.ts";
 import { NO_WORLD, type ReconcileRequest, type World } from "./carry-out.ts";
 import { readNodes } from "./observe-vmi.ts";
 import { evacuationsFrom, LAUNCHER, vmisOn } from "../kube/requests.ts";

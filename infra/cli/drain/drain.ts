@@ -2,7 +2,7 @@
 import { meaningOf, named } from "../../../shared/kube/client.ts";
 import type { Preflight, PreflightFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
-import { type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { type Subject, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { Option } from "@commander-js/extra-typings";
 import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";

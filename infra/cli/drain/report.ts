@@ -2,7 +2,7 @@
 import { durationText } from "../../../shared/settings/time.ts";
 import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
-import { isMinor, type Row, rowOf, type Subject } from "../../../shared/preflight/subjects.ts";
+import { isMinor, type Row, rowOf, type Subject } from "../../../shared/preflight/progress.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import { troubleOf } from "../explain.ts";
 import { type Paint, paintFor, plain } from "../print.ts";

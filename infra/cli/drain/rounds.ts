@@ -1,7 +1,7 @@
 /** Emptying a cordoned node in rounds: read, evict, report, until nothing is left, or nothing more leaves without a person. */
 import { ClusterError, isSilence } from "../../../shared/kube/failures.ts";
 import { observePodsOf } from "../../../shared/preflight/observe.ts";
-import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { isBlocked, type Subject, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
@@ -138,6 +138,8 @@ function nameOf({ pod, verdict: { reason } }: Subject): string {
 
 const AT_ONCE = 10;
 const AGAIN_MS = 5000;
+/** Whose eviction is refused for a while. */
+const FORESEEN: ReadonlySet<string> = new Set(["Moves", "Waits", "Blocked"]);
 
 /** Resolves to what a refusal said that the preflight had not foreseen, by the subject's key. */
 export function createEvictions(connection: Connection) {
@@ -152,7 +154,8 @@ export function createEvictions(connection: Connection) {
       const message = quoted(said);
       if (code < 300 || code === 404 || code === 409) return;
       if (isNotPermitted(code, message)) throw new Failed(`you are not allowed to evict pod ${keyOf(pod)}: ${message}`);
-      if (verdict.eviction?.allowed === true) refusals.set(key, message);
+      if (FORESEEN.has(verdict.outcome)) return;
+      refusals.set(key, message);
     });
     return refusals;
   };
@@ -164,7 +167,7 @@ export function createEvictions(connection: Connection) {
  */
 function isEvicted(subject: Subject): boolean {
   const { pod, verdict } = subject;
-  if (pod.deleting || verdict.eviction === undefined || verdict.outcome === "Follows") return false;
+  if (pod.deleting || verdict.outcome === "Follows") return false;
   return !isBlocked(subject) || verdict.reason === "External";
 }
 

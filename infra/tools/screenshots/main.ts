@@ -20,7 +20,6 @@ const PAGES = {
 
 /** In which theme. Compressed, they are .github/pictures. */
 const IN_README: Readonly<Record<string, (typeof THEMES)[number]>> = { node: "light", cluster: "dark" };
-const HEARD = { contentType: "text/event-stream", body: "retry: 60000\nevent: asof\ndata: 0.4\n\n" };
 
 const folder = process.argv[2] ?? ".build/screenshots";
 const wanted = process.argv.slice(3);
@@ -45,11 +44,6 @@ async function openPage(browser: Browser, url: string, colorScheme: "light" | "d
   await context.addCookies([
     { name: "__Host-lifeboat", value: await signedIn(), url, secure: true, httpOnly: true, sameSite: "Strict" },
   ]);
-  // A page that changes while it is taken makes no picture: it hears once that it is new.
-  await context.route(
-    () => true,
-    (route) => (route.request().resourceType() === "eventsource" ? route.fulfill(HEARD) : route.continue()),
-  );
   return await context.newPage();
 }
 

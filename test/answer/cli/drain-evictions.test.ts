@@ -1,7 +1,7 @@
 /** The requests of `lifeboat drain`, and what it says of their answers. */
 import { expect, test } from "vitest";
 import { createEvictions } from "../../../infra/cli/drain/rounds.ts";
-import { subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { subjectsOf } from "../../../shared/preflight/progress.ts";
 import { facts, plainPod } from "../../support/preflight/fixtures.ts";
 import { connectionOver } from "./canned-connection.ts";
 

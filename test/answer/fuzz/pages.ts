@@ -1,5 +1,5 @@
 /**
- * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page, and its stream a stream of pages.
+ * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page.
  */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../../functions/page/session.ts";
@@ -48,7 +48,6 @@ const ROUTES: readonly Route[] = [
   })),
 ];
 
-const STREAM = "text/event-stream";
 const FORM = "application/x-www-form-urlencoded";
 const request = fc.record({
   route: fc.constantFrom(...ROUTES),
@@ -70,8 +69,6 @@ const request = fc.record({
     10,
   ),
   pause: fc.constantFrom(0, 1, 60),
-  // It looks at the cluster for minutes.
-  isWatching: usually(fc.constant(false), fc.constant(true), 20),
 });
 type Asked = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
@@ -89,10 +86,9 @@ async function requestOf({
   isOwn,
   body,
   bend,
-  isWatching,
 }: Asked): Promise<FuzzedRequest> {
   const path = bend(route.paths[which % route.paths.length] ?? "/");
-  const headers: Header[] = [["accept", isWatching ? STREAM : "text/html"]];
+  const headers: Header[] = [["accept", "text/html"]];
   if (isSignedIn) headers.push(["cookie", await cookieOf(mayAct)]);
   if (method === "GET") return { method, path, headers };
   return {
@@ -112,18 +108,13 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** What must hold for every answer of a page, or to one who asks for its stream; `code` is the route's own to say. */
-export function pageProblems(
-  { code, headers, text }: Answer,
-  codes: readonly number[],
-  isWatching = false,
-): readonly string[] {
+/** What must hold for every answer of a page; `code` is the route's own to say. */
+export function pageProblems({ code, headers, text }: Answer, codes: readonly number[]): readonly string[] {
   const header = headersIn(headers);
   const [policy, cookie, type] = [header("content-security-policy"), header("set-cookie"), header("content-type")];
-  const isPage = isHtml(type) || (isWatching && isOfStream({ code, type, text }));
   const checks = [
     [!codes.includes(code), `answered ${code}`],
-    [!isPage && text !== "", `neither a page nor a stream of pages: ${type}`],
+    [!/^text\/html\b/.test(type) && text !== "", `no page: ${type}`],
     [
       !POLICY.every((one) => policy.includes(one)) || policy.includes("unsafe"),
       `a policy that is not strict: ${policy}`,
@@ -142,16 +133,6 @@ function headersIn(headers: string): (name: string) => string {
     .split("\n")
     .map((line) => [line.split(": ")[0] ?? "", line.slice(line.indexOf(": ") + 2)] as const);
   return (wanted) => all.find(([name]) => name === wanted)?.[1] ?? "";
-}
-
-function isHtml(type: string): boolean {
-  return /^text\/html\b/.test(type);
-}
-
-/** A browser that opens a stream shows no error's page. */
-function isOfStream({ code, type, text }: { readonly code: number; readonly type: string; readonly text: string }) {
-  if (code !== 200) return type === "application/json";
-  return type === STREAM && text.split("\n\n").every((event) => /^(event: (main|asof)\n|$)/.test(event));
 }
 
 const visit = fc
@@ -183,11 +164,7 @@ async function visitPages({
       const problems = [
         ...(isBent
           ? []
-          : pageProblems(
-              answer,
-              asked.method === "GET" ? asked.route.codes : [...asked.route.codes, 404],
-              asked.isWatching,
-            )),
+          : pageProblems(answer, asked.method === "GET" ? asked.route.codes : [...asked.route.codes, 404])),
         ...(typeof wrote === "string" ? [`changed the cluster by ${wrote}`] : []),
         ...cluster.problems,
         ...isolate.log.flatMap((line) => logProblems(JSON.stringify(line))),
@@ -197,7 +174,6 @@ async function visitPages({
           `${problems.join("\n")}\n${asCurl(sent)}\n→ ${answer.code}\n${answer.headers}\n${answer.text.slice(0, 3000)}`,
         );
       outcomes.push(`page:${asked.route.name} ${answer.code}`);
-      if (answer.headers.includes(STREAM)) outcomes.push(`page:stream ${answer.code}`);
       clock.pass(asked.pause);
     }
     await clock.settle(isolate.after);
@@ -210,5 +186,4 @@ async function visitPages({
 export const PAGES: Property = property("every page keeps the contract", visit, visitPages, [
   ...ROUTES.filter(({ name }) => !["fleet", "signout", ...ACTS].includes(name)).map(({ name }) => `page:${name} 200`),
   ...ACTS.map((act) => `page:${act} 303`),
-  "page:stream 200",
 ]);

@@ -53,7 +53,7 @@ function open(scene: Scene, visitor: Visitor = JANE, key: NamespacedName = WEB) 
   }
   app.onError((error, c) => c.text(error instanceof RejectionError ? error.reason : String(error), 500));
   return {
-    see: () => look(vmPage(visit, key), visit),
+    see: () => look(vmPage(visit, key)),
     async do(act: Act) {
       const answer = await app.request(`${ORIGIN}/${act}`, { method: "POST", headers: OWN_FORM, body: "" });
       return answer.headers.get("location") ?? (await answer.text());
@@ -64,9 +64,9 @@ function open(scene: Scene, visitor: Visitor = JANE, key: NamespacedName = WEB) 
 describe("given what can be done to a VM, its page says before what that would do now", () => {
   // prettier-ignore
   test.each<readonly [string, Act, Scene, says: string]>([
-    ["evacuate",                        "evacuate", { vmi: vmi() },                                   "is to leave node node01."],
-    ["retry while it backs off",        "retry",    { vmi: marked(), evacuations: [backingOff] },     "The last attempt failed: no room"],
-    ["cancel",                          "cancel",   { vmi: marked(), evacuations: [evacuation()] },   "its mark is taken off, and it stays on node node01."],
+    ["evacuate",                        "evacuate", { vmi: vmi() },                                   "The guest continues to run."],
+    ["retry while it backs off",        "retry",    { vmi: marked(), evacuations: [backingOff] },     "The last one failed: no room"],
+    ["cancel",                          "cancel",   { vmi: marked(), evacuations: [evacuation()] },   "its mark is taken off, and the VM stays on node node01."],
     ["… what only KubeVirt's mark tells of", "cancel", { vmi: marked() },                             "is withdrawn"],
   ])("%s", async (...[, act, scene, says]) => {
     const text = await open(scene).see();

@@ -12,10 +12,10 @@ import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, words } from "./supp
 import { ASKS_NOTHING, clusterOf, ended, of, type Scene } from "./support/scene.ts";
 
 const PAGES = {
-  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], more: 0 }), visit),
-  cluster: (visit: FakeVisit) => look(clusterPage(visit), visit),
-  node: (visit: FakeVisit) => look(nodePage(visit, NODE), visit),
-  vm: (visit: FakeVisit) => look(vmPage(visit, { namespace: "apps", name: "web" }), visit),
+  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], more: 0 })),
+  cluster: (visit: FakeVisit) => look(clusterPage(visit)),
+  node: (visit: FakeVisit) => look(nodePage(visit, NODE, new Map())),
+  vm: (visit: FakeVisit) => look(vmPage(visit, { namespace: "apps", name: "web" })),
 } as const;
 type View = keyof typeof PAGES;
 
@@ -41,7 +41,10 @@ const DRAIN: Scene = {
     ended("web-2", "Moved", GONE),
     of("moves", { phase: "Migrating" }),
     of("fails", { phase: "BackingOff", attempts: 2, nextAttemptTime: time(90), message: "no node has room" }),
-    of("router", { phase: "WaitingForOwner", message: "eviction strategy External: its external controller has to move it" }),
+    of("router", {
+      phase: "WaitingForOwner",
+      message: "eviction strategy External: its external controller has to move it",
+    }),
   ],
 };
 const IDLE: Scene = { vms: [VM] };
@@ -49,29 +52,29 @@ const BLOCKED: Scene = { vms: [VM], evacuations: [of("web", { phase: "Blocked", 
 
 // prettier-ignore
 const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: string])[] = [
-  ["fleet",   "nothing happens",           IDLE, "prod Nothing to do In progress nothing VMs that run 1"],
-  ["fleet",   "a VM moves",                { vms: [VM], evacuations: [of("web")] }, "prod VMs are moving In progress 1 Pending VMs are leaving node01 (1 VM)"],
+  ["fleet",   "nothing happens",           IDLE, "prod Nothing to do"],
+  ["fleet",   "a VM moves",                { vms: [VM], evacuations: [of("web")] }, "prod VMs are moving 1 Pending"],
   ["fleet",   "a VM is blocked",           BLOCKED, "1 VM waits for a person. prod Needs a person"],
-  ["fleet",   "an attempt has failed",     { evacuations: [of("web", { phase: "BackingOff" })] }, "prod Tries again In progress 1 BackingOff"],
+  ["fleet",   "an attempt has failed",     { evacuations: [of("web", { phase: "BackingOff" })] }, "prod Tries again 1 BackingOff"],
   ["fleet",   "the webhook is missing",    { conditions: [{ type: "WebhookCalled", status: "False" }] }, "Lifeboat has a problem The API server does not ask Lifeboat about evictions. as the condition says"],
-  ["cluster", "all is quiet",              IDLE, "All is quiet: 1 VM on 2 nodes."],
-  ["cluster", "what a drain would meet",   IDLE, "node01 Ready 1 VMs can move node02 Ready 0"],
-  ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied, 1 node is blocked, 1 VM is on the move. 4 VMs on 2 nodes."],
-  ["cluster", "a drain, in its row",       DRAIN, "node01 Being emptied Cordoned 2 of 6 gone 2 VMs block it an eviction (kubectl drain) asked by admin 60s ago"],
+  ["cluster", "all is quiet",              IDLE, "All is quiet: 2 nodes."],
+  ["cluster", "a drain, in a line",        DRAIN, "2 VMs need attention, 1 node is being emptied, 1 node is blocked, 1 VM is on the move. 2 nodes."],
+  ["cluster", "a drain, in its row",       DRAIN, "node01 Being emptied Cordoned 2 of 6 gone 2 VMs block it"],
   ["cluster", "who can change it",         DRAIN, "Who can change it: its external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",          DRAIN, "2, next in 90s"],
   ["cluster", "where it went, how long",   DRAIN, "apps/web-1 Moved node01 → node02 an eviction (kubectl drain) asked by admin 30s ago , took 30s"],
-  ["cluster", "the drain taint",           { its: { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] } }, "node01 Drain taint 0"],
-  ["node",    "how many have gone",        DRAIN, "Being emptied, blocked 2 of 6 VMs have left this node: 1 moving, 1 waiting, 2 blocked."],
+  ["cluster", "the drain taint",           { its: { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] } }, "node01 Drain taint"],
+  ["node",    "how many have gone",        DRAIN, "Being emptied 2 of 6 VMs have left this node: 1 moving, 1 waiting, 2 blocked."],
   ["node",    "why, and who asked",        DRAIN, "Because of an eviction (kubectl drain) Asked by admin"],
-  ["node",    "where a VM moves",          DRAIN, "apps/moves Moving node01 → node02"],
-  ["node",    "what blocks",               DRAIN, "Blocks NotMigratable: VM apps/ledger apps/ledger"],
+  ["node",    "where a VM moves",          DRAIN, "apps/moves Moving moves to node02"],
+  ["node",    "what blocks",               DRAIN, "apps/ledger Blocked"],
   ["node",    "who can change it",         DRAIN, "Who can change it: its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible."],
-  ["node",    "which attempt, the next",   DRAIN, "3 of 5, next in 90s"],
-  ["node",    "a healthy VM",              IDLE, "1 VM runs on this node. VMs on this node 1 VM State Strategy Act apps/web Running LiveMigrate Evacuate…"],
+  ["node",    "which attempt, the next",   DRAIN, "apps/fails BackingOff 2, next in 90s"],
+  ["node",    "a healthy VM",              IDLE, "1 VM runs on this node. VMs on this node 1 VM State apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
-  ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "What would be in the way of a drain 1 Blocks NotMigratable: VM apps/db"],
-  ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Blocks Unmanaged: pod apps/loner"],
+  ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "apps/db Blocked VMI"],
+  ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Other pods in the way of a drain 1 Pod Message apps/loner No controller would make it anew"],
+  ["node",    "one VM that a person evacuates", { cordoned: true, vms: [VM, vmiOf("db")], evacuations: [evacuation({ spec: { cause: "Operator" } })] }, "Cordoned The node takes no new pods."],
   ["vm",      "it moves if evicted",       IDLE, "The VM stays where it is. An eviction would move it to another node."],
   ["vm",      "it cannot move",            { vms: [vmi({ ...VM, ...PINNED })] }, "An eviction would be refused, and move nothing."],
   ["vm",      "it would be shut down",     { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
@@ -88,6 +91,7 @@ test.each(SAID)("%s: %s", async (view, _, scene, says) => {
 // prettier-ignore
 const HIDDEN: readonly (readonly [view: View, what: string, scene: Scene, hidden: string])[] = [
   ["cluster", "what happens to no VM",     IDLE, "VMs that leave their node"],
+
   ["cluster", "an emptied node that is open again", { evacuations: [ended("web", "Moved")] }, "Being emptied"],
   ["cluster", "what was given up long ago", { evacuations: [ended("web", "Abandoned", { completionTime: time(-4000) })] }, "attention"],
   ["node",    "the next attempt while one continues", { vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating", attempts: 1, nextAttemptTime: time(60) })] }, "next in"],
@@ -115,16 +119,10 @@ const ACTS: readonly (readonly [what: string, scene: Scene, acts: readonly strin
 
 const acting = (main: string) =>
   [...main.matchAll(/action="\/fleet\/prod\/vms\/apps\/web\/(\w+)"/g)].map(([, act]) => act);
-const offered = (main: string) => [...main.matchAll(/href="\/fleet\/prod\/vms\/apps\/web">\w+[^<]*…</g)].length;
 
-test.each(ACTS)("what can be done while %s, on the pages of the VM and of its node", async (_, scene, acts) => {
-  const fake = () => clusterOf(scene);
-  expect(acting(await PAGES.vm(visitTo(fake())))).toEqual(acts);
-  const isListed = scene.vms?.[0]?.phase === "Running" && acts.length > 0;
-  expect(offered(await PAGES.node(visitTo(fake())))).toBe(isListed ? 1 : 0);
-  const looking = { visitor: { mayAct: false } };
-  expect(acting(await PAGES.vm(visitTo(fake(), looking)))).toEqual([]);
-  expect(offered(await PAGES.node(visitTo(fake(), looking)))).toBe(0);
+test.each(ACTS)("what can be done while %s", async (_, scene, acts) => {
+  expect(acting(await PAGES.vm(visitTo(clusterOf(scene))))).toEqual(acts);
+  expect(acting(await PAGES.vm(visitTo(clusterOf(scene), { visitor: { mayAct: false } })))).toEqual([]);
 });
 
 function hostileCluster(): FakeCluster {
@@ -149,7 +147,7 @@ test.each(["fleet", "cluster", "node", "vm"] as const)("hostile words stay text 
 test("a hostile name is no VM, and one word of a shell", async () => {
   const key = { namespace: HOSTILE, name: "; rm -rf / '" };
   const visit = visitTo(clusterOf({}));
-  await expect(look(vmPage(visit, key), visit)).rejects.toMatchObject({ reason: "VmNotFound" });
+  await expect(look(vmPage(visit, key))).rejects.toMatchObject({ reason: "VmNotFound" });
   const line = shellLine("kubectl", "describe", "vmi", key.name, "-n", "<script>");
   expect(line).toBe(String.raw`kubectl describe vmi '; rm -rf / '\''' -n '<script>'`);
 });

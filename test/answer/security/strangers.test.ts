@@ -42,7 +42,7 @@ describe("a stranger, at every route there is", () => {
       const answer = await doors.request(filledIn(path, { cluster }), { method });
       const open = path.startsWith("/assets/") || (method === "GET" && path === "/signin");
       const isForm = method === "POST";
-      expect(answer.code).toBe(open ? 200 : isForm ? 403 : 401);
+      expect(answer.code).toBe(open ? 200 : isForm ? 403 : 303);
       expect(answer.text).not.toMatch(/OF_NOTHING|prod/);
     }
     expect(server.requests).toHaveLength(before);

@@ -66,7 +66,6 @@ test("the budget and what the replacement lacks are told; each eviction by itsel
   expect(time).toBeUndefined();
   expect(pods[1]).toMatchObject({
     outcome: "Evicted",
-    eviction: { allowed: true },
     room: { fits: false },
   });
   expect(pods[1]?.room?.message).toBe(

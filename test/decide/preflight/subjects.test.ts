@@ -1,6 +1,6 @@
 /** How far one VM is, in words: what its migration's phase says, and where it goes. */
 import { expect, test } from "vitest";
-import { rowOf, subjectsOf } from "../../../shared/preflight/subjects.ts";
+import { rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { EXTERNAL, evacuation, migration, NODE, PINNED } from "../../support/fixtures.ts";
 import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 

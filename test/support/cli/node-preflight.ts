@@ -11,14 +11,12 @@ const PodPreflight = z.strictObject({
   reason: z.string(),
   message: z.string(),
   remedy: z.optional(z.string()),
-  eviction: z.optional(z.strictObject({ allowed: z.boolean(), reason: z.string(), message: z.optional(z.string()) })),
   room: z.optional(
     z.strictObject({
       fits: z.boolean(),
       node: z.optional(z.string()),
       otherCpu: z.optional(z.boolean()),
       nodes: z.int(),
-      fitsAlone: z.optional(z.boolean()),
       message: z.optional(z.string()),
     }),
   ),
@@ -33,7 +31,6 @@ export const NodePreflight = z.strictObject({
     z.strictObject({
       moves: z.int(),
       atOnce: z.int(),
-      waves: z.int(),
       seconds: z.strictObject({ least: z.number(), most: z.number() }),
       basis: z.string(),
     }),

@@ -1,9 +1,7 @@
 /** A visit of a page over a fake cluster: read and rendered, without HTTP. */
 import type { Html } from "../../../../functions/page/components.ts";
-import type { Recent } from "../../../../functions/page/stream.ts";
-import type { Visitor } from "../../../../functions/page/session.ts";
-import type { LivePage } from "../../../../functions/page/stream.ts";
-import type { Visit } from "../../../../functions/page/visits.ts";
+import type { Shown } from "../../../../functions/page/layout.ts";
+import type { Visit, Visitor } from "../../../../functions/page/session.ts";
 import type { Before } from "../../../support/fake-cluster.ts";
 import type { FakeCluster } from "../../../support/fake-cluster.ts";
 import { type FakeDoors, openFakeDoors } from "../../../support/fake-doors.ts";
@@ -29,18 +27,8 @@ export function visitTo(
 }
 
 /** What the page shows in `main`. */
-export async function look<F>(page: LivePage<F>, visit: Visit): Promise<string> {
-  return await watching(page, visit)();
-}
-
-/** The same, again and again: each reading knows the one before. */
-export function watching<F>(page: LivePage<F>, { target, visitor }: Visit): () => Promise<string> {
-  let last: Recent<F> | undefined;
-  return async () => {
-    const readAt = target.platform.now();
-    last = { facts: await page.read(last), readAt };
-    return await textOf(page.view(last.facts, { cluster: target.name, visitor, now: target.platform.now() }));
-  };
+export async function look(shown: Promise<Shown>): Promise<string> {
+  return await textOf((await shown).main);
 }
 
 export async function textOf(content: Html): Promise<string> {

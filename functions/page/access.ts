@@ -1,72 +1,8 @@
-/** Which clusters a visitor may look at: those that their cookie opens, or all of them where Cloudflare Access has let them in. */
-import type { Context } from "hono";
+/** Visitors whom Cloudflare Access has let in. */
 import { verifyWithJwks } from "hono/jwt";
 import * as z from "zod/mini";
-import type { ClusterEntry } from "../../shared/settings/clusters.ts";
 import { accessProblems, type Env, type Platform } from "../env.ts";
-import { RejectionError } from "../errors.ts";
-import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
-import { clustersIn, findGrant, type Visitor } from "./session.ts";
-
-export type PageContext = Context<{ Bindings: Env }>;
-
-export interface Visit {
-  readonly target: Target;
-  readonly visitor: Visitor;
-}
-
-/** What a request brings with it. */
-export interface Presented {
-  readonly cookie: string | undefined;
-  /** Whom Access has let in. */
-  readonly access: Visitor | undefined;
-}
-
-/** To a stranger, a cluster that does not exist looks like one that is closed to them: both throw Unauthorized. */
-export async function visitTo(cluster: string, presented: Presented, surroundings: Surroundings): Promise<Visit> {
-  const { visitor, entry } = await findVisitor(cluster, presented, surroundings);
-  return { target: targetOf(cluster, entry, surroundings), visitor };
-}
-
-interface Found {
-  readonly visitor: Visitor;
-  readonly entry: ClusterEntry;
-}
-
-async function findVisitor(cluster: string, { access, cookie }: Presented, surroundings: Surroundings): Promise<Found> {
-  if (access !== undefined) return { visitor: access, entry: await findEntry(cluster, surroundings) };
-  // A stranger may name any cluster, and each look-up is a read of KV.
-  const entry = clustersIn(cookie).includes(cluster)
-    ? await findEntry(cluster, surroundings).catch(unlessRejected)
-    : undefined;
-  const visitor = entry && (await findGrant(cookie, { cluster, entry, now: surroundings.platform.now() }));
-  if (entry === undefined || visitor === undefined) throw new RejectionError("Unauthorized");
-  return { visitor, entry };
-}
-
-/** Of a visitor with more, the rest is left out, which the page says. */
-export const MOST_CLUSTERS = 40;
-
-export interface OpenClusters {
-  readonly visits: readonly Visit[];
-  /** So many more are in the cookie. */
-  readonly more: number;
-}
-
-/** Throws Unauthorized where there is none. */
-export async function openClusters(presented: Presented, surroundings: Surroundings): Promise<OpenClusters> {
-  const named = presented.access === undefined ? clustersIn(presented.cookie) : await clusterNames(surroundings);
-  const names = [...new Set(named)].toSorted();
-  const asked = names.slice(0, MOST_CLUSTERS);
-  const found = await Promise.all(asked.map((name) => visitTo(name, presented, surroundings).catch(unlessRejected)));
-  const visits = found.filter((visit) => visit !== undefined);
-  if (visits.length === 0) throw new RejectionError("Unauthorized");
-  return { visits, more: names.length - asked.length };
-}
-
-function unlessRejected(error: unknown): undefined {
-  if (!(error instanceof RejectionError)) throw error;
-}
+import type { Visitor } from "./session.ts";
 
 export const ASSERTION = "cf-access-jwt-assertion";
 
@@ -105,9 +41,9 @@ export class AccessVisitors {
   }
 
   /** Undefined: Access has let in no person, so far as this Worker can tell. */
-  async find(assertion: string | undefined, env: Env): Promise<Visitor | undefined> {
+  async find(assertion: string, env: Env): Promise<Visitor | undefined> {
     const access = accessOf(env);
-    if (access === undefined || assertion === undefined) return undefined;
+    if (access === undefined) return undefined;
     try {
       return { name: await this.#emailIn(assertion, access), mayAct: true };
     } catch (error) {
