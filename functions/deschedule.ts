@@ -45,7 +45,7 @@ function queryFlag(c: Context, field: string): boolean {
 
 /** For the tick: a cycle if one is due by this cluster's interval. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  // Whether one is due is known within seconds, whatever a cycle takes.
+  // Whether one is due is known within seconds.
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;

@@ -143,9 +143,9 @@ function followUp(c: Context, target: Target, { decision, facts, created }: Revi
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
   const { vmi, evacuations, migrations } = facts;
   if (vmi === undefined) return;
-  const isUnderWay = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
+  const isInProgress = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
   // A VM that may stay must not be kept by a budget of a time when it was to move.
-  if (!isUnderWay && decision.verdict !== "Allow") return;
+  if (!isInProgress && decision.verdict !== "Allow") return;
   const known =
     created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
   const isUnmarked = decision.actions.some(({ verb }) => verb === "Unmark");

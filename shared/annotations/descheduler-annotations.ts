@@ -34,7 +34,7 @@ export const EVICTION_IN_PROGRESS = {
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Of these VMIs, whatever their phase; none are read where none are to be annotated. */
+  /** Of these VMIs, in any phase; none are read where none are to be annotated. */
   readonly launchers: readonly LauncherFacts[];
   readonly evacuations: readonly EvacuationFacts[];
 }

@@ -20,7 +20,7 @@ export type Evacuating =
   | { readonly result: "NotRunning" }
   | { readonly result: "TryAgain" };
 
-/** One that is under way already, which a drain or another person began, is joined. */
+/** One that a drain or another person has started is joined. */
 export async function evacuateVm(key: NamespacedName, asking: Asking): Promise<Evacuating> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
@@ -62,7 +62,7 @@ export type Cancelling =
   /** The drain taint of the VMI's node would begin it again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. One that only KubeVirt's mark tells of becomes an Evacuation first. */
+/** Withdraws every evacuation of the VMI. One that only a mark shows becomes an Evacuation first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);

@@ -100,7 +100,7 @@ export function unplacedBecause(
   return undefined;
 }
 
-/** Whether it is not begun although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */
+/** Whether it has not started although KubeVirt's limits would allow it; undefined if the queue was not read. One read proves nothing. */
 export function isStalled(migration: MigrationFacts, f: Facts): boolean | undefined {
   if (!isOld(migration, f)) return false;
   const queue = f.w.queues?.get(f.vmi.nodeName ?? "");

@@ -142,7 +142,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // One that was cancelled since, as the next request of a drain had begun it, takes nothing of that back.
+  // One that was cancelled since, as the next request of a drain had started it, takes nothing of that back.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

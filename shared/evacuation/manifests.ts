@@ -74,8 +74,7 @@ const NAMESPACE_OF_NONE = "default";
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
 /** The name depends on what is said and on what occasion: saying it twice makes one Event. */
-export function event(story: KubernetesEvent, now: Date) {
-  const { about, type, reason, message, occasion } = story;
+export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   const { kind, namespace, name, uid } = about;
   return {

@@ -154,12 +154,12 @@ function endWith({ migrations }: Facts, why: string): Pick<Next, "message" | "mo
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
   const { name, uid, phase, targetNode } = left;
-  const goesOn =
+  const continues =
     phase === "Running"
       ? `migration ${name} already moves the VM, and Lifeboat lets it finish`
       : `migration ${name} is not Lifeboat's to delete, and may still move the VM`;
   const more = { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) };
-  return { message: `${why}; ${goesOn}`, more };
+  return { message: `${why}; ${continues}`, more };
 }
 
 /** What is left is taken back by the next reconcile, which knows that it has ended and what has started since. */
@@ -172,7 +172,7 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
-/** Its mark and label, and migrations that have not begun: aborting one that has could do harm. What came after a move is another one's. */
+/** Its mark and label, and migrations that have not started: aborting one that has could do harm. What came after a move is another one's. */
 function leftOf({ e, vmi, migrations }: Facts, end: Pick<EvacuationStatus, "phase" | "reason">): readonly Action[] {
   const isGone = end.phase === "Moved" || !isAbout(e, vmi);
   if (isMarked(vmi) && (isGone || end.reason === "MarkWithdrawn")) return [];

@@ -143,7 +143,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "SkipBackoff":
       return await patched(MIGRATIONS, action.migration, manifests.skipBackoff(action));
     case "DeleteMigration":
-      // One that has begun since it was seen waiting is not to be aborted.
+      // One that has started since it was seen waiting is not to be aborted.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);

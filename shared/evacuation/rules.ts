@@ -15,7 +15,7 @@ import { carriesDrainTaint, drivingTaint, isAlive, isBeingReceived, isFinal } fr
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
-  // It ends, whatever else is true
+  // It ends
   vmiGone, arrived, duplicate, withdrawn, drainTaintGone, noExecuteTaintGone, preemptionOver, exhausted, cannotMigrate,
   // What a migration shows
   notThere, migrationFailed, markRemoved, kubevirtBackingOff, migrationStuck, migrating,

@@ -85,7 +85,7 @@ interface LiveEviction extends OfVmi {
   readonly strategy: EvictionStrategy;
 }
 
-/** Of a live VMI that cannot migrate, and that is migrating or was to: the others' tell nothing that its own status does not. */
+/** Of a live VMI that cannot migrate, and that is migrating or was to: of others, their own status shows as much. */
 export function doMigrationsDecide(vmi: VmiFacts): boolean {
   if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
   return vmi.isMigrating || vmi.decentralized === "Sends" || vmi.evacuationNodeName !== undefined;

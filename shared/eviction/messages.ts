@@ -39,7 +39,7 @@ export const MESSAGE = {
   NotScheduled: (vmi: VmiFacts) => `${quoted(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quoted(vmi)}`,
-  /** KubeVirt's own webhook reviews the same request, and marks the VM whatever is answered here. */
+  /** KubeVirt's own webhook reviews the same request, and marks the VM, whichever answer is given here. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quoted(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
     `${Math.ceil(seconds)} s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`,

@@ -103,7 +103,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
 function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
   const { cause, deadline } = disruption;
   const { settings, now, requester, pod } = f;
-  const tellWhy = (why: string) => {
+  const deletionAllowed = (why: string) => {
     const message = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
     return [recordEvent(vmi, "DeletionAllowed", message, pod.uid)];
   };
@@ -111,15 +111,15 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   if (resolved.known && resolved.strategy === "None") return allow("StrategyNone");
   if (cause === "NoExecuteTaint" && kube.drivingTaint(f.node, pod) === undefined) return stay(pod);
   if (!resolved.known)
-    return allow("UnknownStrategy", tellWhy(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
+    return allow("UnknownStrategy", deletionAllowed(`KubeVirt does not know ${resolved.field} "${resolved.value}"`));
   if (!isToMove(vmi, settings)) {
-    return allow("NotMigratable", tellWhy(`it is not live-migratable: ${pinnedBecause(vmi)}`));
+    return allow("NotMigratable", deletionAllowed(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
   if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return refuse(f, vmi, disruption);
-  return allow("DeadlinePassed", tellWhy(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
+  return allow("DeadlinePassed", deletionAllowed(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 
-/** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes, whatever its guests do. */
+/** From the SIGTERM that the deletion brings the guest. At the end of a node the machine goes. */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
   return isOfGuest && cause !== "NodeTermination" ? armFor(vmi, f) : [];

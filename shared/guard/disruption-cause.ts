@@ -93,7 +93,7 @@ export function terminationOf(
   };
 }
 
-/** Nearer than a migration takes. At the deadline the machine goes, whatever its guests do. */
+/** Nearer than a migration takes. At the deadline the machine goes. */
 const NEAR_SECONDS = 15;
 
 /** The time that is left is better used to shut down in order: no migration is on its way. */

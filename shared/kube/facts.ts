@@ -91,9 +91,9 @@ export interface VmiFacts extends NamespacedName {
   readonly guestMemory?: number;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
-  /** Of its migration that is under way, once KubeVirt has found one. */
+  /** Of its migration in progress, once KubeVirt has found one. */
   readonly targetNode?: string;
-  /** The backup of it that is under way. KubeVirt begins no migration until it has ended. */
+  /** Its backup in progress. KubeVirt begins no migration until it has ended. */
   readonly backup?: string;
   /** Likewise; after some minutes KubeVirt gives the migration up. */
   readonly hasUtilityVolumes?: boolean;

@@ -55,7 +55,7 @@ export const NAME_PREFIX = "lifeboat-";
 
 /** On a launcher pod, for the descheduler: do not wait for its end, only ask (presence counts). */
 export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
-/** On the pod that a guest is leaving: what was asked for is under way (presence counts; KubeVirt writes `"true"`). */
+/** On the pod that a guest is leaving: an evacuation is in progress (presence counts; KubeVirt writes `"true"`). */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 /** On any pod, for the descheduler: may go in spite of its filters; would rather not go. */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";

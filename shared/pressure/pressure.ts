@@ -85,7 +85,7 @@ const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "Wait
 
 /** Whether it takes one of the places of its node, as KubeVirt counts: two Evacuations that never begin must not keep the others. */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
-  // Whoever migrates it: KubeVirt counts the migrations of users and of external controllers, too.
+  // KubeVirt counts the migrations of users and of external controllers, too.
   if (ending.has(vmi.uid) || vmi.isMigrating) return true;
   const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
   const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));

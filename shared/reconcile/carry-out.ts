@@ -35,7 +35,7 @@ export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
-  /** A kubelet has begun to end this pod; the API does not show it yet. */
+  /** A kubelet has started to end this pod; the API does not show it yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
 export interface Deps {

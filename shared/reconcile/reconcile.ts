@@ -72,10 +72,10 @@ async function reconcileOneOfMany(key: NamespacedName, deps: Deps, known: Known)
 
 export async function reconcileActive(deps: Deps): Promise<Result> {
   const active = await unfinishedEvacuations(deps.cluster);
-  const underWay = await reconcileVmisOf(active, deps);
-  const requests = pressedNodes(underWay);
+  const ofVmis = await reconcileVmisOf(active, deps);
+  const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
-  return sum([underWay, ofNodes, await reconcileShield(deps)]);
+  return sum([ofVmis, ofNodes, await reconcileShield(deps)]);
 }
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
@@ -117,10 +117,10 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   const podsOf = Map.groupBy(pods, (pod) => vmiKeyOf(pod).map(keyOf).join());
   const reconcile = (key: NamespacedName) => reconcileOneOfMany(key, deps, { pods: podsOf.get(keyOf(key)) ?? [] });
   const { results, left } = await eachOf(keys, reconcile, isTime(deps));
-  const underWay = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
+  const ofVmis = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
   const concerned = requests.filter((r) => r.kind === "Node" || r.kind === "EndingPod");
-  const ofNodes = [...concerned, ...pressedNodes(underWay)];
-  if (ofNodes.length === 0) return underWay;
+  const ofNodes = [...concerned, ...pressedNodes(ofVmis)];
+  if (ofNodes.length === 0) return ofVmis;
   const seen = await Promise.all(
     keys.map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
   );
@@ -132,7 +132,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
     evacuations: subjects.flatMap(({ evacuations }) => evacuations),
   };
   const { found, result } = await attempt("reconciling nodes", deps, () => reconcileNodes(around, deps));
-  const all = [underWay, ...seen.map((one) => one.result), found ?? NOTHING, result];
+  const all = [ofVmis, ...seen.map((one) => one.result), found ?? NOTHING, result];
   return sum([...all, await reconcileShield(deps)]);
 }
 
@@ -171,15 +171,15 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
   );
 }
 
-/** The full scan: everything under way, and all that no event has shown. */
+/** The full scan: everything in progress, and all that no event has shown. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { world, unread } = await observeAll(observerOf(deps));
   const budgeted = { ...world, vmis: world.vmis.filter(({ namespace }) => !unread.has(namespace)) };
   const names = ["shield", "pressure", "annotations", "beginnings", "history"] as const;
   const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
   const scanned = await Promise.all(scans);
-  const underWay = await reconcileVmisOf(world.evacuations.filter(isUnfinished), deps);
-  return sum([...scanned, underWay, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
+  const ofVmis = await reconcileVmisOf(world.evacuations.filter(isUnfinished), deps);
+  return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
 }
 
 async function reconcileShield(deps: Deps): Promise<Result> {

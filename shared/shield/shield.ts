@@ -120,9 +120,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
 }
 
-/**
- * While the node is under pressure, or the VM is about to leave, for whatever cause: a drain may have begun what a preemption waits for.
- */
+/** While the node is under pressure, or the VM is about to leave: a drain may have started what a preemption waits for. */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;
   return ofVmi(evacuations, vmi).some((e) => isActive(e) && (e.status.sourceNode ?? vmi.nodeName) === vmi.nodeName);

@@ -38,17 +38,17 @@ const MigrationState = kind(
     targetState: part({ syncAddress: Text }),
   }),
   ({ migrationUid, failureReason, targetState, ...state }) => {
-    const goesOn = state.endTimestamp === undefined && state.failed !== true;
-    const isUnderWay = goesOn && state.completed !== true;
-    const isSending = isUnderWay && targetState.syncAddress !== undefined;
+    const continues = state.endTimestamp === undefined && state.failed !== true;
+    const isInProgress = continues && state.completed !== true;
+    const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
       // One to another VMI gets its UID when that has answered; if it is given up before, nothing takes the rest back.
-      isMigrating: isUnderWay && !(isSending && migrationUid === undefined),
+      isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
-      guestOnTarget: goesOn && isOnTarget,
+      guestOnTarget: continues && isOnTarget,
       // Of one to another cluster it is a node there.
-      targetNode: isUnderWay && !isSending ? state.targetNode : undefined,
+      targetNode: isInProgress && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
       failure: failureOf(migrationUid, failureReason),
@@ -103,7 +103,7 @@ const Some = z.pipe(
   z.transform(({ length }) => length > 0 || undefined),
 );
 
-/** The name of the one under way. Upstream: `IsBackupInProgress`. */
+/** The name of the one in progress. Upstream: `IsBackupInProgress`. */
 const BackupStatus = z.lazy(() =>
   z.pipe(
     part({ backupName: Text, completed: z.nullish(z.boolean()) }),
