@@ -1,5 +1,4 @@
 /** The endpoints over TLS: Hono's app in Node, as the API server finds it behind a Service. */
-import type { ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -55,10 +54,7 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
   };
   // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
-  const open = new Set<ServerResponse>();
   const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS }, (request, response) => {
-    open.add(response);
-    response.on("close", () => open.delete(response));
     void handle(request, response);
   });
   const connections = limitConnections(server);
@@ -73,8 +69,6 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     turnAway: () => void (isTurningAway = true),
     async close() {
       isTurningAway = true;
-      // A page's stream lasts for minutes; the browser opens the next one elsewhere.
-      for (const response of open) if (isStream(response)) response.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       while (pending.size > 0) await Promise.all(pending);
     },
@@ -86,10 +80,6 @@ type Arrived = HttpBindings | Http2Bindings;
 /** No endpoint below /clusters/ answers without one. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
-}
-
-function isStream(response: ServerResponse): boolean {
-  return String(response.getHeader("content-type")).startsWith("text/event-stream");
 }
 
 function contextOf({ certPem: cert, keyPem: key }: Pair) {

@@ -116,7 +116,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
     }
     if (host.now().getTime() > until) {
       host.stderr.write(
-        `‼ ${left.length} Evacuations have not ended within ${WITHDRAWN_SECONDS} s: nothing takes them up\n`,
+        `‼ Evacuations that have not ended within ${WITHDRAWN_SECONDS} s, as nothing takes them up: ${left.length}\n`,
       );
       return;
     }

@@ -32,7 +32,7 @@ const PAGE = {
 test.each<[string, Partial<typeof PAGE>, string | undefined]>([
   ["as it should be",   {},                                                                                 undefined],
   ["another code",      { code: 500 },                                                                      "answered 500"],
-  ["plain text",        { headers: PAGE.headers.replace("html", "plain") },                                 "neither a page nor a stream"],
+  ["plain text",        { headers: PAGE.headers.replace("html", "plain") },                                 "no page"],
   ["inline scripts",    { headers: PAGE.headers.replace("script-src 'self'", "script-src 'unsafe-inline'") }, "a policy that is not strict"],
   ["a secret",          { text: "canary-of-the-operator" },                                                 "tells a secret"],
   ["a place in code",   { text: "Error\n    at x.ts:1:1" },                                                 "has a stack trace"],
