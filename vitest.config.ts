@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { IS_REAL } from "./infra/lab/stage/control-plane.ts";
@@ -19,8 +20,8 @@ const experimental = { viteModuleRunner: false, nodeLoader: false };
 
 export default defineConfig({
   test: {
-    // Most of the time tests wait for workerd, a sandbox or kubectl: as many at a time as there are cores, not one fewer.
-    maxWorkers: "100%",
+    // For a third of the time tests wait for workerd, a sandbox or kubectl.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // A real control plane keeps a core busy by itself.
     ...(IS_REAL && { maxWorkers: "50%", reporters: ["default", new LeftOut()] }),
     projects: [
