@@ -7,7 +7,7 @@ import * as kubevirt from "../../kubevirt/resources.ts";
 import { eventually, useSandbox } from "../with-sandbox.ts";
 import { VIRT_CONTROLLER } from "./guests.ts";
 
-const SECONDS = 600;
+const SECONDS = 60;
 
 const world = useSandbox({ migrationSeconds: SECONDS });
 let namespace = "";
