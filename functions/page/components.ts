@@ -138,7 +138,7 @@ export function section<T>(title: string, rows: readonly T[], content: (rows: re
 }
 
 /** Left out where there is nothing to say. */
-export type Fact = readonly [term: string, value: Html | string];
+type Fact = readonly [term: string, value: Html | string];
 
 export function factList(facts: readonly Fact[]): Html | "" {
   const shown = facts.filter(([, value]) => value !== "");

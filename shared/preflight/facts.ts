@@ -79,9 +79,7 @@ export interface PreflightFacts extends Moment {
 }
 
 /** The first that applies, from the top. */
-export const NODE_VERDICTS = ["WillBlock", "NoRoom", "Unknown", "WillSucceedWithShutdowns", "WillSucceed"] as const;
-
-export type NodeVerdict = (typeof NODE_VERDICTS)[number];
+export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
  * `Moves`: a live migration. `Follows`: a hotplug pod goes with its VM. `Waits`: refused now, by itself not for ever. `ShutsDown`: a

@@ -21,7 +21,7 @@ import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts
 import { budgetOf, resourceOf } from "./refusals.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
-export type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
+type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
 
 /** Undefined: there is no such node. */
 export async function observePreflight(
@@ -175,7 +175,7 @@ export function preflightPodSchema() {
 }
 
 /** There are thousands of them: only what keeps others away. */
-export function neighbourPodSchema() {
+function neighbourPodSchema() {
   return z.pipe(
     scheduledPodSchema(),
     z.transform((pod): NeighbourPod => {

@@ -22,7 +22,7 @@ export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): Budget
   return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
 }
 
-export interface Refusal {
+interface Refusal {
   readonly reason: "BudgetExhausted" | "SeveralBudgets";
   readonly message: string;
 }
@@ -60,7 +60,7 @@ export interface Held {
   readonly room?: RoomFound;
 }
 
-export interface Replacing {
+interface Replacing {
   /** Those that never go, by UID. */
   readonly held: ReadonlyMap<string, Held>;
   /** Those of a budget that does not let all go at once: what their replacements ask for matters. */
@@ -100,7 +100,7 @@ function heldBy(budget: string, room: RoomFound | undefined): Held {
   return { budget, room: { ...room, message: `${waits}: ${room.message}` } };
 }
 
-export interface QuotaFinding {
+interface QuotaFinding {
   /** Absent: no quota refuses the pods that a migration adds. */
   readonly refusal?: string;
   /** What cannot be judged. */

@@ -94,7 +94,7 @@ export function createReport(drain: Drain) {
   };
 }
 
-export function changeLine(row: Row, rows: readonly Row[]): string {
+function changeLine(row: Row, rows: readonly Row[]): string {
   const progress = row.mood === "gone" ? ` (${progressText(rows)})` : "";
   return `${row.key}: ${plain(row.words)}${progress}`;
 }
