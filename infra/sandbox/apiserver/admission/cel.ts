@@ -1,5 +1,8 @@
 /** CEL expressions as admission configurations use them. */
+import { decide } from "../authorization.ts";
+import { Authorizer } from "../cel/authorizer.ts";
 import { Language, type Values, wordsOf } from "../cel/language.ts";
+import type { RequestContext } from "../context.ts";
 import { INT_OR_STRING, type Structural } from "../schema/structural.ts";
 import type { AdmissionRequest } from "./review.ts";
 
@@ -26,13 +29,15 @@ const NAMESPACE = struct({
 /** A schema of the object makes its fields known. */
 export function languageOf(object?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
-  return language.declare(REQUEST, "request").declare(NAMESPACE, "namespaceObject");
+  return language.declare(REQUEST, "request").declare(NAMESPACE, "namespaceObject").declareAuthorizer();
 }
 
 const LANGUAGE = languageOf();
 
-export function valuesOf(request: AdmissionRequest, namespaceObject: unknown = null): Values {
-  return LANGUAGE.valuesOf({ object: request.object, oldObject: request.oldObject, request, namespaceObject });
+export function valuesOf(ctx: RequestContext, request: AdmissionRequest, namespaceObject: unknown = null): Values {
+  const { object, oldObject } = request;
+  const authorizer = new Authorizer((asked) => decide(ctx.state, ctx.user, { isResource: true, ...asked }));
+  return { ...LANGUAGE.valuesOf({ object, oldObject, request, namespaceObject }), authorizer };
 }
 
 /** Throws an error in the words of an admission error. */

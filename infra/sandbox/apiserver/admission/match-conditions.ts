@@ -20,7 +20,7 @@ export function judgeConditions(conditions: Webhook["matchConditions"] = [], val
 
 export function conditionsHold(ctx: ResourceContext, webhook: Webhook, request: AdmissionRequest): boolean {
   if (webhook.matchConditions === undefined) return true;
-  const outcome = judgeConditions(webhook.matchConditions, valuesOf(request));
+  const outcome = judgeConditions(webhook.matchConditions, valuesOf(ctx, request));
   if (typeof outcome === "boolean") return outcome;
   if (webhook.failurePolicy === "Ignore") return false;
   return forbid(ctx, request.object, outcome);

@@ -43,7 +43,7 @@ interface Refusal {
 
 function refusalsOf(ctx: ResourceContext, spec: PolicySpec, subject: AdmissionSubject): readonly Refusal[] {
   const namespace = collectionOf(ctx.state, NAMESPACES).get({ namespace: "", name: ctx.info.namespace });
-  const given = valuesOf(reviewOf(ctx, subject, ctx.kind), namespace && parsedOnce(namespace));
+  const given = valuesOf(ctx, reviewOf(ctx, subject, ctx.kind), namespace && parsedOnce(namespace));
   const onError = (message: string): readonly Refusal[] => (spec.failurePolicy === "Ignore" ? [] : [{ message }]);
   const isConcerned = judgeConditions(spec.matchConditions, given);
   if (typeof isConcerned === "string") return onError(isConcerned);

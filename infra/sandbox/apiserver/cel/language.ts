@@ -2,6 +2,7 @@
 import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
 import type { Structural } from "../schema/structural.ts";
+import { declareAuthorizer } from "./authorizer.ts";
 import { type CelType, DYN, declareType } from "./types.ts";
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -22,6 +23,11 @@ export class Language {
       this.#types.set(plain, type);
       this.#environment.registerVariable(plain, isOptional ? `optional<${type.name}>` : type.name);
     }
+    return this;
+  }
+
+  declareAuthorizer(): this {
+    this.#environment.registerVariable("authorizer", declareAuthorizer(this.#environment));
     return this;
   }
 
