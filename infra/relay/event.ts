@@ -14,6 +14,7 @@ export const LANE_OF = {
   "dev.lifeboat.vmi.changed.v1": "routine",
   "dev.lifeboat.migration.changed.v1": "routine",
   "dev.lifeboat.evacuation.changed.v1": "routine",
+  "dev.lifeboat.nodeevacuation.changed.v1": "routine",
 } as const satisfies Record<EventType, Lane>;
 
 export interface Noticed {

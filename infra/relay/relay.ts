@@ -5,6 +5,7 @@ import type { Clock, Random } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
 import { eventOf, type Lane, LANE_OF, noticeOf, type Noticed } from "./event.ts";
 import * as kinds from "./kinds.ts";
+import * as kubelets from "./kubelet-events.ts";
 import type { Log } from "./log.ts";
 import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "./metrics.ts";
 import { createOutbox } from "./outbox.ts";
@@ -67,28 +68,29 @@ export function startRelay(options: RelayOptions): Relay {
   };
 
   let stopped = false;
-  let kubelets: readonly Watched<kinds.KubeletEventFacts>[] = [];
+  let watchedEvents: readonly Watched<kubelets.KubeletEventFacts>[] = [];
   const pods = watch(kinds.PODS, (pod) => {
-    const events = kubelets.flatMap((watched) => [...watched.all()]);
+    const events = watchedEvents.flatMap((watched) => [...watched.all()]);
     for (const { facts, metadata } of events) {
-      const notice = facts.podUid === pod.metadata.uid ? kinds.killingOf(facts, pod, clock.now()) : undefined;
+      const notice = facts.podUid === pod.metadata.uid ? kubelets.killingOf(facts, pod, clock.now()) : undefined;
       report(notice && { object: metadata, gone: false, notice });
     }
   });
   watch(kinds.VIRTUAL_MACHINE_INSTANCES);
   watch(kinds.MIGRATIONS);
   watch(kinds.EVACUATIONS);
+  watch(kinds.NODE_EVACUATIONS);
   watch(kinds.NODES);
   // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);
-    if (!stopped) kubelets = kinds.kubeletEvents(podOf, () => clock.now()).map((kind) => watch(kind));
+    if (!stopped) watchedEvents = kubelets.kubeletEvents(podOf, () => clock.now()).map((kind) => watch(kind));
   };
   void watchKubelets();
 
   return {
-    isReady: () => kubelets.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),
+    isReady: () => watchedEvents.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),
     metrics: () =>
       renderOpenMetrics([
         ...Object.values(counters).map((counter) => counter.metric()),

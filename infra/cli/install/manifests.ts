@@ -63,10 +63,11 @@ export const PARTS: readonly Part[] = [
   part("shield", "experimental: launchers wait after a SIGTERM under node pressure (KubeVirt 1.9, gate Plugins)", [
     PRESSURE,
   ]),
+  part("maintenance", "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for"),
   part("migration-policy", "makes urgent migrations converge"),
   part("descheduling", "Lifeboat's own descheduler may evict; its policy is yours", ["EvictionsInBackground"]),
   part("descheduler-support", "annotates launcher pods for another descheduler", ["DeschedulerSupport"]),
-  part("restriction", "limits what Lifeboat's account may change on pods"),
+  part("restriction", "limits what Lifeboat's account may change on pods and nodes"),
 ];
 
 function part(name: string, about: string, gates: readonly FeatureGate[] = []): Part {

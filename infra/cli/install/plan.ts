@@ -21,7 +21,11 @@ export type Home =
   | { readonly in: "Cluster"; readonly image: string };
 
 /** Before everything else: what follows may be of these kinds. */
-export const DEFINITIONS = ["crds/evacuations.yaml", "crds/lifeboatconfigurations.yaml"] as const;
+export const DEFINITIONS = [
+  "crds/evacuations.yaml",
+  "crds/nodeevacuations.yaml",
+  "crds/lifeboatconfigurations.yaml",
+] as const;
 const BASE = [
   ...DEFINITIONS,
   "namespace.yaml",
@@ -30,6 +34,7 @@ const BASE = [
   "evacuation-roles.yaml",
   "evacuation-deletion.yaml",
   "evacuation-requester.yaml",
+  "node-evacuation.yaml",
 ] as const;
 
 /** In the order of infra/server/kubernetes/component, whose patches isWanted and pointed stand for. */

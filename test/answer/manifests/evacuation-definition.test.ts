@@ -31,6 +31,7 @@ describe("an Evacuation as it is created", () => {
     ["a path for a name",     { virtualMachineInstance: { name: "../pods/x" } },             "spec.virtualMachineInstance.name: Invalid value"],
     ["an unknown cause",      { ...VM, cause: "Whim" },                                      'spec.cause: Unsupported value: "Whim"'],
     ["a pod without a UID",   { ...VM, pod: { name: "p" } },                                 "spec.pod.uid: Required value"],
+    ["a restart by hand",     { ...VM, by: "Restart" },                                      "expected with the cause NodeEvacuation only"],
     ["too many attempts",     { ...VM, inherited: { attempts: 1001 } },                      "spec.inherited.attempts: Invalid value"],
   ])("with %s is refused", async (_, spec, words) => {
     expect(answerOf(await stage.post(spec))).toEqual([422, expect.stringContaining(words)]);
@@ -60,8 +61,8 @@ describe("a change of the spec", () => {
   });
 });
 
-test("every field is described, and every text, list and number is bounded", () => {
-  const [definition] = readManifests("crds/evacuations.yaml");
+test.each(["evacuations", "nodeevacuations"])("every field of %s is described, and every value bounded", (plural) => {
+  const [definition] = readManifests(`crds/${plural}.yaml`);
   const [version] = Spec.parse(definition?.["spec"]).versions;
   expect(version && incompleteIn(version.schema.openAPIV3Schema, "")).toEqual([]);
 });

@@ -41,7 +41,7 @@ test.each(FILES)("%s: every permission has its row in the table, and every row i
   expect([...rows].toSorted()).toEqual(rolesOf(file).flatMap(permissions).toSorted());
 });
 
-const OPTIONAL = ["descheduler-support", "descheduling", "guard", "shield"].map(
+const OPTIONAL = ["descheduler-support", "descheduling", "guard", "maintenance", "shield"].map(
   (name) => `optional/${name}/${name}.yaml`,
 );
 const used: Used[] = [];

@@ -1,0 +1,61 @@
+/** The kubelet's Events about pods that it ends: which are watched, and which of them the Worker has to know of. */
+import * as z from "zod/mini";
+import { Text } from "../../shared/kube/schemas/fields.ts";
+import { kind, type Notice, type PodFacts, type Seen, type WatchedKind } from "./kinds.ts";
+
+export interface KubeletEventFacts {
+  readonly pod: string;
+  readonly podUid: string;
+  readonly reason: string;
+  /** How often the kubelet reported it, and when last. */
+  readonly count: number;
+  readonly at: string | undefined;
+}
+
+/** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
+const POD_NAMES = /^(virt-launcher|hp-volume)-/;
+
+type PodOf = (namespace: string, name: string) => Seen<PodFacts> | undefined;
+
+/**
+ * About pods that a kubelet ends: it does not ask the API server, and sets the pod's condition only afterwards. One watch for each reason:
+ * field selectors have no "or", and few of the kubelet's Events have these reasons.
+ */
+export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
+  return ["Evicted", "Preempting", "Killing"].map((reason) =>
+    kind({
+      name: `events-${reason.toLowerCase()}`,
+      path: "/api/v1/events",
+      fieldSelector: `involvedObject.kind=Pod,reason=${reason}`,
+      fields: {
+        reason: z.string(),
+        involvedObject: z.object({ name: z.string(), uid: z.prefault(z.string(), "") }),
+        source: z.nullish(z.object({ component: Text })),
+        reportingComponent: Text,
+        count: z.nullish(z.number()),
+        lastTimestamp: Text,
+        eventTime: Text,
+      },
+      facts: ({ involvedObject: { name: pod, uid: podUid }, ...event }): KubeletEventFacts | undefined => {
+        const component = event.source?.component ?? event.reportingComponent;
+        if (component !== "kubelet" || !POD_NAMES.test(pod)) return undefined;
+        const { count, lastTimestamp, eventTime } = event;
+        return { pod, podUid, reason: event.reason, count: count ?? 1, at: lastTimestamp ?? eventTime };
+      },
+      notice: ({ object: { namespace = "" }, facts, gone }) =>
+        gone ? undefined : killingOf(facts, podOf(namespace, facts.pod), now()),
+    }),
+  );
+}
+
+/** Events stay for an hour; a launcher ends sooner than this (`evictionMaxPodGracePeriod` is 300 s). */
+const STALE_MS = 10 * 60 * 1000;
+
+/** Undefined for a pod that has been deleted: PODS reports that, or the owner wants it. */
+export function killingOf(event: KubeletEventFacts, pod: Seen<PodFacts> | undefined, now: Date): Notice | undefined {
+  if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;
+  if (event.at !== undefined && now.getTime() - Date.parse(event.at) > STALE_MS) return undefined;
+  if (pod.facts.deleting || pod.facts.completed) return undefined;
+  const { namespace = "", name, uid } = pod.metadata;
+  return { type: "dev.lifeboat.pod.killing.v1", data: { namespace, name, uid, reason: event.reason } };
+}
