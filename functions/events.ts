@@ -44,6 +44,8 @@ function requestOf(event: LifeboatEvent): ReconcileRequest {
     case "dev.lifeboat.migration.changed.v1":
     case "dev.lifeboat.evacuation.changed.v1":
       return { kind: "VirtualMachineInstance", namespace: event.data.namespace, name: event.data.name };
+    case "dev.lifeboat.nodeevacuation.changed.v1":
+      return { kind: "NodeEvacuation", name: event.data.name };
     case "dev.lifeboat.node.changed.v1":
       return { kind: "Node", name: event.data.name };
   }

@@ -18,10 +18,10 @@ const app = createApp(platform, state);
 export default {
   fetch: app.fetch,
   scheduled: (tick: { readonly scheduledTime: number }, env: Env) =>
-    runTick(tick.scheduledTime, { env, platform, state }),
+    runTick(tick.scheduledTime, { env, platform, state, stays: () => true }),
   queue: (batch: { readonly messages: readonly { readonly body: unknown }[] }, env: Env) =>
     receiveTicks(
       batch.messages.map(({ body }) => body),
-      { env, platform, state },
+      { env, platform, state, stays: () => true },
     ),
 };

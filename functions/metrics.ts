@@ -42,14 +42,16 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
 
 async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   const { settings } = await target.settings(cluster);
-  const [configuration, evacuations, webhooks] = await Promise.all([
+  const [configuration, evacuations, nodeEvacuations, webhooks] = await Promise.all([
     cluster.get("lifeboatconfigurations", named(CONFIGURATION)),
     cluster.list("evacuations"),
+    // The manifests in the cluster may be of an older version.
+    cluster.list("nodeevacuations").catch(() => []),
     readWebhooks(target, cluster, settings),
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const now = target.platform.now();
-  return { evacuations, webhooks, undecided: isUndecided(configuration), isDescheduling, now };
+  return { evacuations, nodeEvacuations, webhooks, undecided: isUndecided(configuration), isDescheduling, now };
 }
 
 function isRefused(error: unknown, code: number): boolean {

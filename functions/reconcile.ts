@@ -7,7 +7,7 @@ import type { ClusterError, Failure } from "../shared/kube/failures.ts";
 import { perform } from "../shared/evacuation/perform.ts";
 import type { Deps, Result } from "../shared/reconcile/carry-out.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
-import { reconcileActive, reconcileAll, reconcileVmi } from "../shared/reconcile/reconcile.ts";
+import { reconcileActive, reconcileAll, reconcileUnderWay, reconcileVmi } from "../shared/reconcile/reconcile.ts";
 import { keepConditions } from "./conditions.ts";
 import type { Target } from "./target.ts";
 import { OURS } from "../shared/kube/requests.ts";
@@ -85,6 +85,7 @@ export async function recordEvents(target: Target, events: readonly Action[]): P
 
 const FULL_SCAN_SECONDS = 60;
 const TICK_SECONDS = 50;
+const UNDER_WAY_SECONDS = 20;
 const REQUEUE_SECONDS = 1;
 
 /** The endpoint: always a full scan. 200 with what was done, 202 if there was not enough time for all of it. */
@@ -111,4 +112,8 @@ export async function scanActive(target: Target): Promise<Result> {
     ? await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })
     : [{}];
   return await (budget === undefined ? scanAll(target) : reconcileWithin(target, TICK_SECONDS, reconcileActive));
+}
+
+export async function scanUnderWay(target: Target): Promise<Result> {
+  return await reconcileWithin(target, UNDER_WAY_SECONDS, reconcileUnderWay);
 }

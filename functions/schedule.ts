@@ -4,7 +4,7 @@ import { ClusterError, isSilence } from "../shared/kube/failures.ts";
 import { descheduleIfDue } from "./deschedule.ts";
 import type { Platform } from "./env.ts";
 import { RejectionError } from "./errors.ts";
-import { scanActive, scanAll, SETTINGS_SECONDS } from "./reconcile.ts";
+import { scanActive, scanAll, scanUnderWay, SETTINGS_SECONDS } from "./reconcile.ts";
 import { clusterNames, findEntry, type Surroundings, type Target, targetOf } from "./target.ts";
 import { hash8 } from "../shared/kube/objects.ts";
 
@@ -77,11 +77,29 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
 async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings, seconds?: number) {
   const target = await targetNamed(name, surroundings, seconds);
   if (target === undefined || !(await isAnswering(target))) return;
-  const scan: (target: Target) => Promise<unknown> = isFullScan(name, scheduledTime) ? scanAll : scanActive;
+  let isUnderWay = false;
+  const scan = async () => {
+    ({ isUnderWay } = await (isFullScan(name, scheduledTime) ? scanAll : scanActive)(target));
+  };
+  const stayed = async () => {
+    if (isUnderWay && seconds === undefined) await stay(target, scheduledTime + TICK_MS, surroundings);
+  };
   // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
-  for (const work of [scan, descheduleIfDue]) {
+  for (const work of [scan, descheduleIfDue, stayed]) {
     await work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
   }
+}
+
+/** Without a relay nothing else says that a VM has left, and that the next one may. */
+const STAY_MS = 5000;
+
+/** Looks again, until the next tick is due. */
+async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {
+  const { platform, stays = () => false } = surroundings;
+  if (!stays() || platform.now().getTime() + 2 * STAY_MS >= until) return;
+  await platform.sleep(STAY_MS);
+  const { isUnderWay } = await scanUnderWay(target);
+  if (isUnderWay) await stay(target, until, surroundings);
 }
 
 /** Of the ticks, a minute apart, every tenth reads everything; which one it is differs from cluster to cluster. */

@@ -51,6 +51,8 @@ export interface Surroundings {
   readonly env: Env;
   readonly platform: Platform;
   readonly state: IsolateState;
+  /** Whether a tick that finds a node being emptied may stay and look again, as long as there is time. Absent: it may not. */
+  readonly stays?: () => boolean;
 }
 
 /** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */

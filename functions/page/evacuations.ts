@@ -33,7 +33,11 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
   WaitingForOwner: { mood: "warn",  means: "waits for the controller that owns it to move it", remedy: REMEDY.External },
   Blocked:         { mood: "bad",   means: "cannot leave its node as things are", remedy: REMEDY.NotMigratable },
+  Restarting:      { mood: "busy",  means: "is restarted on another node, because it cannot move" },
+  Stopping:        { mood: "busy",  means: "is stopped, because it cannot move" },
   Moved:           { mood: "good",  means: "has moved" },
+  Restarted:       { mood: "good",  means: "was restarted on another node" },
+  Stopped:         { mood: "warn",  means: "was stopped; Lifeboat starts it when its node is schedulable again" },
   Abandoned:       { mood: "bad",   means: "could not be moved; Lifeboat has given up", remedy: REMEDY.Abandoned },
   Withdrawn:       { mood: "quiet", means: "stays: its evacuation was cancelled, or is not wanted any more" },
   Duplicate:       { mood: "quiet", means: "is moved by another evacuation of the same pod" },
@@ -61,6 +65,7 @@ export const CAUSES: Readonly<Record<Cause, string>> = {
   DrainTaint: "KubeVirt's drain taint",
   Operator: "a person",
   NodeTermination: "the end of its node",
+  NodeEvacuation: "the maintenance of its node",
 };
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */

@@ -114,7 +114,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       await pause(clock, due - now, signal);
       // Without its tokens it would find every webhook wrong.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
-      await runTick(due, { env: env(), platform, state }).catch(failed("the scheduled tick"));
+      const stays = () => !signal.aborted && leadership.isLeader();
+      await runTick(due, { env: env(), platform, state, stays }).catch(failed("the scheduled tick"));
     }
   };
   const kept = [

@@ -4,9 +4,10 @@ import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
+import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../kube/node-evacuation.ts";
 import { hash8 } from "../kube/objects.ts";
 
-const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
+export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
   return { [names.CAUSE_ANNOTATION]: spec.cause, [names.EVACUATION_ANNOTATION]: name };
@@ -113,7 +114,7 @@ export function test(path: string, value: unknown): Operation {
 }
 
 /** A map that does not exist is made under a test of the resourceVersion: else it would wipe what a racing writer put there. */
-function addTo(
+export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
   entries: Readonly<Record<string, string>>,
@@ -212,4 +213,11 @@ export function conditions({
   conditions,
 }: ActionOf<"WriteConditions">) {
   return { metadata: { resourceVersion }, status: { observedGeneration, conditions } };
+}
+
+const OPTIONAL_OF_NODES = ["verdict", "startTime", "estimatedCompletionTime", "completionTime"] as const;
+
+export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: NodeEvacuationStatus): object {
+  const optional = Object.fromEntries(OPTIONAL_OF_NODES.map((field) => [field, status[field] ?? null]));
+  return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }

@@ -9,6 +9,7 @@ import { CONFIGURATION, CREATED_BY_LABEL, DESCHEDULER, REQUESTED_BY_ANNOTATION }
 import { isFinal } from "../kube/objects.ts";
 import { requestEviction } from "../kube/requests.ts";
 import type { Resource } from "../kube/resources.ts";
+import { actOnNode, isOnNode } from "./act-on-nodes.ts";
 import { hasNoRequester } from "./identity.ts";
 import * as manifests from "./manifests.ts";
 
@@ -114,6 +115,7 @@ async function resultOf(answer: Promise<Said>, meanings = CHANGED): Promise<ActR
 }
 
 export async function act(action: Action, { cluster, now }: Pick<Performing, "cluster" | "now">): Promise<ActResult> {
+  if (isOnNode(action)) return await actOnNode(action, cluster);
   const patched = (resource: Resource, of: Parameters<Client["patch"]>[1], patch: object, subresource?: "status") =>
     resultOf(cluster.patch(resource, of, patch, subresource && { subresource }));
   const removed = (

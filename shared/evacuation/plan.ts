@@ -87,8 +87,13 @@ function byTaint(vmi: VmiFacts, before: EvacuationFacts | undefined, { settings 
   return { cause: "DrainTaint", requestedBy: `taint ${settings.drainTaintKey}`, message };
 }
 
+export interface HistoryWorld extends EvacuationWorld {
+  /** UIDs of those that have not ended, or act once more: their Evacuations stay. Undefined: they could not be read. */
+  readonly openNodeEvacuations: ReadonlySet<string> | undefined;
+}
+
 /** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
-export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorld): Plan {
+export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;
   const living = new Set(vmis.flatMap((vmi) => Object.keys(vmi.activePods)));
   const ofPods = Map.groupBy(evacuations, (e) => identity.podUIDOf(e) ?? "");
@@ -96,6 +101,7 @@ export function planHistory({ evacuations, vmis, settings, now }: EvacuationWorl
     [...ofPods].flatMap(([uid, some]) => (living.has(uid) ? some.toSorted(identity.byAge).slice(-1) : [])),
   );
   const expired = evacuations.filter((e) => !isUnfinished(e) && Date.parse(e.status.completionTime ?? "") < old);
-  const removed = expired.filter((e) => !newest.has(e));
+  const isPart = ({ spec: { nodeEvacuation: of } }: EvacuationFacts) => of && (open?.has(of.uid) ?? true);
+  const removed = expired.filter((e) => !newest.has(e) && !isPart(e));
   return { chains: removed.map((evacuation) => [{ verb: "DeleteEvacuation", evacuation } as const]) };
 }

@@ -7,6 +7,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { activeEvacuation, migrationName, ofVmi, podUIDOf } from "./identity.ts";
 import * as marks from "./mark.ts";
 import * as outcomes from "./outcomes.ts";
+import { isShutdown, nextOfShutdown } from "./shutdown.ts";
 import { blocked, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
@@ -25,6 +26,7 @@ export const RULES: readonly Rule[] = [
 
 export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRead" {
   const facts = world.factsOf(e, w);
+  if (isShutdown(e)) return nextOfShutdown(e, facts, w);
   if (facts === undefined) return ended("there is no VirtualMachineInstance of this name");
   for (const rule of RULES) {
     const next = rule(facts);

@@ -74,10 +74,12 @@ function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): reado
 
 function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
   if (!isEnd(phase)) return [];
-  const evacuated = { type: "Evacuated", status: phase === "Moved" ? "True" : "False", reason, message } as const;
+  const evacuated = { type: "Evacuated", status: HAS_LEFT.has(phase) ? "True" : "False", reason, message } as const;
   const shown = [evacuated, released ? RELEASED : TO_BE_RELEASED];
   return phase === "Abandoned" ? [...shown, { type: "Failed", status: "True", reason, message }] : shown;
 }
+
+const HAS_LEFT: ReadonlySet<string> = new Set(["Moved", "Restarted", "Stopped"]);
 
 const RELEASED = { type: "Released", status: "True", reason: "Released", message: "" } as const;
 const TO_BE_RELEASED = {

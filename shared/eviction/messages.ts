@@ -149,7 +149,11 @@ function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Giv
     case "Migrating":
       return UNUSUAL.has(reason) ? `${vmi}: ${message}` : undefined;
     case "Pending":
+    case "Restarting":
+    case "Stopping":
     case "Moved":
+    case "Restarted":
+    case "Stopped":
     case "Duplicate":
     case "Gone":
     case undefined:

@@ -1,5 +1,6 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
+import type { NodeEvacuationFacts, NodeEvacuationStatus } from "./node-evacuation.ts";
 import type {
   BudgetFacts,
   ConfigurationObserved,
@@ -61,7 +62,44 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
+  /** Of a node that is schedulable. `by`: NAME/UID of a NodeEvacuation. `from`: take over the cordon of one that has ended. */
+  | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
+  /** If it is this one's cordon: a node that another party has uncordoned only loses that name. */
+  | { readonly verb: "Uncordon"; readonly node: string; readonly by: string }
+  | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
+  /** Have KubeVirt restart or stop the VM, as the Evacuation says. */
+  | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
+  /** One that was stopped so. */
+  | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts }
+  | {
+      readonly verb: "ReturnVm";
+      readonly vmi: VmiFacts;
+      readonly node: string;
+      readonly nodeEvacuation: NodeEvacuationFacts;
+    }
+  | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
+  /** On condition that the NodeEvacuation is as it was seen. */
+  | {
+      readonly verb: "WriteNodeStatus";
+      readonly nodeEvacuation: NodeEvacuationFacts;
+      readonly status: NodeEvacuationStatus;
+    }
+  | { readonly verb: "DeleteNodeEvacuation"; readonly nodeEvacuation: NodeEvacuationFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
+
+/** What a NodeEvacuation takes, besides Evacuations. */
+export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
+export const NODE_VERBS = [
+  "Cordon",
+  "Uncordon",
+  "EvictPod",
+  "ShutDown",
+  "StartVm",
+  "ReturnVm",
+  "WithdrawEvacuation",
+  "WriteNodeStatus",
+  "DeleteNodeEvacuation",
+] as const;
 
 export type ActionOf<Verb extends Action["verb"]> = Extract<Action, { verb: Verb }>;
 
@@ -93,6 +131,9 @@ export const EVENT_TYPES = {
   Evacuated: "Normal",
   EvacuationAbandoned: "Warning",
   EvacuationCancelled: "Normal",
+  Restarted: "Warning",
+  Stopped: "Warning",
+  ShutdownPlanned: "Warning",
   DeletionRefused: "Normal",
   DeletionAllowed: "Warning",
   DisruptionSeen: "Warning",

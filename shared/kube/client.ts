@@ -5,12 +5,14 @@ import { ClusterError } from "./failures.ts";
 import {
   collection,
   countAll,
+  kubevirtSubresource,
   object,
   type OnOddItem,
   parseAnswer,
   readAll,
   readObject,
   unlessNotServed,
+  type WithSubresources,
 } from "./read.ts";
 import { type Facts, type Resource, SCHEMAS } from "./resources.ts";
 import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, sender } from "./transport.ts";
@@ -65,6 +67,11 @@ export interface WriteOptions extends Expecting {
   readonly dryRun?: boolean;
 }
 
+export interface UpdateOptions extends Expecting {
+  /** Absent: of a VMI. */
+  readonly resource?: WithSubresources;
+}
+
 export type Observed = NamespacedName & { readonly uid: string; readonly resourceVersion?: string };
 
 /** A 404 to a read is undefined; a 404, 409 or 422 to a write is an answer. What is no answer to the question throws a ClusterError. */
@@ -86,8 +93,8 @@ export interface Client {
     patch: object,
     how?: WriteOptions,
   ): Promise<Answer<Facts<R>>>;
-  /** Of a VMI's subresource. Only the code is an answer: virt-api's refusals are texts, or a Status in another one. */
-  update(vmi: NamespacedName, subresource: string, body: object, how?: Expecting): Promise<Said>;
+  /** Of a subresource of virt-api's. Only the code is an answer: its refusals are texts, or a Status in another one. */
+  update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
   /** That one only; with a resourceVersion, only if nothing of it has changed. */
   delete(resource: Resource, seen: Observed): Promise<Answer>;
 }
@@ -195,8 +202,8 @@ function writes(send: Send): Pick<Client, "create" | "patch" | "update" | "delet
       const path = `${object(resource, key)}${how.subresource === undefined ? "" : `/${how.subresource}`}`;
       return write(resource, { method: "PATCH", path, body }, how);
     },
-    update: async (vmi, subresource, body, { expect = [] } = {}) => {
-      const path = vmiSubresource(vmi, subresource);
+    update: async (of, subresource, body, { expect = [], resource = "virtualmachineinstances" } = {}) => {
+      const path = kubevirtSubresource(resource, of, subresource);
       const { code } = await send({ method: "PUT", path, body, codeOnly: true, expect: [...ANSWERS, ...expect] });
       return { code, request: `PUT ${path}` };
     },
@@ -226,10 +233,4 @@ export function meaningOf<M extends string>(
   const meaning = meanings[code];
   if (meaning === undefined) throw new ClusterError({ reason: "Refused", code, request });
   return meaning;
-}
-
-/** Of a VMI, which virt-api serves in a group of its own. */
-export function vmiSubresource({ namespace, name }: NamespacedName, subresource: string): string {
-  const where = `${encodeURIComponent(namespace)}/virtualmachineinstances/${encodeURIComponent(name)}`;
-  return `/apis/subresources.kubevirt.io/v1/namespaces/${where}/${subresource}`;
 }

@@ -11,6 +11,7 @@ export const CAUSES = [
   "DrainTaint",
   "Operator",
   "NodeTermination",
+  "NodeEvacuation",
 ] as const;
 
 export type Cause = (typeof CAUSES)[number];
@@ -29,6 +30,7 @@ export const CAUSE = {
   DrainTaint: { urgency: "normal", asksToEvict: true, mark: "NotNeeded" },
   Operator: { urgency: "normal", asksToEvict: true, mark: "Asked" },
   NodeTermination: { urgency: "urgent", asksToEvict: false, mark: "Asked" },
+  NodeEvacuation: { urgency: "normal", asksToEvict: true, mark: "Asked" },
 } as const satisfies Record<Cause, CauseFacts>;
 
 interface CauseFacts {
@@ -41,8 +43,16 @@ export function causeOfEviction(annotations: Readonly<Record<string, string>>): 
   return annotations[REQUESTED_BY_ANNOTATION] === DESCHEDULER ? "Descheduler" : "ApiEviction";
 }
 
-export const ACTIVE_PHASES = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked"] as const;
-export const END_PHASES = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
+export const ACTIVE_PHASES = [
+  "Pending",
+  "Migrating",
+  "BackingOff",
+  "WaitingForOwner",
+  "Blocked",
+  "Restarting",
+  "Stopping",
+] as const;
+export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
  * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are taken back after its
@@ -77,6 +87,10 @@ export interface EvacuationCondition {
   readonly message: string;
   readonly lastTransitionTime: string;
 }
+
+/** How a VM leaves. Only a NodeEvacuation has VMs restarted or stopped. */
+export const WAYS = ["LiveMigration", "Restart", "ShutDown"] as const;
+export type Way = (typeof WAYS)[number];
 
 /** What `status` of an `Evacuation` says. Times are RFC 3339. */
 export interface EvacuationStatus {
@@ -113,6 +127,12 @@ export interface EvacuationSpec {
   /** Absent if a person created it: then the pod that the VM runs in. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
+  /** The one that it is part of. */
+  readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
+  /** Absent: LiveMigration. */
+  readonly by?: Way | undefined;
+  /** What the VM had that is restarted or stopped. */
+  readonly runStrategy?: string | undefined;
 }
 
 export interface EvacuationFacts extends NamespacedName {

@@ -59,6 +59,8 @@ export interface NodeFacts {
   readonly pressures: readonly string[];
   /** As its annotation says: when it is ended. May be no time at all. */
   readonly endsAt?: string;
+  /** The NodeEvacuation whose cordon it has, by its annotation. */
+  readonly cordonedBy?: string;
 }
 
 export interface LiveMigratable {
@@ -89,6 +91,7 @@ export interface VmiFacts extends NamespacedName {
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
+  readonly priorityClass?: string;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;
   /** Of its migration in progress, once KubeVirt has found one. */

@@ -69,6 +69,12 @@ export const REASON_ANNOTATION = "reason";
 /** On a node: when it is ended, in Karpenter's words (RFC 3339). */
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
+/** On a node: the NodeEvacuation that has cordoned it, `NAME/UID`. */
+export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
+/** On a VirtualMachine: its owner's wishes for a maintenance. */
+export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";
+export const WHEN_BLOCKED_ANNOTATION = "lifeboat.dev/when-blocked";
+
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, Lifeboat's, and that of Lifeboat's guard. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";

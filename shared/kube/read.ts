@@ -169,3 +169,15 @@ export function isObjectKey({ namespace, name }: NamespacedName): boolean {
 export function isVmiKey(key: NamespacedName): boolean {
   return key.namespace !== "" && isObjectKey(key);
 }
+
+export type WithSubresources = "virtualmachines" | "virtualmachineinstances";
+
+/** What virt-api serves in a group of its own. */
+export function kubevirtSubresource(
+  resource: WithSubresources,
+  { namespace, name }: NamespacedName,
+  sub: string,
+): string {
+  const where = `${encodeURIComponent(namespace)}/${resource}/${encodeURIComponent(name)}`;
+  return `/apis/subresources.kubevirt.io/v1/namespaces/${where}/${sub}`;
+}

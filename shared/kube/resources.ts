@@ -13,7 +13,7 @@ import {
 } from "./schemas/kubernetes.ts";
 import { KubeVirt, Migration } from "./schemas/kubevirt.ts";
 import { Vmi } from "./schemas/vmi.ts";
-import { Evacuation, LifeboatConfiguration } from "./schemas/lifeboat.ts";
+import { Evacuation, LifeboatConfiguration, NodeEvacuation, VirtualMachine } from "./schemas/lifeboat.ts";
 import { WebhookConfiguration } from "./schemas/webhooks.ts";
 
 export const API_GROUP = "lifeboat.dev/v1alpha1";
@@ -36,11 +36,12 @@ export const RESOURCES = {
   leases: { api: "/apis/coordination.k8s.io/v1", facts: Lease },
   poddisruptionbudgets: { api: "/apis/policy/v1", facts: Budget },
   kubevirts: { api: KUBEVIRT, facts: KubeVirt },
-  virtualmachines: { api: KUBEVIRT, facts: OWN_VIEW },
+  virtualmachines: { api: KUBEVIRT, facts: VirtualMachine },
   virtualmachineinstances: { api: KUBEVIRT, facts: Vmi },
   virtualmachineinstancemigrations: { api: KUBEVIRT, facts: Migration },
   plugins: { api: "/apis/plugin.kubevirt.io/v1alpha1", facts: OWN_VIEW },
   evacuations: { api: `/apis/${API_GROUP}`, facts: Evacuation },
+  nodeevacuations: { api: `/apis/${API_GROUP}`, facts: NodeEvacuation },
   lifeboatconfigurations: { api: `/apis/${API_GROUP}`, facts: LifeboatConfiguration },
   validatingwebhookconfigurations: { api: "/apis/admissionregistration.k8s.io/v1", facts: WebhookConfiguration },
   tokenreviews: { api: "/apis/authentication.k8s.io/v1", facts: TokenReview },

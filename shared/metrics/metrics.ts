@@ -1,5 +1,6 @@
 /** The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node. */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
 import type { WebhookState } from "../settings/webhooks.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
@@ -38,6 +39,14 @@ export const FAMILIES = {
     name: "lifeboat_evacuations_oldest_timestamp_seconds", type: "gauge", unit: "seconds", labels: ["phase"],
     help: "When the oldest evacuation of those in that phase began, since the epoch. Absent if none is in it.",
   },
+  nodeEvacuations: {
+    name: "lifeboat_node_evacuations", type: "gauge", unit: "", labels: ["node_phase"],
+    help: "NodeEvacuations that have not ended, by how far they are.",
+  },
+  lateNodeEvacuations: {
+    name: "lifeboat_node_evacuations_late", type: "gauge", unit: "", labels: [],
+    help: "NodeEvacuations under way that were to be finished by now, as their status estimates.",
+  },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
     help: "Whether an eviction was answered without the facts in the last ten minutes or a little more (condition ReviewsDecided is False).",
@@ -56,6 +65,7 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
+  readonly nodeEvacuations: readonly NodeEvacuationFacts[];
   readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
   readonly isDescheduling: boolean;
@@ -80,7 +90,8 @@ function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly M
   ];
 }
 
-function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, now }: SeenMetrics): readonly Metric[] {
+function seenMetrics(seen: SeenMetrics): readonly Metric[] {
+  const { evacuations: all, nodeEvacuations, webhooks, undecided, isDescheduling, now } = seen;
   const evacuations = all.filter(isActive);
   return [
     [FAMILIES.webhookProblems, webhooks.map(problemSample)],
@@ -88,6 +99,8 @@ function seenMetrics({ evacuations: all, webhooks, undecided, isDescheduling, no
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
+    [FAMILIES.nodeEvacuations, nodeSamples(nodeEvacuations)],
+    [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
     ...(isDescheduling ? [inBackground(evacuations)] : []),
   ];
@@ -129,6 +142,15 @@ function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample
     const oldest = Math.min(...(byPhase.get(phase) ?? []).map(({ createdAt }) => createdAt));
     return oldest === Infinity ? [] : [{ labels: [phase], value: Math.floor(oldest / 1000) }];
   });
+}
+
+function nodeSamples(nodeEvacuations: readonly NodeEvacuationFacts[]): readonly Sample[] {
+  const byPhase = Map.groupBy(nodeEvacuations, ({ status }) => status.phase ?? "Scheduled");
+  return NODE_ACTIVE_PHASES.map((phase) => ({ labels: [phase], value: byPhase.get(phase)?.length ?? 0 }));
+}
+
+function isLate({ status: { phase, estimatedCompletionTime = "" } }: NodeEvacuationFacts, now: Date): boolean {
+  return phase === "Evacuating" && Date.parse(estimatedCompletionTime) < now.getTime();
 }
 
 function isSeenMarked({ status }: EvacuationFacts): boolean {

@@ -45,7 +45,7 @@ function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Evicted" || outcome === "ShutsDown") && !pod.deleting;
 }
 
-function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
+export function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
   const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
   if (has("Blocked")) return "WillBlock";
   if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";

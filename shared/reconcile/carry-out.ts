@@ -8,11 +8,18 @@ import { planShield, type ShieldWorld } from "../shield/shield.ts";
 import type { Client } from "../kube/client.ts";
 import type { ClusterError } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
-import { planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
+import { type HistoryWorld, planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
 import type { Settings } from "../settings/settings.ts";
+import { eachOf } from "../evacuation/each-of.ts";
 import { perform } from "../evacuation/perform.ts";
 
-export type World = EvacuationWorld & BudgetWorld & DisruptionWorld & PressureWorld & ShieldWorld & AnnotationWorld;
+export type World = HistoryWorld &
+  EvacuationWorld &
+  BudgetWorld &
+  DisruptionWorld &
+  PressureWorld &
+  ShieldWorld &
+  AnnotationWorld;
 
 export const NO_WORLD = {
   vmis: [],
@@ -28,6 +35,7 @@ export const NO_WORLD = {
   shielded: [],
   vmisAreNewer: false,
   complete: false,
+  openNodeEvacuations: new Set<string>(),
 } as const satisfies Omit<World, "settings" | "now">;
 
 /** Where something has happened, as an event says. It only says what to reconcile: the world is read anew. */
@@ -35,6 +43,7 @@ export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
+  | { readonly kind: "NodeEvacuation"; readonly name: string }
   /** A kubelet has started to end this pod; the API does not show it yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
@@ -58,9 +67,22 @@ export interface Result {
   readonly again: boolean;
   /** Nodes that VMs leave because of pressure: when one of them has left, or cannot, the next one may. */
   readonly pressed: readonly string[];
+  /** Names of NodeEvacuations that VMs leave for: likewise. */
+  readonly emptied: readonly string[];
+  /** A node is being emptied, and another reconcile in some seconds is worth it. */
+  readonly isUnderWay: boolean;
 }
 
-export const NOTHING: Result = { done: {}, failures: 0, refused: 0, left: 0, again: false, pressed: [] };
+export const NOTHING: Result = {
+  done: {},
+  failures: 0,
+  refused: 0,
+  left: 0,
+  again: false,
+  pressed: [],
+  emptied: [],
+  isUnderWay: false,
+};
 
 export function sum(results: readonly Result[]): Result {
   const total = (of: (result: Result) => number) => results.reduce((count, result) => count + of(result), 0);
@@ -72,6 +94,8 @@ export function sum(results: readonly Result[]): Result {
     left: total(({ left }) => left),
     again: results.some(({ again }) => again),
     pressed: [...new Set(results.flatMap(({ pressed }) => pressed))],
+    emptied: [...new Set(results.flatMap(({ emptied }) => emptied))],
+    isUnderWay: results.some(({ isUnderWay }) => isUnderWay),
   };
 }
 
@@ -109,26 +133,4 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
 
 export function isTime({ clock, until }: Deps): () => boolean {
   return () => until === undefined || clock() < until;
-}
-
-/** Of the platform's six connections, some stay free for reviews. */
-const AT_A_TIME = 4;
-
-/** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */
-export async function eachOf<T, R>(
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-  isTime = () => true,
-): Promise<{ readonly results: readonly R[]; readonly left: number }> {
-  const results: R[] = [];
-  const queue = items.values();
-  let left = 0;
-  const worker = async () => {
-    for (const item of queue) {
-      if (isTime()) results.push(await work(item));
-      else left += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
-  return { results, left };
 }

@@ -2,6 +2,7 @@
 import { ClusterError } from "../kube/failures.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
 import type { BudgetFacts, NamespacedName } from "../kube/facts.ts";
+import { isOpen } from "../kube/node-evacuation.ts";
 import { observePressure } from "./observe-nodes.ts";
 import { NO_WORLD, type World } from "./carry-out.ts";
 import { LAUNCHER, OURS } from "../kube/requests.ts";
@@ -22,7 +23,7 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
     complete = false;
   };
   const reading = cluster.list("virtualmachineinstances", { onOdd });
-  const [vmis, nodes] = await Promise.all([reading, cluster.list("nodes")]);
+  const [vmis, nodes, openNodeEvacuations] = await Promise.all([reading, cluster.list("nodes"), readOpen(observer)]);
   const [{ budgets, unread }, launchers, pressure] = await Promise.all([
     // Also where none are wanted: those of before are removed.
     readBudgets(vmis, observer),
@@ -31,8 +32,19 @@ export async function observeAll(observer: Observer): Promise<Scanned> {
       : [],
     observePressure({ vmis, nodes, pods: [], requests: [], evacuations }, { cluster, settings, now }),
   ]);
-  const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete };
+  const seen = { vmis, nodes, evacuations, budgets, launchers, vmisAreNewer: true, complete, openNodeEvacuations };
   return { world: { ...NO_WORLD, settings, now, ...seen, ...pressure }, unread };
+}
+
+/** Undefined: the manifests in the cluster are of an older version. */
+async function readOpen({ cluster, onFailure }: Observer): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set((await cluster.list("nodeevacuations")).filter(isOpen).map(({ uid }) => uid));
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure?.("NodeEvacuations", error);
+    return undefined;
+  }
 }
 
 /** Each holds as much as one answer may be, for any tenant may label large budgets as ours. */

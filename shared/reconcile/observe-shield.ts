@@ -5,7 +5,8 @@ import type { VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { SHIELD_LABEL, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isDue, type Refusal, type Shielded } from "../shield/shield.ts";
-import { eachOf, NO_WORLD, type World } from "./carry-out.ts";
+import { eachOf } from "../evacuation/each-of.ts";
+import { NO_WORLD, type World } from "./carry-out.ts";
 import { migrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 

@@ -2,13 +2,16 @@
  * Reconciling one VMI, what the relay asks for, all in progress, or the whole cluster; any number may run at once and be ended anywhere.
  */
 import { ClusterError, isOddObject } from "../kube/failures.ts";
+import { eachOf } from "../evacuation/each-of.ts";
 import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
-import type { NamespacedName } from "../kube/facts.ts";
+import type { NamespacedName, NodeFacts } from "../kube/facts.ts";
+import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { forgetNodeEvacuations, type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
+import { hasStarted, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
   carryOut,
   type Deps,
-  eachOf,
   isTime,
   NOTHING,
   type ReconcileRequest,
@@ -37,7 +40,7 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
       // What the caller knows is old the second time.
       const world = await observeVmi(key, observerOf(deps), i === 0 ? known : { pods: known.pods ?? [] });
       const done = await carryOut(plansFor(world), world, deps);
-      results.push({ ...done, pressed: pressedBy(world) });
+      results.push({ ...done, pressed: pressedBy(world), emptied: emptiedBy(world, done) });
       if (!done.again) break;
     }
   });
@@ -58,6 +61,12 @@ function pressedBy({ evacuations }: World): readonly string[] {
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
+/** A place may be free. */
+function emptiedBy({ evacuations }: World, { done }: Result): readonly string[] {
+  if (done["WriteStatus"] === undefined) return [];
+  return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
+}
+
 function pressedNodes({ pressed }: Result): readonly ReconcileRequest[] {
   return pressed.map((name) => ({ kind: "Node", name }));
 }
@@ -75,7 +84,35 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   const ofVmis = await reconcileVmisOf(active, deps);
   const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
-  return sum([ofVmis, ofNodes, await reconcileShield(deps)]);
+  const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true });
+  return sum([ofVmis, ofNodes, emptied, await reconcileShield(deps)]);
+}
+
+/** Those that have not ended, and those of which something is left. */
+function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
+  const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
+  const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
+  return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
+}
+
+/** What stays on while nodes are being emptied. */
+export async function reconcileUnderWay(deps: Deps): Promise<Result> {
+  const ofVmis = await reconcileVmisOf(await unfinishedEvacuations(deps.cluster), deps);
+  return sum([ofVmis, await empty(deps, { isConcerned: (ne) => isOpen(ne) && hasStarted(ne), isThorough: false })]);
+}
+
+/** Nodes that are to be empty; what begins or is cancelled there is reconciled at once. */
+async function empty(deps: Deps, which: Pick<Maintaining, "isConcerned" | "isThorough">): Promise<Result> {
+  const { found = [], result } = await attempt("listing NodeEvacuations", deps, () =>
+    reconcileNodeEvacuations({ ...deps, ...which }),
+  );
+  const keys = new Map(found.flatMap(({ vmis }) => vmis).map((key) => [keyOf(key), key]));
+  const { results, left } = await eachOf([...keys.values()], (key) => reconcileOneOfMany(key, deps, {}), isTime(deps));
+  const looks = found.map(({ done, failures, isUnderWay }) =>
+    sum([...done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } })), { ...NOTHING, failures, isUnderWay }]),
+  );
+  // No other delivery of an event helps where they cannot be listed: the next tick tries again.
+  return sum([{ ...result, refused: result.failures }, ...looks, ...results, { ...NOTHING, left }]);
 }
 
 /** `evacuations`: every one that has not ended. A `Duplicate` may hold a deadline besides, or what else a VM has to leave for. */
@@ -120,7 +157,8 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   const ofVmis = sum([...reads.map(({ result }) => result), ...results, { ...NOTHING, left }]);
   const concerned = requests.filter((r) => r.kind === "Node" || r.kind === "EndingPod");
   const ofNodes = [...concerned, ...pressedNodes(ofVmis)];
-  if (ofNodes.length === 0) return ofVmis;
+  const emptied = await emptyConcerned(requests, ofVmis, deps);
+  if (ofNodes.length === 0) return sum([ofVmis, emptied]);
   const seen = await Promise.all(
     keys.map((key) => attempt(`reading VMI ${keyOf(key)}`, deps, () => observeNamed(key, cluster))),
   );
@@ -132,8 +170,17 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
     evacuations: subjects.flatMap(({ evacuations }) => evacuations),
   };
   const { found, result } = await attempt("reconciling nodes", deps, () => reconcileNodes(around, deps));
-  const all = [ofVmis, ...seen.map((one) => one.result), found ?? NOTHING, result];
+  const all = [ofVmis, emptied, ...seen.map((one) => one.result), found ?? NOTHING, result];
   return sum([...all, await reconcileShield(deps)]);
+}
+
+/** Those that events name, those of nodes that have changed, those whose VMs have. */
+async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }: Result, deps: Deps): Promise<Result> {
+  const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
+  const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
+  if (names.size + nodes.size === 0) return NOTHING;
+  const isConcerned = (ne: NodeEvacuationFacts) => isOpen(ne) && (names.has(ne.name) || nodes.has(ne.spec.nodeName));
+  return await empty(deps, { isConcerned, isThorough: false });
 }
 
 interface Attempt<T> {
@@ -179,7 +226,9 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
   const scanned = await Promise.all(scans);
   const ofVmis = await reconcileVmisOf(world.evacuations.filter(isUnfinished), deps);
-  return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), await reconcileShield(deps)]);
+  const emptied = await empty(deps, { isConcerned: concernedBy(world.evacuations, world.nodes), isThorough: true });
+  await attempt("removing old NodeEvacuations", deps, () => forgetNodeEvacuations(deps));
+  return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);
 }
 
 async function reconcileShield(deps: Deps): Promise<Result> {

@@ -64,6 +64,7 @@ const ORDER: readonly (readonly string[])[] = [
   ["guard"],
   ["preflight"],
   ["pressure"],
+  ["maintenance"],
   ["reconcile"],
   ["descheduling"],
 ];

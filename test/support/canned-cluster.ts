@@ -138,7 +138,10 @@ const QUESTIONS: readonly (readonly [RegExp, Question])[] = [
   [/^POST .*\/evacuations$/, "begin"],
   [/^PATCH .*\/virtualmachineinstances\/[^/]+$/, "mark"],
   [/^GET .*\/evacuations$/, "evacuations"],
-  [/^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets)$/, "list"],
+  [
+    /^GET .*\/(pods|nodes|virtualmachineinstances|virtualmachineinstancemigrations|poddisruptionbudgets|nodeevacuations)$/,
+    "list",
+  ],
   [/^POST .*\/events$/, "event"],
   [/^GET .*\/validatingwebhookconfigurations\/[^/]+$/, "webhooks"],
   [/^POST .*\/(?:self)?subjectaccessreviews$/, "access"],

@@ -1,13 +1,13 @@
 /** Worlds for the planners: everything that a pass has observed, minimal plus one tweak. */
 import type { Action } from "../../shared/kube/action.ts";
 import { type BudgetWorld, planBudgets } from "../../shared/budget/budget.ts";
-import { planEvacuations } from "../../shared/evacuation/plan.ts";
+import { type HistoryWorld, planEvacuations } from "../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
 import type { EvacuationWorld } from "../../shared/evacuation/world.ts";
 import { budget, marked, NOW, only, settings } from "./fixtures.ts";
 
 /** The VMI, marked, with its budget, and nothing that says that it should move; VMIs are read after Evacuations. */
-export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
+export function world(tweak: Partial<HistoryWorld> = {}): HistoryWorld {
   return {
     vmis: [marked()],
     evacuations: [],
@@ -15,6 +15,7 @@ export function world(tweak: Partial<EvacuationWorld> = {}): EvacuationWorld {
     budgets: [budget()],
     pods: [],
     nodes: [],
+    openNodeEvacuations: new Set(),
     vmisAreNewer: true,
     settings: settings(),
     now: NOW,

@@ -20,6 +20,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     lifeboat.conditions,
     lifeboat.permissions,
     lifeboat.guard,
+    lifeboat.maintenance,
     evictionAnswered,
   ],
   Relay: [lifeboat.relay, lifeboat.relaySite],

@@ -1,4 +1,5 @@
 /** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
+import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
@@ -23,7 +24,7 @@ export async function installed({
 
 export async function lifeboatServed({ lifeboatKinds }: Reads): Promise<Finding> {
   const served = await lifeboatKinds();
-  const missing = ["evacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
+  const missing = ["evacuations", "nodeevacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
   if (missing.length === 0) return ok("lifeboat.dev/v1alpha1 is served");
   const reason = "Lifeboat refuses every eviction of a VM while it cannot read them";
   return failed(`lifeboat.dev/v1alpha1: ${missing.join(", ")} not served`, reason, "lifeboat install");
@@ -97,6 +98,25 @@ export function filesNeeded(settings: Settings): readonly string[] {
   ] as const;
   const needed = optional.flatMap(([name, isNeeded]) => (isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : []));
   return ["kubernetes/rbac.yaml", ...needed];
+}
+
+const MAINTENANCE = "kubernetes/optional/maintenance/maintenance.yaml";
+
+/** NodeEvacuations that have not ended: what they need, and what keeps them. */
+export async function maintenance(reads: Reads): Promise<readonly Finding[]> {
+  const open = (await reads.nodeEvacuations()).filter((ne) => !hasEnded(ne));
+  if (open.length === 0) return [];
+  const missing = (await reads.granted()).filter(({ allowed, file }) => !allowed && file === MAINTENANCE);
+  const blocked = open.filter(({ status }) => status.phase === "Blocked");
+  const findings = blocked.map(({ name, spec, status: { message = "" } }) =>
+    warning(
+      `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
+      message,
+      `kubectl describe nodeevacuation ${name}`,
+    ),
+  );
+  const names = open.map(({ name, status: { phase = "Scheduled" } }) => `${name} (${phase})`).join(", ");
+  return [ok(`NodeEvacuations that have not ended: ${names}`), lacking(MAINTENANCE, missing), ...findings];
 }
 
 const LONGEST = 8;

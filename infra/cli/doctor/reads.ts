@@ -57,6 +57,11 @@ export function readsOf(connection: Connection, now: Date) {
     ),
     evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, names.OWN_WEBHOOKS)),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, names.GUARD_WEBHOOKS)),
+    /** None where the kind is not served, which another check says. */
+    nodeEvacuations: once("NodeEvacuations", async (to) => {
+      const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
+      return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
+    }),
     granted: once("the permissions of Lifeboat's account", readGranted),
     trial: once("a dry-run eviction", async () => {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);

@@ -1,7 +1,8 @@
 /** `lifeboat uninstall`: removes everything that Lifeboat has put into a cluster, and says what it leaves. */
-import { type Client, meaningOf } from "../../../shared/kube/client.ts";
+import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
 import { isActive } from "../../../shared/kube/evacuation.ts";
+import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { type Add, EXIT } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -27,8 +28,9 @@ const EVACUATIONS = "evacuations.lifeboat.dev";
 const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-  "what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+  "cordons of nodes whose NodeEvacuation had ended; what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
 ] as const;
+const IF_THERE = { 404: "Done" } as const;
 const LOOK_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
@@ -104,6 +106,7 @@ function lateness({ kind }: Manifest): number {
 /** As long as something is there that withdraws them: a mark that stays would have KubeVirt move the VM. */
 async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;
+  await withdrawNodes(connection, host, until);
   const asked = new Set<string>();
   while (!host.interrupted.aborted) {
     const left = await unfinishedEvacuations(connection.cluster());
@@ -124,12 +127,28 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   }
 }
 
+/** Their nodes are schedulable again, where Lifeboat has cordoned them, and VMs that were stopped start. */
+async function withdrawNodes({ cluster }: Connection, host: Host, until: number): Promise<void> {
+  const asked = new Set<string>();
+  while (!host.interrupted.aborted && host.now().getTime() <= until) {
+    const left = (await cluster().list("nodeevacuations")).filter((ne) => !hasEnded(ne));
+    if (left.length === 0) return;
+    for (const { name, uid } of left.filter((ne) => !asked.has(ne.uid))) {
+      asked.add(uid);
+      const withdrawn = { metadata: { uid }, spec: { intent: "Withdrawn" } };
+      meaningOf(await cluster().patch("nodeevacuations", named(name), withdrawn), { ...IF_THERE, 409: "Done" });
+      host.stdout.write(`nodeevacuation.lifeboat.dev/${name} withdrawn\n`);
+    }
+    await host.wait(LOOK_MS);
+  }
+}
+
 const LABELS = [names.EVACUATION_LABEL, names.SHIELD_LABEL] as const;
 const POD_ANNOTATIONS = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION] as const;
 const MIGRATION_ANNOTATIONS = [names.CAUSE_ANNOTATION, names.EVACUATION_ANNOTATION] as const;
 
 const Keys = z._default(z.record(z.string(), z.string()), {});
-const Meta = z.object({ namespace: z.string(), name: z.string(), labels: Keys, annotations: Keys });
+const Meta = z.object({ namespace: z._default(z.string(), ""), name: z.string(), labels: Keys, annotations: Keys });
 const Item = z.object({ metadata: Meta });
 
 /** How many objects were cleaned, by what they are. */
@@ -138,11 +157,10 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
     "virtual machines": await clean(connect, "virtualmachineinstances", LABELS),
     pods: await clean(connect, "pods", [...LABELS, ...POD_ANNOTATIONS], LAUNCHER),
     migrations: await clean(connect, "virtualmachineinstancemigrations", MIGRATION_ANNOTATIONS),
+    nodes: await clean(connect, "nodes", [names.CORDONED_BY_ANNOTATION]),
     "disruption budgets": await deleteBudgets(connect),
   };
 }
-
-const IF_THERE = { 404: "Done" } as const;
 
 /** No key is both a label of Lifeboat's and an annotation of another's. */
 async function clean(

@@ -27,10 +27,29 @@ export const evacuations: Resource<Evacuation> = {
   namespaced: true,
 };
 
-const ENDS = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
+const ENDS = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 export type Ending = (typeof ENDS)[number];
 
 /** How it ended; undefined: it goes on. */
 export function endingOf({ status }: Evacuation): Ending | undefined {
   return ENDS.find((phase) => phase === status?.phase);
 }
+
+export interface NodeEvacuation extends KubeObject {
+  readonly spec: { readonly nodeName: string; readonly [field: string]: unknown };
+  readonly status?: {
+    readonly phase?: string;
+    readonly message?: string;
+    readonly verdict?: string;
+    readonly virtualMachines?: Readonly<Record<string, number>>;
+    readonly blockers?: readonly { readonly name: string; readonly reason: string; readonly message: string }[];
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+export const nodeEvacuations: Resource<NodeEvacuation> = {
+  apiVersion: "lifeboat.dev/v1alpha1",
+  kind: "NodeEvacuation",
+  plural: "nodeevacuations",
+  namespaced: false,
+};

@@ -2,6 +2,7 @@
 import { renderTable } from "./policy/tables.ts";
 import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES } from "../../../shared/kube/evacuation.ts";
+import { NODE_ACTIVE_PHASES } from "../../../shared/kube/node-evacuation.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
@@ -15,6 +16,7 @@ export const LABEL_VALUES: Readonly<
   outcome: END_PHASES,
   reason: "`External`, one of Lifeboat's own, or the reason of KubeVirt's condition `LiveMigratable`",
   phase: ACTIVE_PHASES,
+  node_phase: NODE_ACTIVE_PHASES,
 };
 
 /** The tables of METRICS.md, by the names of its markers. */

@@ -103,6 +103,7 @@ export function nodeFacts({ metadata, spec, status }: z.output<typeof NodeObject
     taints: spec.taints.map((taint) => present(taint)),
     pressures: conditions.filter((type) => PRESSURES.has(type)),
     endsAt: metadata.annotations?.[names.TERMINATION_ANNOTATION],
+    cordonedBy: metadata.annotations?.[names.CORDONED_BY_ANNOTATION],
   });
 }
 

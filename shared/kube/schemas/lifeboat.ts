@@ -7,8 +7,11 @@ import {
   END_PHASES,
   type EvacuationCondition,
   type EvacuationFacts,
+  WAYS,
 } from "../evacuation.ts";
 import type { ConfigurationObserved } from "../facts.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL, NOT_BEFORE_ANNOTATION, WHEN_BLOCKED_ANNOTATION } from "../names.ts";
+import * as nodes from "../node-evacuation.ts";
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");
@@ -29,6 +32,9 @@ export const Evacuation = kind(
       deadline: Text,
       pod: z.optional(z.object({ name: Text, uid: z.string() })),
       inherited: z.optional(z.object({ attempts: Count, notBefore: Text })),
+      nodeEvacuation: z.optional(NameAndUid),
+      by: z.optional(z.enum(WAYS)),
+      runStrategy: Text,
     }),
     status: part({
       virtualMachineInstanceUID: Text,
@@ -65,6 +71,87 @@ function isOurs(condition: Record<keyof EvacuationCondition, string>): condition
   const { type, status } = condition;
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
 }
+
+const wordOf = <const V extends string>(values: readonly V[], fallback: NoInfer<V>) =>
+  z._default(z.enum(values), fallback);
+
+export const NodeEvacuation = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({
+      nodeName: z.string(),
+      intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
+      progress: wordOf(["Running", "Paused"], "Running"),
+      schedule: part({ notBefore: Text, notAfter: Text, after: Text }),
+      startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
+      virtualMachines: part({
+        order: wordOf(nodes.ORDERS, "ByPriority"),
+        concurrency: z.optional(z.number()),
+        whenBlocked: wordOf(nodes.WHEN_BLOCKED, "Wait"),
+        whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
+        ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
+      }),
+      otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
+      afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
+    }),
+    status: part({
+      phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
+      message: Text,
+      verdict: Text,
+      startTime: Text,
+      estimatedCompletionTime: Text,
+      completionTime: Text,
+      lastUpdateTime: Text,
+      virtualMachines: z.optional(
+        z.object({
+          total: Count,
+          left: Count,
+          moving: Count,
+          waiting: Count,
+          blocked: Count,
+          restarted: Count,
+          stopped: Count,
+        }),
+      ),
+      blockers: listOf(
+        z.object({ namespace: Words, name: Words, reason: Words, message: Words, whoCanFix: Text, since: Text }),
+      ),
+      conditions: listOf(z.object(CONDITION)),
+    }),
+  }),
+  ({ metadata, spec: { afterwards, ...spec }, status }): nodes.NodeEvacuationFacts => ({
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    createdAt: createdAt(metadata),
+    isCommands: metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY,
+    spec: { ...spec, returnVMs: afterwards.returnVMs },
+    status: { ...status, conditions: status.conditions.filter(isNodes) },
+  }),
+);
+
+function isNodes(condition: Record<keyof nodes.NodeCondition, string>): condition is nodes.NodeCondition {
+  const { type, status } = condition;
+  return nodes.NODE_CONDITIONS.some((one) => one === type) && (status === "True" || status === "False");
+}
+
+/** Of a VirtualMachine: whether and how it may be restarted, and what its owner wants in a maintenance. */
+export const VirtualMachine = kind(
+  () => ({
+    metadata: Meta,
+    spec: z.object({ runStrategy: Text, running: z.nullish(z.boolean()) }),
+    status: part({ stateChangeRequests: listOf(z.unknown()) }),
+  }),
+  ({ metadata: { namespace, name, annotations }, spec: { runStrategy, running }, status }) => ({
+    namespace,
+    name,
+    runStrategy: runStrategy ?? (running === true ? "Always" : "Halted"),
+    isChanging: status.stateChangeRequests.length > 0,
+    notBefore: annotations?.[NOT_BEFORE_ANNOTATION],
+    whenBlocked: nodes.WHEN_BLOCKED.find((one) => one === annotations?.[WHEN_BLOCKED_ANNOTATION]),
+  }),
+);
+export type VirtualMachineFacts = Readonly<z.output<typeof VirtualMachine>>;
 
 export interface ConfigurationFacts extends ConfigurationObserved {
   /** As written; shared/settings parses it and reports what is wrong. */

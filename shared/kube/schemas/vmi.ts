@@ -116,6 +116,7 @@ export const Vmi = kind(
     metadata: Meta,
     spec: z.object({
       evictionStrategy: Text,
+      priorityClassName: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
       utilityVolumes: Some,
       domain: part({ memory: part({ guest: Quantity }) }),
@@ -146,6 +147,7 @@ export const Vmi = kind(
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
+      priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,
       evictionStrategy: spec.evictionStrategy,

@@ -43,7 +43,7 @@ export const KUBEVIRT_KINDS = [
   "virtualmachineinstancemigrations",
 ];
 
-export const LIFEBOAT_KINDS = ["evacuations", "lifeboatconfigurations"];
+export const LIFEBOAT_KINDS = ["evacuations", "nodeevacuations", "lifeboatconfigurations"];
 export const WORKER = { base: "https://lifeboat.test", cluster: "prod" };
 
 function read<T>(found: Found<T>): () => Promise<T> {
@@ -67,6 +67,7 @@ export function reads(tweak: Tweak = {}): Reads {
     configuration: configuration(),
     evictionWebhook: { value: WORKER },
     guardWebhook: { value: undefined },
+    nodeEvacuations: { value: [] },
     granted: { value: GRANTED.map((one) => ({ ...one, allowed: true })) },
     trial: {
       value: { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' },
@@ -89,6 +90,7 @@ export function reads(tweak: Tweak = {}): Reads {
     configuration: read(facts.configuration),
     evictionWebhook: read(facts.evictionWebhook),
     guardWebhook: read(facts.guardWebhook),
+    nodeEvacuations: read(facts.nodeEvacuations),
     granted: read(facts.granted),
     trial: read(facts.trial),
     relay: read(facts.relay),

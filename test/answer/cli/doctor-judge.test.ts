@@ -1,4 +1,5 @@
 /** The checks of `lifeboat doctor`, each beside what it reads: one row for each thing that can be wrong. */
+import { started } from "../../support/maintenance/worlds.ts";
 import { describe, expect, test } from "vitest";
 import { examine, worstOf } from "../../../infra/cli/doctor/doctor.ts";
 import { GRANTED } from "../../../infra/cli/doctor/reads.ts";
@@ -58,9 +59,12 @@ const KUBEVIRT: readonly Row[] = [
 
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
-  ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
+  ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
   ["no full scan yet",         { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Ready, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
   ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
+  ["a node that is emptied",   { nodeEvacuations: { value: [started()] } },                   []],
+  ["… without the component",  { nodeEvacuations: { value: [started()] }, granted: without("kubernetes/optional/maintenance/maintenance.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 5 permissions of optional\/maintenance\/maintenance\.yaml/)]],
+  ["… that is blocked",        { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
   ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
 ];
@@ -88,11 +92,11 @@ const TRIAL: readonly Row[] = [
 // prettier-ignore
 const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
-  ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 18 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 10 more$/)]],
+  ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 20 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 12 more$/)]],
   ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
-  ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 12 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 4 more$/)]],
+  ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 14 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 6 more$/)]],
 ];
 
 // prettier-ignore
@@ -146,6 +150,7 @@ const READS = [
   "configuration",
   "evictionWebhook",
   "guardWebhook",
+  "nodeEvacuations",
   "granted",
   "trial",
   "relay",

@@ -4,7 +4,7 @@ import { load, loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { parseEnvironment } from "../../../infra/relay/config.ts";
-import { EVACUATIONS, MIGRATIONS, NODES, PODS, VIRTUAL_MACHINE_INSTANCES } from "../../../infra/relay/kinds.ts";
+import * as kinds from "../../../infra/relay/kinds.ts";
 
 const folder = new URL("../../../infra/relay/kubernetes/", import.meta.url);
 const read = (file: string) => readFileSync(new URL(file, folder), "utf8");
@@ -27,9 +27,9 @@ describe("infra/relay/kubernetes", () => {
     const granted = rules.flatMap(({ apiGroups, resources }) =>
       apiGroups.flatMap((group) => resources.map((resource) => [group, resource].filter(Boolean).join("/"))),
     );
-    const watched = [PODS, NODES, VIRTUAL_MACHINE_INSTANCES, MIGRATIONS, EVACUATIONS].map(({ path }) =>
-      path.replace(/^\/apis?\//, "").replace(/v1(?:alpha1)?\//, ""),
-    );
+    const { PODS, NODES, VIRTUAL_MACHINE_INSTANCES, MIGRATIONS, EVACUATIONS, NODE_EVACUATIONS } = kinds;
+    const all = [PODS, NODES, VIRTUAL_MACHINE_INSTANCES, MIGRATIONS, EVACUATIONS, NODE_EVACUATIONS];
+    const watched = all.map(({ path }) => path.replace(/^\/apis?\//, "").replace(/v1(?:alpha1)?\//, ""));
     expect(granted.toSorted()).toEqual([...watched, "events"].toSorted());
     for (const { verbs } of rules) expect(verbs).toEqual(["list", "watch"]);
     expect(manifests.map(({ kind }) => kind)).not.toContain("Role");

@@ -15,6 +15,7 @@ describe("metrics", () => {
       "migration.changed",
       "evacuation.changed",
       "node.changed",
+      "nodeevacuation.changed",
     ]);
   });
 });

@@ -65,7 +65,7 @@ export async function startStage(): Promise<Stage> {
   const relays: Relay[] = [];
   const log: string[] = [];
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  await applyManifests(client, readManifests("crds/evacuations.yaml"));
+  await applyManifests(client, ["crds/evacuations.yaml", "crds/nodeevacuations.yaml"].flatMap(readManifests));
 
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromString(sandbox.kubeconfig.replaceAll(sandbox.url, proxy.url));

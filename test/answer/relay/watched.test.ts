@@ -3,14 +3,14 @@ import { describe, expect, test } from "vitest";
 import { noticeOf } from "../../../infra/relay/event.ts";
 import {
   EVACUATIONS,
-  killingOf,
-  kubeletEvents,
   MIGRATIONS,
+  NODE_EVACUATIONS,
   NODES,
   PODS,
   VIRTUAL_MACHINE_INSTANCES,
   type WatchedKind,
 } from "../../../infra/relay/kinds.ts";
+import { killingOf, kubeletEvents } from "../../../infra/relay/kubelet-events.ts";
 import {
   conditions,
   DELETING,
@@ -122,6 +122,19 @@ describe("an Evacuation", () => {
     ["is tried again",                             backingOff,   retried,                                           TELL],
     ["is tried again, and an attempt follows",     retried,      followed,                                          false],
     ["was tried again long ago",                   NONE,         followed,                                          false],
+  ]);
+});
+
+describe("a NodeEvacuation", () => {
+  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1" };
+  const asked = (more: object) => ({ metadata, spec: { nodeName: "node-3", ...more } });
+
+  // prettier-ignore
+  changes(NODE_EVACUATIONS, [
+    ["appears",                NONE,      asked({}),                                          TELL],
+    ["is paused",              asked({}), asked({ progress: "Paused" }),                      TELL],
+    ["is written by Lifeboat", asked({}), { ...asked({}), status: { phase: "Evacuating" } },  false],
+    ["is deleted",             asked({}), NONE,                                               false],
   ]);
 });
 

@@ -31,6 +31,7 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   Descheduler: [true, undefined, true],
   DrainTaint: [true, undefined, false],
   Operator: [true, undefined, true],
+  NodeEvacuation: [true, undefined, true],
   Preemption: [false, "urgent", true],
   NoExecuteTaint: [false, undefined, true],
   NodePressure: [false, "urgent", true],

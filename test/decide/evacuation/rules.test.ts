@@ -227,9 +227,12 @@ describe("an Evacuation", () => {
     if (isSettled(status)) expect(again).toEqual([]);
   });
 
+  /** In shutdown.test.ts. */
+  const SHUTDOWNS = ["Restarting", "Stopping", "Restarted", "Stopped"];
+
   test("the rows show every phase but Duplicate", () => {
     const shown = new Set(rows.map(([, subject, tweak]) => statusAfter(subject, tweak).phase));
-    expect(new Set([...shown, "Duplicate"])).toEqual(new Set([...ACTIVE_PHASES, ...END_PHASES]));
+    expect(new Set([...shown, "Duplicate", ...SHUTDOWNS])).toEqual(new Set([...ACTIVE_PHASES, ...END_PHASES]));
   });
 
   test("one that has ended is left alone", () => {

@@ -9,12 +9,14 @@ import { type Family, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { withTables } from "../../../infra/tools/docs/policy/document.ts";
 import { LABEL_VALUES, METRICS_TABLES } from "../../../infra/tools/docs/metrics.ts";
 import { CAUSES, END_PHASES, type EndPhase } from "../../../shared/kube/evacuation.ts";
+import { asked, started } from "../../support/maintenance/worlds.ts";
 import { endedEvacuation, evacuation, newborn, NOW, time } from "../../support/fixtures.ts";
 
 const KEPT = { expiresAt: undefined, rejected: false };
 
 function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
-  const seen = { evacuations: [], webhooks: [], undecided: false, isDescheduling: false, now: NOW, ...tweak };
+  const nothing = { evacuations: [], nodeEvacuations: [], webhooks: [] };
+  const seen = { ...nothing, undecided: false, isDescheduling: false, now: NOW, ...tweak };
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
@@ -147,6 +149,16 @@ describe("the table of families", () => {
     },
     { expiresAt: new Date(0), rejected: false },
   );
+
+  test("NodeEvacuations are counted by phase, and those that are late", () => {
+    const status = { phase: "Evacuating", estimatedCompletionTime: time(-1) } as const;
+    const nodeEvacuations = [asked(), started({ status }), started({ status: { phase: "Evacuated" } })];
+    expect(samplesOf("lifeboat_node_evacuations", { nodeEvacuations })).toEqual([
+      ["Scheduled", 1],
+      ["Evacuating", 1],
+    ]);
+    expect(samplesOf("lifeboat_node_evacuations_late", { nodeEvacuations })).toEqual([[1]]);
+  });
 
   test.each(families)("$name is in the text, with its labels", ({ name, type, unit, help, labels }) => {
     const told = unit === "" ? "" : `# UNIT ${name} ${unit}\n`;

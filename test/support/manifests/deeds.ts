@@ -169,6 +169,14 @@ export const DEEDS = steps({
     given: situations.createdVm,
     done: reconcile,
   },
+  "empty a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
+  "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },
+  "stop a VM": { configuration: ALONE, given: situations.pinned("ShutDown"), done: reconcile },
+  "start it again, and forget the maintenance": {
+    configuration: ALONE,
+    given: situations.maintainedBefore,
+    done: reconcile,
+  },
   "sign in": { done: signIn },
   "report on the configuration": { configuration: OFF, done: reconcile },
   "evict by policy": {

@@ -37,6 +37,9 @@ export const NEEDS: readonly Need[] = [
     ["patch lifeboat.dev/evacuations",                                                           "the page cannot cancel an evacuation"],
     ["delete lifeboat.dev/evacuations",                                                          "ended Evacuations are never deleted"],
     ["patch lifeboat.dev/evacuations/status",                                                    "no evacuation ends"],
+    ["list lifeboat.dev/nodeevacuations",                                                        "no node is emptied for its maintenance"],
+    ["delete lifeboat.dev/nodeevacuations",                                                      "ended NodeEvacuations of the command are never deleted"],
+    ["patch lifeboat.dev/nodeevacuations/status",                                                "no NodeEvacuation starts, nor says how far it is"],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                        "no migration is found, so no evacuation goes on"],
     ["create kubevirt.io/virtualmachineinstancemigrations",                                      "VMs move only where KubeVirt itself migrates marked VMs"],
     ["patch kubevirt.io/virtualmachineinstancemigrations",                                       "KubeVirt's own migrations do not say their cause"],
@@ -83,6 +86,13 @@ export const NEEDS: readonly Need[] = [
   ...of("kubernetes/optional/guard/guard.yaml", [
     ["delete pods",                                                                              "a pod that the taint manager gave up on stays past its deadline"],
   ]),
+  ...of("kubernetes/optional/maintenance/maintenance.yaml", [
+    ["patch nodes",                                                                              "no NodeEvacuation starts: it cannot cordon its node"],
+    ["get kubevirt.io/virtualmachines",                                                          "no NodeEvacuation goes on: what owners of VMs want is unknown"],
+    ["update subresources.kubevirt.io/virtualmachines/restart",                                  "no VM that cannot migrate is restarted"],
+    ["update subresources.kubevirt.io/virtualmachines/stop",                                     "no VM that cannot migrate is stopped"],
+    ["update subresources.kubevirt.io/virtualmachines/start",                                    "VMs that were stopped for a maintenance stay off"],
+  ]),
   ...of("kubernetes/optional/shield/shield.yaml", [
     ["list events",                                                                              "a VM that the shield covers is let go although its shutdown was not refused"],
     ["get plugin.kubevirt.io/plugins/lifeboat-shield",                                           "the shield covers no VM"],
@@ -111,6 +121,8 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
   ["watch kubevirt.io/virtualmachineinstancemigrations",   "the end of a migration is reported late",     "virtualmachineinstancemigrations"],
   ["list lifeboat.dev/evacuations",                        "requests by hand and cancels wait for a tick", "evacuations"],
   ["watch lifeboat.dev/evacuations",                       "requests by hand and cancels are reported late", "evacuations"],
+  ["list lifeboat.dev/nodeevacuations",                    "NodeEvacuations wait for a tick",            "nodeevacuations"],
+  ["watch lifeboat.dev/nodeevacuations",                   "NodeEvacuations are reported late",          "nodeevacuations"],
 ]);
 
 const CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations";

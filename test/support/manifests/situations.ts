@@ -2,6 +2,7 @@
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../bare-node.ts";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
 import { NAMESPACE, type TestCluster } from "../test-cluster.ts";
 import { tidyDescheduling } from "./descheduling-deed.ts";
@@ -147,6 +148,55 @@ const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
 /** `system:masters`; that Lifeboat's account may delete what has not ended, the shipped policy says. */
 const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
+/** As a person does; its status is Lifeboat's, if there is one. */
+async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: object): Promise<string> {
+  const { client } = cluster;
+  const metadata = { name: "kernel", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
+  const { uid } = (await client.create(nodeEvacuations, { metadata, spec: { nodeName: NODE.name, ...spec } })).metadata;
+  const body = { status };
+  if (status) await client.patch(nodeEvacuations, metadata, { type: "merge", body }, { subresource: "status" });
+  return uid;
+}
+
+/** A node is to be empty. */
+export async function maintained(trial: Trial): Promise<void> {
+  await createdVm(trial);
+  await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
+  await createdNodeEvacuation(trial, {});
+}
+
+const CORDONED = { type: "merge", body: { spec: { unschedulable: true } } } as const;
+const UNDER_WAY = { phase: "Evacuating", startTime: LONG_AGO };
+
+/** Its VM cannot migrate, as was seen long ago; another node has room. */
+export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Trial) => {
+  const { client } = trial.cluster;
+  await trial.cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", migratable: false });
+  await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
+  const spec = { runStrategy: "Always", template: { spec: { domain: { devices: {} } } } };
+  await client.create(kubevirt.virtualMachines, { metadata: VMI, spec });
+  if ((await client.get(core.nodes, { name: "node02" })) === undefined) await createBareNode(client, "node02");
+  await withConditions(trial, "node02", ["Ready"]);
+  const blockers = [{ ...VMI, reason: "NotMigratable", message: "", since: LONG_AGO }];
+  await createdNodeEvacuation(trial, { virtualMachines: { whenBlocked } }, { ...UNDER_WAY, blockers });
+  await client.patch(core.nodes, NODE, CORDONED);
+};
+
+/** The node is schedulable again, and a VM was stopped for it. */
+export async function maintainedBefore(trial: Trial): Promise<void> {
+  const { client } = trial.cluster;
+  const spec = { runStrategy: "Halted", template: { spec: { domain: { devices: {} } } } };
+  await client.create(kubevirt.virtualMachines, { metadata: VMI, spec });
+  const uid = await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, phase: "Evacuated", completionTime: LONG_AGO });
+  const part = {
+    cause: "NodeEvacuation",
+    nodeEvacuation: { name: "kernel", uid },
+    by: "ShutDown",
+    runStrategy: "Always",
+  };
+  await createdEvacuation(trial, VMI.name, part, { phase: "Stopped", sourceNode: NODE.name });
+}
+
 /** As if nothing had been done. */
 export async function tidy(cluster: TestCluster): Promise<void> {
   const { client } = cluster;
@@ -161,7 +211,16 @@ export async function tidy(cluster: TestCluster): Promise<void> {
   await client.delete(webhookConfigurations, KUBEVIRT_WEBHOOKS);
   await client.delete(lifeboatConfigurations, { name: CONFIGURATION });
   await tidyDescheduling(cluster);
-  await client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: null } } });
+  await client.delete(kubevirt.virtualMachines, VMI);
+  for (const { metadata } of (await client.list(nodeEvacuations)).items) {
+    const ended = { status: { phase: "Gone" } };
+    await client
+      .patch(nodeEvacuations, metadata, { type: "merge", body: ended }, { subresource: "status" })
+      .catch(() => undefined);
+    await client.delete(nodeEvacuations, metadata);
+  }
+  const plain = { spec: { taints: null, unschedulable: null }, metadata: { annotations: null } };
+  await client.patch(core.nodes, NODE, { type: "merge", body: plain });
   const body = { status: { conditions: null } };
   await client.patch(core.nodes, NODE, { type: "merge", body }, { subresource: "status" });
 }

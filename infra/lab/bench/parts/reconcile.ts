@@ -8,7 +8,9 @@ import type { Measurement } from "../measurement.ts";
 import { createBudgets, createFinishedMigrations, createPlaces, createVms, planVm } from "../population.ts";
 
 const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250";
-const ENDS = ["Moved", "Abandoned", "Withdrawn", "Duplicate", "Gone"].map((end) => `status.phase!=${end}`).join();
+const ENDS = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"]
+  .map((end) => `status.phase!=${end}`)
+  .join();
 const Pass = z.object({ requests: z.number(), cpuMs: z.number() });
 type Pass = z.output<typeof Pass>;
 

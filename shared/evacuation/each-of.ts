@@ -1,0 +1,23 @@
+/** Work on many items, a few at a time. */
+
+/** Of the platform's six connections, some stay free for reviews. */
+const AT_A_TIME = 4;
+
+/** Runs the work on every item, a few at a time, as long as `isTime`; all must be safe to lose. */
+export async function eachOf<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  isTime = () => true,
+): Promise<{ readonly results: readonly R[]; readonly left: number }> {
+  const results: R[] = [];
+  const queue = items.values();
+  let left = 0;
+  const worker = async () => {
+    for (const item of queue) {
+      if (isTime()) results.push(await work(item));
+      else left += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
+  return { results, left };
+}

@@ -1,0 +1,97 @@
+/** A `NodeEvacuation`: a node has to be empty, at that time, in this way. */
+
+export const NODE_ACTIVE_PHASES = ["Scheduled", "Evacuating", "Paused", "Blocked"] as const;
+export const NODE_END_PHASES = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"] as const;
+
+export type NodeEvacuationPhase = (typeof NODE_ACTIVE_PHASES)[number] | (typeof NODE_END_PHASES)[number];
+
+export const WHEN_BLOCKED = ["Wait", "ShutDown", "Restart"] as const;
+export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
+
+export const ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
+
+/** Times are RFC 3339. */
+export interface NodeEvacuationSpec {
+  readonly nodeName: string;
+  readonly intent: "Evacuate" | "Withdrawn";
+  readonly progress: "Running" | "Paused";
+  readonly schedule: {
+    readonly notBefore?: string | undefined;
+    readonly notAfter?: string | undefined;
+    /** The name of another one. */
+    readonly after?: string | undefined;
+  };
+  readonly startIf: "Always" | "WillSucceed" | "WillSucceedWithShutdowns";
+  readonly virtualMachines: {
+    readonly order: (typeof ORDERS)[number];
+    readonly concurrency?: number | undefined;
+    readonly whenBlocked: WhenBlocked;
+    readonly whenAttemptsFail: "Wait" | "Restart";
+    readonly ownersChoice: "Respected" | "Ignored";
+  };
+  readonly otherPods: "Evict" | "EvictWithLocalData" | "Leave";
+  readonly returnVMs: "Never" | "WhenUncordoned";
+}
+
+type Count = "total" | "left" | "moving" | "waiting" | "blocked" | "restarted" | "stopped";
+export type VmCounts = Readonly<Record<Count, number>>;
+
+export interface NodeBlocker {
+  readonly namespace: string;
+  readonly name: string;
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+  readonly whoCanFix?: string | undefined;
+  readonly since?: string | undefined;
+}
+
+/** In the words of KEP-5683. `Returned`: it is uncordoned, and VMs that were to return or to start have been asked to. */
+export const NODE_CONDITIONS = ["DrainInProgress", "Drained", "Blocked", "Returned"] as const;
+
+export interface NodeCondition {
+  readonly type: (typeof NODE_CONDITIONS)[number];
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+}
+
+export interface NodeEvacuationStatus {
+  readonly phase?: NodeEvacuationPhase | undefined;
+  readonly message?: string | undefined;
+  readonly verdict?: string | undefined;
+  /** When the node was cordoned for it. Absent: it has not started. */
+  readonly startTime?: string | undefined;
+  readonly estimatedCompletionTime?: string | undefined;
+  readonly completionTime?: string | undefined;
+  readonly lastUpdateTime?: string | undefined;
+  readonly virtualMachines?: VmCounts | undefined;
+  readonly blockers: readonly NodeBlocker[];
+  readonly conditions: readonly NodeCondition[];
+}
+
+export interface NodeEvacuationFacts {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch, by the API server's clock. */
+  readonly createdAt: number;
+  /** The command has created it: Lifeboat deletes it some time after its end. One that was applied would be applied again. */
+  readonly isCommands: boolean;
+  readonly spec: NodeEvacuationSpec;
+  readonly status: NodeEvacuationStatus;
+}
+
+export function hasEnded({ status: { phase } }: Pick<NodeEvacuationFacts, "status">): boolean {
+  return phase !== undefined && (NODE_END_PHASES as readonly string[]).includes(phase);
+}
+
+function isReturned({ conditions }: NodeEvacuationStatus): boolean {
+  return conditions.some(({ type, status }) => type === "Returned" && status === "True");
+}
+
+/** Whether a reconcile has anything to do for it: once the node is uncordoned, VMs may return to it, or start again. */
+export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
+  return !hasEnded({ status }) || (status.phase === "Evacuated" && !isReturned(status));
+}

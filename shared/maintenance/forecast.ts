@@ -1,0 +1,68 @@
+/** Whether a NodeEvacuation will succeed: the preflight's verdict, with what it does with VMs that cannot move; and the room for a restart. */
+import type { VmiFacts } from "../kube/facts.ts";
+import { isOfLiveVm, keyOf, vmiNameOf, untolerated } from "../kube/objects.ts";
+import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../preflight/facts.ts";
+import { placeAll } from "../preflight/fit.ts";
+import { preflight, verdictOf } from "../preflight/verdict.ts";
+import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import { viewOf, type VmView } from "./vms.ts";
+import type { NodeWorld } from "./world.ts";
+
+export interface Forecast {
+  readonly verdict: NodeVerdict;
+  readonly found: Preflight;
+  /** Those whose guests end: restarted, stopped, or shut down by their strategy. */
+  readonly shutdowns: readonly VmiFacts[];
+}
+
+/** As `kubectl drain` without `--force`. */
+export function flagsOf({ otherPods }: NodeEvacuationSpec): DrainFlags {
+  return { force: false, deleteEmptyDirData: otherPods === "EvictWithLocalData" };
+}
+
+export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
+  const isLeaving = w.ne.spec.otherPods === "Leave" ? isOfLiveVm : () => true;
+  const f = { ...facts, pods: facts.pods.filter(isLeaving) };
+  const found = preflight(f);
+  const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const of = ({ namespace, vmi = "" }: PodVerdict) => vmiOf.get(keyOf({ namespace, name: vmi }));
+  const pods = found.pods.map((pod): PodVerdict => {
+    const vmi = of(pod);
+    const isShutDown = vmi !== undefined && isBlockedByVm(pod) && isShutDownInstead(viewOf(vmi, w), f);
+    return isShutDown ? { ...pod, outcome: "ShutsDown" } : pod;
+  });
+  const ending = pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
+  return { verdict: verdictOf(pods, found.unknown), found, shutdowns: [...new Set(ending)] };
+}
+
+function isBlockedByVm({ outcome, reason }: PodVerdict): boolean {
+  return outcome === "Blocked" && reason === "NotMigratable";
+}
+
+function isShutDownInstead({ fate, way, vmi }: VmView, f: PreflightFacts): boolean {
+  return fate === "ShutsDown" && (way === "ShutDown" || restartObstacle(vmi, f) === undefined);
+}
+
+const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
+/** Why the VM would not come up on another node; undefined: it would. Its volumes and selectors are those of its pod. */
+export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | undefined {
+  const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
+  if (pod === undefined) return "its pod was not found";
+  if (untolerated([CORDON], pod.tolerations) === undefined)
+    return "it tolerates the cordon: it could start on this node again";
+  const room = placeAll([pod], f).get(pod.uid);
+  return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
+}
+
+/** What cannot be judged starts only if everything does. */
+export function mayStart(startIf: NodeEvacuationSpec["startIf"], verdict: NodeVerdict): boolean {
+  switch (startIf) {
+    case "Always":
+      return true;
+    case "WillSucceed":
+      return verdict === "WillSucceed";
+    case "WillSucceedWithShutdowns":
+      return verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
+  }
+}

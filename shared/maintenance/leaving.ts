@@ -1,0 +1,160 @@
+/** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
+import type { Action } from "../kube/action.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
+import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
+import { newEvacuation } from "../evacuation/identity.ts";
+import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
+import { secondsAfter, secondsSince } from "../settings/time.ts";
+import { blockerOf, countsOf, viewOf, type VmView } from "./vms.ts";
+import type { Candidate, NodeNext, NodeWorld } from "./world.ts";
+
+export function leaving(w: NodeWorld): NodeNext {
+  const views = w.vmis.map((vmi) => viewOf(vmi, w));
+  const counts = countsOf(views, w);
+  const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
+  if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
+  const beginnings = views.flatMap((view) => beginningOf(view, w));
+  const begun = [...beginnings, ...pods.filter((pod) => isEvicted(pod, views)).map(evict)];
+  const blockers = withTimes([...views.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
+  const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
+  return {
+    phase: isStuck ? "Blocked" : "Evacuating",
+    message: isStuck
+      ? `${blockers.length} cannot leave; first: ${textOf(blockers[0])}`
+      : progressText(counts, pods.length),
+    more: { virtualMachines: counts, blockers, estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w) },
+    chains: begun.map((action) => [action]),
+    again: beginnings.length > 0,
+  };
+}
+
+function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
+  const { total, restarted, stopped } = counts;
+  const others = [...(restarted > 0 ? [`${restarted} restarted`] : []), ...(stopped > 0 ? [`${stopped} stopped`] : [])];
+  const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
+  const message = `the node is empty after ${took}s; VMs that left: ${total}${others.length > 0 ? `, of which ${others.join(", ")}` : ""}`;
+  return {
+    phase: "Evacuated",
+    message,
+    more: { virtualMachines: counts, blockers: [], estimatedCompletionTime: undefined },
+  };
+}
+
+/** What a drain waits for. */
+function isLeft(subject: Subject, { ne }: NodeWorld): boolean {
+  const isVms = subject.verdict.vmi !== undefined || subject.verdict.outcome === "Waits";
+  return !isMinor(subject) && (isVms || ne.spec.otherPods !== "Leave");
+}
+
+/** Of one that is to be shut down: what it takes at two reads so far apart is no passing state. */
+const TWICE_SECONDS = 60;
+
+export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {
+  if (fate !== "ShutsDown") return false;
+  const known = ne.status.blockers.filter((one) => keyOf(one) === keyOf(vmi));
+  return known.some(
+    (one) => one.reason === "NoRestart" || (isSame(one, blocker) && secondsSince(one.since, now) >= TWICE_SECONDS),
+  );
+}
+
+/** One restart at a time: the next when the VM before runs elsewhere. */
+export function isRestarting({ evacuations }: Pick<NodeWorld, "evacuations">): boolean {
+  return evacuations.some((e) => e.spec.by === "Restart" && isActive(e));
+}
+
+function beginningOf(view: VmView, w: NodeWorld): readonly Action[] {
+  const candidate = w.candidates.find(({ vmi }) => vmi.uid === view.vmi.uid);
+  if (candidate === undefined) return [];
+  if (view.fate === "Next") return [create(candidate, w, {})];
+  if (!isShutdownDue(view, w) || view.way === undefined) return [];
+  // Its migration is not wanted any more: one of its pod at a time.
+  if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
+  const vm = w.vms.get(keyOf(view.vmi));
+  const runStrategy = vm === undefined || vm === "None" ? undefined : vm.runStrategy;
+  const failed = candidate.evacuations
+    .filter((e) => e.status.phase === "Abandoned")
+    .map(({ status }) => status.attempts);
+  const inherited = view.blocker?.reason === "Abandoned" ? { attempts: Math.max(1, ...failed) } : undefined;
+  return [create(candidate, w, { by: view.way, runStrategy, inherited })];
+}
+
+type Own = Pick<EvacuationFacts["spec"], "by" | "runStrategy" | "inherited">;
+
+function create({ vmi, evacuations }: Candidate, { ne, now }: NodeWorld, own: Own): Action {
+  const asked = { cause: "NodeEvacuation", requestedBy: `NodeEvacuation ${ne.name}` } as const;
+  const evacuation = newEvacuation(vmi, asked, { evacuations, now });
+  const part = { nodeEvacuation: { name: ne.name, uid: ne.uid }, ...own };
+  return { verb: "CreateEvacuation", evacuation: { ...evacuation, spec: { ...evacuation.spec, ...part } } };
+}
+
+/** A launcher pod only if that is how its VM leaves. */
+function isEvicted({ pod, verdict, vmi }: Subject, views: readonly VmView[]): boolean {
+  if (pod.deleting) return false;
+  if (verdict.vmi === undefined) return verdict.outcome === "Evicted";
+  return verdict.outcome === "ShutsDown" && views.some((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
+}
+
+function evict({ pod: { namespace, name, uid } }: Subject): Action {
+  return { verb: "EvictPod", pod: { namespace, name, uid } };
+}
+
+/** Those of VMs are known already. */
+function podBlockers(pods: readonly Subject[]): readonly NodeBlocker[] {
+  const stuck = pods.filter((subject) => subject.verdict.vmi === undefined && isBlocked(subject));
+  return stuck.map(({ pod, verdict }) => blockerOf(pod, verdict.reason, verdict.message, verdict.remedy));
+}
+
+const MOST_BLOCKERS = 20;
+const LONGEST = 1024;
+
+function withTimes(found: readonly NodeBlocker[], { ne, now }: NodeWorld): readonly NodeBlocker[] {
+  return found.slice(0, MOST_BLOCKERS).map((blocker) => {
+    const before = ne.status.blockers.find((one) => isSame(one, blocker));
+    const message = blocker.message.slice(0, LONGEST).toWellFormed();
+    return { ...blocker, message, since: before?.since ?? now.toISOString() };
+  });
+}
+
+function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
+  return b !== undefined && keyOf(a) === keyOf(b) && a.reason === b.reason;
+}
+
+/** These end by themselves in most clusters. */
+const PASSING: ReadonlySet<string> = new Set(["BudgetExhausted", "External"]);
+
+/** Whether no VM moves, nor is about to: then the other pods leave. */
+export function isCalm(views: readonly VmView[]): boolean {
+  return views.every(({ fate, blocker }) => fate === "Blocked" || fate === "Goes" || blocker?.reason === "External");
+}
+
+/** Whether nothing leaves any more without a person. */
+function isSettled(
+  views: readonly VmView[],
+  counts: VmCounts,
+  blockers: readonly NodeBlocker[],
+  w: NodeWorld,
+): boolean {
+  const isBusy = counts.moving > 0 || !isCalm(views);
+  const isOver = ({ reason, since }: NodeBlocker) =>
+    !PASSING.has(reason) || secondsSince(since, w.now) >= TWICE_SECONDS;
+  return !isBusy && w.subjects !== undefined && blockers.some(isOver);
+}
+
+function textOf(blocker: NodeBlocker | undefined): string {
+  return blocker === undefined ? "" : `${keyOf(blocker)}: ${blocker.message}`;
+}
+
+function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
+  if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
+  return `${left} of ${total} VMs are left: ${moving} moving, ${waiting} waiting, ${blocked} blocked`;
+}
+
+/** By what VMs have taken so far; until one has left, by the preflight. Only what has changed is worth another estimate. */
+function etaOf({ total, left }: VmCounts, { ne, now }: NodeWorld): NodeEvacuationStatus["estimatedCompletionTime"] {
+  const { startTime, virtualMachines, estimatedCompletionTime } = ne.status;
+  const gone = total - left;
+  if (left === 0) return undefined;
+  if (gone === 0 || virtualMachines?.left === left) return estimatedCompletionTime;
+  return secondsAfter(now, (secondsSince(startTime, now) / gone) * left);
+}

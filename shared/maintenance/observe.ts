@@ -1,0 +1,195 @@
+/**
+ * Observing what a NodeEvacuation depends on. While VMs move, that is the node, its VMs and the NodeEvacuation's own Evacuations; what
+ * costs more (VirtualMachines, other pods, the room elsewhere) is read where something depends on it.
+ */
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { activeEvacuation } from "../evacuation/identity.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
+import { type Client, named } from "../kube/client.ts";
+import { evacuationsOf, LAUNCHER, vmisOn } from "../kube/requests.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import { observePodsOf, observePreflight, preflightPodSchema } from "../preflight/observe.ts";
+import { roomOn } from "../preflight/fit.ts";
+import { subjectsOf } from "../preflight/progress.ts";
+import type { Observer } from "../settings/load-settings.ts";
+import { flagsOf, restartObstacle } from "./forecast.ts";
+import { isCalm, isRestarting, isShutdownDue } from "./leaving.ts";
+import { nextOfNode, NOT_READ } from "./rules.ts";
+import { heldUntil, inOrder, type Priorities, placesFree, viewOf, type VmView } from "./vms.ts";
+import { type Candidate, hasStarted, type NodeWorld, type VmFacts } from "./world.ts";
+
+export interface Looking extends Observer {
+  /** Every NodeEvacuation. */
+  readonly all: readonly NodeEvacuationFacts[];
+  /** Whether the forecast of one that is scheduled, and the room for a restart that had none, are looked at again. */
+  readonly isThorough: boolean;
+}
+
+export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Promise<NodeWorld> {
+  const { cluster, settings, now, all, isThorough } = looking;
+  const before = all.find(({ name }) => name === ne.spec.schedule.after);
+  const [node, nodeBefore, evacuations] = await Promise.all([
+    cluster.get("nodes", named(ne.spec.nodeName)),
+    before && cluster.get("nodes", named(before.spec.nodeName)),
+    hasStarted(ne) ? ownEvacuations(ne, cluster) : [],
+  ]);
+  const rivals = all.filter(({ uid, spec }) => uid !== ne.uid && spec.nodeName === ne.spec.nodeName);
+  const nothing = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
+  const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, evacuations, ...nothing };
+  if (node === undefined) return world;
+  if (hasEnded(ne))
+    return { ...world, returning: isOpen(ne) && !node.unschedulable ? await returning(world, cluster) : [] };
+  if (hasStarted(ne)) return await observeLeaving(world, looking);
+  const isJudged = nextOfNode(world) === NOT_READ;
+  return isJudged || isThorough ? await withPreflight(world, looking) : world;
+}
+
+async function ownEvacuations({ name, uid }: NodeEvacuationFacts, cluster: Client) {
+  const found = await cluster.list("evacuations", { fields: { "spec.nodeEvacuation.name": name } });
+  return found.filter(({ spec }) => spec.nodeEvacuation?.uid === uid);
+}
+
+async function withPreflight(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const { nodeName } = world.ne.spec;
+  const preflight = await observePreflight(nodeName, flagsOf(world.ne.spec), looking);
+  const vms = await readVms(
+    (preflight?.vmis ?? []).filter((vmi) => mayDepend(vmi, world)),
+    looking,
+  );
+  return { ...world, preflight, vms };
+}
+
+async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const { ne, node } = world;
+  const { cluster, isThorough } = looking;
+  const here = (await vmisOn(ne.spec.nodeName, cluster)).filter((vmi) => !isFinal(vmi));
+  const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
+  const pinned = vmis.filter((vmi) => mayDepend(vmi, world));
+  const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
+  const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
+  const seen = { ...world, vmis, vms: await readVms(pinned, looking), obstacles };
+  const isRunning = ne.spec.progress === "Running" && node?.unschedulable === true;
+  const ready = isRunning ? await withCandidates(seen, looking) : seen;
+  if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;
+  const pods = await observePodsOf(ne.spec.nodeName, flagsOf(ne.spec), looking);
+  const around = { otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
+  const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
+  return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
+}
+
+/** Where all have the same class there is nothing to compare. */
+async function prioritiesOf(
+  vmis: readonly VmiFacts[],
+  { spec }: NodeEvacuationFacts,
+  cluster: Client,
+): Promise<Priorities> {
+  const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
+  if (spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
+  const pods = await cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": spec.nodeName } });
+  return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
+}
+
+/** Whether its VirtualMachine may say what becomes of it. */
+function mayDepend(vmi: VmiFacts, w: NodeWorld): boolean {
+  const { whenBlocked, ownersChoice, whenAttemptsFail } = w.ne.spec.virtualMachines;
+  if (whenBlocked === "Wait" && ownersChoice === "Ignored" && whenAttemptsFail === "Wait") return false;
+  const { fate, blocker } = viewOf(vmi, w);
+  return (
+    fate === "Goes" || (fate === "Blocked" && (blocker?.reason === "NotMigratable" || blocker?.reason === "Abandoned"))
+  );
+}
+
+/** Of a node full of them the others have their turn later. */
+const MOST_VMS = 20;
+
+async function readVms(vmis: readonly VmiFacts[], { cluster }: Looking): Promise<NodeWorld["vms"]> {
+  const read = vmis.slice(0, MOST_VMS).map(async (vmi) => {
+    return [keyOf(vmi), (await cluster.get("virtualmachines", vmi)) ?? "None"] as const;
+  });
+  return new Map(await Promise.all(read));
+}
+
+async function withCandidates(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const views = world.vmis.map((vmi) => viewOf(vmi, world));
+  const moving = await movable(views, world, looking);
+  const due = views.filter((view) => isShutdownDue(view, world));
+  const stops = due.filter(({ way }) => way === "ShutDown");
+  const restarts = isRestarting(world) ? [] : due.filter(({ way }) => way === "Restart");
+  const judged = restarts.length === 0 ? world : await withPreflight(world, looking);
+  const obstacles = new Map(world.obstacles);
+  let restart: VmView | undefined;
+  for (const view of restarts) {
+    const why = judged.preflight === undefined ? undefined : restartObstacle(view.vmi, judged.preflight);
+    if (why !== undefined) obstacles.set(keyOf(view.vmi), `it would not start on another node: ${why}`);
+    else restart ??= view;
+  }
+  const shutdowns = await candidatesOf([...stops, ...(restart ? [restart] : [])], looking);
+  const vms = new Map([...judged.vms, ...world.vms, ...moving.vms]);
+  return { ...world, obstacles, vms, candidates: [...moving.candidates, ...shutdowns] };
+}
+
+async function candidateOf(vmi: VmiFacts, { cluster }: Looking): Promise<Candidate> {
+  return { vmi, evacuations: await evacuationsOf(vmi, cluster) };
+}
+
+/** Another function may have begun since: of these there is one at a time. */
+async function candidatesOf(views: readonly VmView[], looking: Looking): Promise<readonly Candidate[]> {
+  const found = await Promise.all(views.map(({ vmi }) => candidateOf(vmi, looking)));
+  return found.filter(({ evacuations }) => !evacuations.some((e) => isActive(e) && isShutdown(e)));
+}
+
+/** In their order, as many as places are free; those whose owner wants them to stay for now are passed over. */
+async function movable(views: readonly VmView[], world: NodeWorld, looking: Looking) {
+  let free = placesFree(views, world);
+  const vms = new Map<string, VmFacts | "None">();
+  const candidates: Candidate[] = [];
+  for (const { vmi } of views.filter(({ fate }) => fate === "Next")) {
+    if (free <= 0) break;
+    const vm = await ownerOfVmi(vmi, world, looking);
+    if (heldUntil(vm, world.ne.spec, world.now) !== undefined) vms.set(keyOf(vmi), vm);
+    else {
+      const candidate = await candidateOf(vmi, looking);
+      // A drain, a person or another function has begun it.
+      if (activeEvacuation(vmi, candidate.evacuations) === undefined) candidates.push(candidate);
+      free -= 1;
+    }
+  }
+  return { candidates, vms };
+}
+
+async function ownerOfVmi(vmi: VmiFacts, { ne }: NodeWorld, { cluster }: Looking): Promise<VmFacts | "None"> {
+  if (ne.spec.virtualMachines.ownersChoice === "Ignored") return "None";
+  return (await cluster.get("virtualmachines", vmi)) ?? "None";
+}
+
+/** Of those that have moved away and run where they have moved to: as many as fit by the memory of their guests. */
+async function returning({ ne, evacuations }: NodeWorld, cluster: Client): Promise<readonly VmiFacts[]> {
+  const moved = evacuations.filter(({ status }) => status.phase === "Moved");
+  if (ne.spec.returnVMs === "Never" || moved.length === 0) return [];
+  const { nodeName } = ne.spec;
+  const [node, pods, found] = await Promise.all([
+    cluster.get("nodes", named(nodeName), { as: NodeWithResources }),
+    cluster.list("pods", { fields: { "spec.nodeName": nodeName }, as: preflightPodSchema() }),
+    Promise.all(moved.map((e) => thereStill(e, cluster))),
+  ]);
+  let room = node === undefined ? 0 : (roomOn(node, pods).get("memory") ?? 0);
+  return found
+    .filter((vmi) => vmi !== undefined)
+    .filter(({ guestMemory = 0 }) => {
+      const isFitting = guestMemory <= room;
+      if (isFitting) room -= guestMemory;
+      return isFitting;
+    });
+}
+
+async function thereStill(
+  { namespace, spec, status }: EvacuationFacts,
+  cluster: Client,
+): Promise<VmiFacts | undefined> {
+  const vmi = await cluster.get("virtualmachineinstances", { namespace, name: spec.vmiName });
+  const isThere = vmi?.uid === status.virtualMachineInstanceUID && vmi?.nodeName === status.targetNode;
+  return isThere && vmi?.liveMigratable.migratable && !vmi.isMigrating ? vmi : undefined;
+}

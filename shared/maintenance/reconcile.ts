@@ -1,0 +1,150 @@
+/** Reconciling NodeEvacuations: each reads, finds the rule that applies, and acts. */
+import type { Action } from "../kube/action.ts";
+import type { Client } from "../kube/client.ts";
+import { ClusterError, isForbidden } from "../kube/failures.ts";
+import type { NamespacedName } from "../kube/facts.ts";
+import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { eachOf } from "../evacuation/each-of.ts";
+import { perform, type Performed } from "../evacuation/perform.ts";
+import type { Settings } from "../settings/settings.ts";
+import { secondsSince } from "../settings/time.ts";
+import { observeNode } from "./observe.ts";
+import { nextOfNode } from "./rules.ts";
+import { nodeStatusAfter } from "./status.ts";
+import { hasStarted, type NodeNext } from "./world.ts";
+
+export interface Maintaining {
+  readonly cluster: Client;
+  readonly settings: Settings;
+  readonly clock: () => Date;
+  readonly onFailure: (doing: string, failure: ClusterError) => void;
+  /** Which are reconciled. */
+  readonly isConcerned: (ne: NodeEvacuationFacts) => boolean;
+  /** By a tick or a scan, and not by an event. */
+  readonly isThorough: boolean;
+}
+
+export interface Maintained {
+  readonly done: readonly Action["verb"][];
+  readonly failures: number;
+  /** VMs whose Evacuations have begun or are withdrawn. */
+  readonly vmis: readonly NamespacedName[];
+  /** Something leaves: another look is worth it in seconds. */
+  readonly isUnderWay: boolean;
+}
+
+/** What one writes down, a cordon or its start, the next look acts on. */
+const MOST_LOOKS = 4;
+
+/** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
+export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
+  const all = await deps.cluster.list("nodeevacuations");
+  const { results } = await eachOf(all.filter(deps.isConcerned), (ne) => reconcileOne(ne, all, deps));
+  return results;
+}
+
+async function reconcileOne(
+  first: NodeEvacuationFacts,
+  others: readonly NodeEvacuationFacts[],
+  deps: Maintaining,
+): Promise<Maintained> {
+  const looks: Maintained[] = [];
+  let [ne, all]: [NodeEvacuationFacts | undefined, readonly NodeEvacuationFacts[]] = [first, others];
+  for (let i = 0; i < MOST_LOOKS && ne !== undefined; i++) {
+    const { isAgain, ...look } = await lookAt(ne, all, deps);
+    looks.push(look);
+    if (!isAgain) break;
+    all = await deps.cluster.list("nodeevacuations");
+    ne = all.find(({ uid }) => uid === first.uid);
+  }
+  return {
+    done: looks.flatMap(({ done }) => done),
+    failures: looks.reduce((sum, { failures }) => sum + failures, 0),
+    vmis: looks.flatMap(({ vmis }) => vmis),
+    isUnderWay: looks.at(-1)?.isUnderWay === true,
+  };
+}
+
+type Look = Maintained & { readonly isAgain: boolean };
+
+async function lookAt(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[], deps: Maintaining): Promise<Look> {
+  const { cluster, settings, clock, onFailure, isThorough } = deps;
+  const now = clock();
+  try {
+    const world = await observeNode(ne, { cluster, settings, now, onFailure, all, isThorough });
+    const next = nextOfNode(world);
+    return next === "Nothing" ? NOTHING : await act(ne, next, deps);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(`reconciling NodeEvacuation ${ne.name}`, error);
+    const written = isForbidden(error) ? await say(ne, lacking(ne, error), deps) : undefined;
+    return { ...NOTHING, done: written?.done ?? [], failures: 1 };
+  }
+}
+
+const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
+
+async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
+  const { chains = [], first = [] } = next;
+  const { results } = await eachOf(chains, (chain) => perform(chain, performingOf(deps)));
+  const denied = deniedIn(results);
+  const ended = denied ? await say(ne, lacking(ne, denied), deps) : await say(ne, next, deps, first);
+  const missing = deniedIn([ended]);
+  const performed = [...results, ended, ...(missing ? [await say(ne, lacking(ne, missing), deps)] : [])];
+  const isDone = ended.outcome === "Done" && next.again === true;
+  return {
+    done: performed.flatMap(({ done }) => done),
+    failures: performed.filter(({ failure }) => failure !== undefined).length,
+    vmis: [...chains.flat(), ...first].flatMap(concernedBy),
+    isUnderWay: next.phase === "Evacuating",
+    isAgain: denied === undefined && (ended.outcome === "Conflict" || isDone),
+  };
+}
+
+/** A permission that is missing. */
+function deniedIn(performed: readonly Performed[]): ClusterError | undefined {
+  return performed.find(({ failure }) => isForbidden(failure))?.failure;
+}
+
+/** The status, once what it says is done. */
+async function say(
+  ne: NodeEvacuationFacts,
+  next: Pick<NodeNext, "phase" | "message" | "more">,
+  deps: Maintaining,
+  first: readonly Action[] = [],
+): Promise<Performed> {
+  const status = nodeStatusAfter(ne, next, deps.clock());
+  const writes = status === undefined ? [] : [{ verb: "WriteNodeStatus", nodeEvacuation: ne, status } as const];
+  return await perform([...first, ...writes], performingOf(deps));
+}
+
+function performingOf({ cluster, clock, onFailure }: Maintaining) {
+  return { cluster, now: clock, onFailure };
+}
+
+function lacking(ne: NodeEvacuationFacts, { failure }: ClusterError): Pick<NodeNext, "phase" | "message"> {
+  const what = failure.reason === "Refused" ? failure.request : "";
+  const message = `Lifeboat lacks a permission (${what}): lifeboat install --with maintenance`;
+  return { phase: hasStarted(ne) ? "Blocked" : "Scheduled", message };
+}
+
+function concernedBy(action: Action): readonly NamespacedName[] {
+  if (action.verb !== "CreateEvacuation" && action.verb !== "WithdrawEvacuation") return [];
+  const { namespace, spec } = action.evacuation;
+  return [{ namespace, name: spec.vmiName }];
+}
+
+/** Of the command's own, those that ended long ago. What was applied would be applied again: it is its owner's to delete. */
+export async function forgetNodeEvacuations({
+  cluster,
+  settings,
+  clock,
+  onFailure,
+}: Omit<Maintaining, "isConcerned" | "isThorough">) {
+  const old = (await cluster.list("nodeevacuations")).filter((ne) => {
+    const isOver = hasEnded(ne) && !isOpen(ne) && ne.isCommands;
+    return isOver && secondsSince(ne.status.completionTime, clock()) >= settings.evacuation.historySeconds;
+  });
+  const chains = old.map((nodeEvacuation) => [{ verb: "DeleteNodeEvacuation", nodeEvacuation } as const]);
+  await eachOf(chains, (chain) => perform(chain, { cluster, now: clock, onFailure }));
+}

@@ -1,0 +1,197 @@
+/** What comes next for a NodeEvacuation: the first rule that applies says phase, message and actions. */
+import { type Action, recordEvent } from "../kube/action.ts";
+import { isActive } from "../kube/evacuation.ts";
+import { hasEnded, isOpen, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
+import { timeText } from "../preflight/verdict.ts";
+import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
+import { forecastOf, mayStart } from "./forecast.ts";
+import { leaving } from "./leaving.ts";
+import {
+  actingOf,
+  hasStarted,
+  isDue,
+  type NodeNext,
+  type NodeRule,
+  type NodeWorld,
+  ownerOf,
+  wantedOf,
+} from "./world.ts";
+
+// prettier-ignore
+export const NODE_RULES: readonly NodeRule[] = [
+  // It ends, or has ended
+  afterwards, withdrawn, nodeGone, expired,
+  // It has not started
+  waitsForHour, waitsForAnother, waitsForPredecessor, pausedBefore, notCordoned, judged,
+  // It has
+  uncordoned, paused, leaving,
+];
+
+export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
+  for (const rule of NODE_RULES) {
+    const next = rule(w);
+    if (next !== undefined) return next;
+  }
+  return "Nothing";
+}
+
+/** Once the node is uncordoned after its maintenance, VMs return to it, or start again. */
+function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
+  const { ne, node } = w;
+  if (!hasEnded(ne)) return undefined;
+  if (ne.status.phase !== "Evacuated") return leftOver(w);
+  if (!isOpen(ne) || node?.unschedulable === true) return "Nothing";
+  const { message = "" } = ne.status;
+  const returning = node === undefined ? [] : w.returning;
+  const back = returning.map((vmi): Action => ({ verb: "ReturnVm", vmi, node: ne.spec.nodeName, nodeEvacuation: ne }));
+  const more = {
+    conditions: [{ type: "Returned", status: "True", reason: "Uncordoned", message: "", lastTransitionTime: "" }],
+  } as const;
+  return { phase: "Evacuated", message, more, first: [...disowned(w), ...starts(w)], chains: back.map((one) => [one]) };
+}
+
+/** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
+function leftOver(w: NodeWorld): NodeNext | "Nothing" {
+  const { phase = "Withdrawn", message = "" } = w.ne.status;
+  const first = [...(w.node === undefined ? [] : withdrawals(w)), ...taken(w)];
+  return first.length === 0 ? "Nothing" : { phase, message, first };
+}
+
+function withdrawals({ evacuations }: NodeWorld): readonly Action[] {
+  const active = evacuations.filter((e) => isActive(e) && e.spec.intent !== "Withdrawn");
+  return active.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
+}
+
+/** VMs that were stopped for it. */
+function starts({ evacuations }: NodeWorld): readonly Action[] {
+  const stopped = evacuations.filter(({ status }) => status.phase === "Stopped");
+  return stopped.map((evacuation) => ({ verb: "StartVm", evacuation }));
+}
+
+/** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
+function disowned({ ne, node }: NodeWorld): readonly Action[] {
+  const by = ownerOf(ne);
+  return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
+}
+
+/** What has not moved stays, and what has been stopped starts; the node is schedulable again, if that is Lifeboat's to say. */
+function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
+  return { phase, message, first: [...withdrawals(w), ...taken(w), ...starts(w)], again: true };
+}
+
+/** Its own cordon, unless another NodeEvacuation wants the node closed. */
+function taken({ ne, node, rivals, now }: NodeWorld): readonly Action[] {
+  const by = ownerOf(ne);
+  if (node === undefined || node.cordonedBy !== by || wantedOf(rivals, now).length > 0) return [];
+  return [{ verb: "Uncordon", node: node.name, by }];
+}
+
+function withdrawn(w: NodeWorld): NodeNext | undefined {
+  if (w.ne.spec.intent !== "Withdrawn") return undefined;
+  return end(w, "Withdrawn", "spec.intent is Withdrawn: what moves continues, the rest stays");
+}
+
+function nodeGone({ ne, node }: NodeWorld): NodeNext | undefined {
+  return node === undefined ? { phase: "Gone", message: `there is no node ${ne.spec.nodeName}` } : undefined;
+}
+
+function expired(w: NodeWorld): NodeNext | undefined {
+  const { notAfter } = w.ne.spec.schedule;
+  if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
+  return end(w, "Expired", `the node was not empty at ${withoutFractions(notAfter)} (spec.schedule.notAfter)`);
+}
+
+/** What will happen is said before, and VMs whose guests will end have an Event. */
+function scheduled(w: NodeWorld, why: string): NodeNext {
+  const { ne, preflight: facts } = w;
+  if (facts === undefined)
+    return { phase: "Scheduled", message: `${why}${ne.status.verdict === undefined ? "" : known(ne.status.verdict)}` };
+  const { verdict, shutdowns } = forecastOf(facts, w);
+  const when =
+    ne.spec.schedule.notBefore === undefined ? "" : ` from ${withoutFractions(ne.spec.schedule.notBefore)} on`;
+  const text = `node ${ne.spec.nodeName} is to be empty${when}: the guest of this VM will shut down (NodeEvacuation ${ne.name})`;
+  const events = shutdowns.map((vmi) => [recordEvent(vmi, "ShutdownPlanned", text, ne.uid)]);
+  return { phase: "Scheduled", message: `${why}${known(verdict)}`, more: { verdict }, chains: events };
+}
+
+function known(verdict: string): string {
+  return `; as things are, it ${verdict === "Unknown" ? "cannot be judged" : verdict}`;
+}
+
+function waitsForHour(w: NodeWorld): NodeNext | undefined {
+  if (hasStarted(w.ne) || isDue(w.ne, w.now)) return undefined;
+  return scheduled(w, `starts at ${withoutFractions(w.ne.spec.schedule.notBefore ?? "")}`);
+}
+
+function waitsForAnother(w: NodeWorld): NodeNext | undefined {
+  const acting = actingOf(w);
+  return acting.uid === w.ne.uid ? undefined : scheduled(w, `waits for NodeEvacuation ${acting.name} of the same node`);
+}
+
+function waitsForPredecessor(w: NodeWorld): NodeNext | undefined {
+  const { after } = w.ne.spec.schedule;
+  if (after === undefined || hasStarted(w.ne)) return undefined;
+  const { ne, node } = w.before;
+  if (ne === undefined) return scheduled(w, `waits for NodeEvacuation ${after}, which does not exist`);
+  const { phase } = ne.status;
+  if (phase !== "Evacuated")
+    return scheduled(w, `waits for NodeEvacuation ${after}${hasEnded(ne) ? `, which has ended as ${phase}` : ""}`);
+  return node?.unschedulable === true
+    ? scheduled(w, `waits until node ${ne.spec.nodeName} of NodeEvacuation ${after} is uncordoned`)
+    : undefined;
+}
+
+function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
+  if (ne.spec.progress !== "Paused" || hasStarted(ne)) return undefined;
+  return { phase: "Paused", message: "spec.progress is Paused: it has not started" };
+}
+
+/** A node that another party has cordoned stays cordoned in the end. */
+function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
+  if (node === undefined || hasStarted(ne)) return undefined;
+  const by = ownerOf(ne);
+  const from = node.cordonedBy === by ? undefined : node.cordonedBy;
+  // Lifeboat's cordon for one that has ended is taken over: the one that acts is this one.
+  if (node.unschedulable && from === undefined) return undefined;
+  const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? from : undefined };
+  return { phase: ne.status.phase ?? "Scheduled", message: ne.status.message ?? "", first: [cordon], again: true };
+}
+
+/** What one that is to start still has to know. */
+export const NOT_READ: NodeNext = { phase: "Scheduled", message: "the preflight has not been read yet" };
+
+function judged(w: NodeWorld): NodeNext | undefined {
+  const { ne, preflight: facts, now } = w;
+  if (hasStarted(ne)) return undefined;
+  if (facts === undefined) return NOT_READ;
+  const { verdict, found } = forecastOf(facts, w);
+  const { startIf } = ne.spec;
+  if (!mayStart(startIf, verdict)) {
+    const message = `startIf is ${startIf}, and the verdict is ${verdict}: ${found.summary}`;
+    return { phase: "Refused", message, more: { verdict }, first: taken(w) };
+  }
+  const time = found.time;
+  const eta = time && secondsAfter(now, time.seconds.most);
+  const message = time === undefined ? "no VM has to move" : timeText(time);
+  const more = { verdict, startTime: now.toISOString(), estimatedCompletionTime: eta };
+  return { phase: "Evacuating", message, more, again: true };
+}
+
+function uncordoned(w: NodeWorld): NodeNext | undefined {
+  if (w.node?.unschedulable !== false) return undefined;
+  const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${w.node.name} continues it`;
+  return { phase: "Paused", message, first: disowned(w) };
+}
+
+/** An empty node is empty, paused or not. */
+function paused(w: NodeWorld): NodeNext | undefined {
+  if (w.ne.spec.progress !== "Paused") return undefined;
+  const next = leaving(w);
+  if (next.phase === "Evacuated") return next;
+  return {
+    ...next,
+    phase: "Paused",
+    message: "spec.progress is Paused: nothing new begins, what moves continues",
+    chains: [],
+  };
+}

@@ -1,0 +1,73 @@
+/** What is written into the status of a NodeEvacuation, and when: only what a reader sees changed, at most once in two seconds. */
+import {
+  hasEnded,
+  NODE_END_PHASES,
+  type NodeCondition,
+  type NodeEvacuationFacts,
+  type NodeEvacuationStatus,
+} from "../kube/node-evacuation.ts";
+import { secondsSince } from "../settings/time.ts";
+import type { NodeNext } from "./world.ts";
+
+/** As the CRD's schema allows. */
+const LONGEST = 2048;
+const LEAST_SECONDS = 2;
+
+/** Undefined: nothing is to be written now. */
+export function nodeStatusAfter(
+  { status: before }: NodeEvacuationFacts,
+  next: Pick<NodeNext, "phase" | "message" | "more">,
+  now: Date,
+): NodeEvacuationStatus | undefined {
+  const time = now.toISOString();
+  const isEnd = NODE_END_PHASES.some((phase) => phase === next.phase);
+  const status: NodeEvacuationStatus = {
+    ...before,
+    phase: next.phase,
+    message: next.message.slice(0, LONGEST).toWellFormed(),
+    ...next.more,
+    ...(isEnd && { completionTime: before.completionTime ?? time, estimatedCompletionTime: undefined }),
+  };
+  const conditions = conditionsAfter(before, status, next, time);
+  const written = { ...status, conditions };
+  if (textOf(written) === textOf(before)) return undefined;
+  const isSoon = before.phase === next.phase && secondsSince(before.lastUpdateTime, now) < LEAST_SECONDS;
+  const isNews = next.more?.startTime !== undefined || next.more?.conditions !== undefined;
+  return isSoon && !isNews ? undefined : { ...written, lastUpdateTime: time };
+}
+
+/** Drained is there from the start, so that a program can wait for it. */
+function conditionsAfter(
+  before: NodeEvacuationStatus,
+  status: NodeEvacuationStatus,
+  { phase, message, more }: Pick<NodeNext, "phase" | "message" | "more">,
+  time: string,
+): readonly NodeCondition[] {
+  const is = (type: NodeCondition["type"], holds: boolean) => {
+    return { type, status: holds ? "True" : "False", reason: phase, message: "" } as const;
+  };
+  const isUnderWay = status.startTime !== undefined && !hasEnded({ status });
+  const wasBlocked = before.conditions.some(({ type }) => type === "Blocked");
+  const shown = [
+    ...(status.startTime === undefined ? [] : [is("DrainInProgress", isUnderWay)]),
+    { ...is("Drained", phase === "Evacuated"), message: hasEnded({ status }) ? message : "" },
+    ...(phase === "Blocked" || wasBlocked
+      ? [{ ...is("Blocked", phase === "Blocked"), message: phase === "Blocked" ? message : "" }]
+      : []),
+    ...(more?.conditions ?? []),
+  ];
+  const kept = before.conditions.filter(({ type }) => shown.every((one) => one.type !== type));
+  const changed = shown.map((one): NodeCondition => {
+    const same = before.conditions.find(({ type, status: was }) => type === one.type && was === one.status);
+    return same ?? { ...one, message: one.message.slice(0, LONGEST), lastTransitionTime: time };
+  });
+  return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** A time alone is no news. */
+const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime"];
+
+function textOf(status: NodeEvacuationStatus): string {
+  const entries = Object.entries(status).filter(([key, value]) => value !== undefined && !TIMES.includes(key));
+  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}

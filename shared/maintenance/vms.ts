@@ -1,0 +1,189 @@
+/** What becomes of each VM of the node: whether it is on its way, may leave now, waits, or cannot leave. */
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+import type { NodeBlocker, NodeEvacuationSpec, VmCounts, WhenBlocked } from "../kube/node-evacuation.ts";
+import { byAge, isAbout } from "../evacuation/identity.ts";
+import { isForFailures, isShutdown } from "../evacuation/shutdown.ts";
+import { pinnedBecause, remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
+import { FIRST_REQUEST, isMarked, mobilityOf, resolveStrategy } from "../settings/strategy.ts";
+import { secondsSince, secondsUntil, withoutFractions } from "../settings/time.ts";
+import type { NodeWorld, VmFacts } from "./world.ts";
+
+/**
+ * `Moving`: on its way. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves it. `Goes`: its
+ * eviction shuts it down, as its strategy says. `ShutsDown`: to be restarted or stopped. `Blocked`: it needs action.
+ */
+export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
+
+export interface VmView {
+  readonly vmi: VmiFacts;
+  readonly fate: Fate;
+  /** Of one that does not leave by itself. */
+  readonly blocker?: NodeBlocker | undefined;
+  /** How it is shut down. */
+  readonly way?: "Restart" | "ShutDown";
+  /** Its own active one, if that is Blocked. */
+  readonly evacuation?: EvacuationFacts | undefined;
+}
+
+type Seen = Pick<NodeWorld, "ne" | "evacuations" | "vms" | "obstacles" | "settings" | "now">;
+
+export function viewOf(vmi: VmiFacts, w: Seen): VmView {
+  const active = w.evacuations.find((e) => isActive(e) && isOf(e, vmi));
+  if (active !== undefined && active.status.phase !== "Blocked") return onItsWay(vmi, active, w);
+  if (active === undefined && (isMarked(vmi) || vmi.isMigrating)) return { vmi, fate: "Moving" };
+  const resolved = resolveStrategy(vmi, w.settings);
+  if (!resolved.known) return blocked(vmi, "UnknownStrategy", `${resolved.field} is "${resolved.value.slice(0, 64)}"`);
+  switch (FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)]) {
+    case "evacuate":
+      return active === undefined ? mayMove(vmi, w) : heldBy(vmi, active);
+    case "refuse":
+      return { ...pinned(vmi, w), evacuation: active };
+    case "allow":
+    case "shutdown":
+      return { ...(wayOf(vmi, w) === undefined ? { vmi, fate: "Goes" } : pinned(vmi, w)), evacuation: active };
+  }
+}
+
+function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean {
+  return e.namespace === namespace && e.spec.vmiName === name;
+}
+
+/** Longer than a guest takes to shut down, most often. */
+const OVERDUE_SECONDS = 300;
+
+function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: Seen): VmView {
+  const { phase, reason = "", message = "", startTime } = e.status;
+  if (phase === "BackingOff") return { vmi, fate: "Waits" };
+  if (phase === "WaitingForOwner") return { ...blocked(vmi, "External", message), fate: "Waits" };
+  const isOverdue = isShutdown(e) && secondsSince(startTime, now) >= OVERDUE_SECONDS;
+  return { vmi, fate: "Moving", ...(isOverdue && { blocker: blockerOf(vmi, reason, message) }) };
+}
+
+function heldBy(vmi: VmiFacts, { status: { reason = "", message = "" } }: EvacuationFacts): VmView {
+  return blocked(vmi, reason, message, remedyOfBlocked(reason));
+}
+
+/** Of restarts because migrations failed: a common cause must not reboot every VM of a node. */
+const MOST_FOR_FAILURES = 2;
+
+function mayMove(vmi: VmiFacts, w: Seen): VmView {
+  const last = w.evacuations
+    .filter((e) => !isShutdown(e) && isOf(e, vmi) && isAbout(e, vmi))
+    .toSorted(byAge)
+    .at(-1);
+  const { phase, message = "", nextAttemptTime } = last?.status ?? {};
+  const restarts = w.evacuations.filter((e) => isShutdown(e) && isForFailures(e)).length;
+  const isFailed = phase === "Abandoned";
+  if (isFailed && w.ne.spec.virtualMachines.whenAttemptsFail === "Restart" && restarts < MOST_FOR_FAILURES) {
+    return shutDown(vmi, "Restart", blockerOf(vmi, "Abandoned", message), w);
+  }
+  if (secondsUntil(nextAttemptTime, w.now) === 0) return asItsOwnerWants(vmi, w);
+  return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
+}
+
+function asItsOwnerWants(vmi: VmiFacts, w: Seen): VmView {
+  const until = heldUntil(w.vms.get(keyOf(vmi)), w.ne.spec, w.now);
+  if (until === undefined) return { vmi, fate: "Next" };
+  const message = `its owner wants it to stay until ${until}`;
+  return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
+}
+
+/** What is to become of a VM that cannot migrate; undefined: nothing has been said, and its strategy counts. */
+function wayOf(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): WhenBlocked | undefined {
+  const { ownersChoice, whenBlocked } = ne.spec.virtualMachines;
+  const vm = vms.get(keyOf(vmi));
+  const own = ownersChoice === "Respected" && vm !== undefined && vm !== "None" ? vm.whenBlocked : undefined;
+  return own ?? (whenBlocked === "Wait" ? undefined : whenBlocked);
+}
+
+function pinned(vmi: VmiFacts, w: Seen): VmView {
+  const blocker = blockerOf(vmi, "NotMigratable", `it cannot migrate: ${pinnedBecause(vmi)}`);
+  const way = wayOf(vmi, w) ?? "Wait";
+  return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
+}
+
+/** `start` gives these the run strategy back that they had. */
+const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
+const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
+
+function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlocker, w: Seen): VmView {
+  const vm = w.vms.get(keyOf(vmi)) ?? "NotRead";
+  const why = whyNot(vmi, vm, w);
+  const stays: NodeBlocker = { ...blocker, message: `${blocker.message}; ${why}` };
+  if (why !== undefined) return { vmi, fate: "Blocked", blocker: stays };
+  const obstacle = way === "Restart" ? w.obstacles.get(keyOf(vmi)) : undefined;
+  if (obstacle !== undefined) return blocked(vmi, "NoRestart", obstacle, remedyOf("NoRoom"));
+  const message = `${blocker.message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`;
+  return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message } };
+}
+
+function whyNot(vmi: VmiFacts, vm: VmFacts | "None" | "NotRead", w: Seen): string | undefined {
+  if (vm === "NotRead") return "others come first";
+  if (vm === "None") return "it has no VirtualMachine, which KubeVirt could restart or stop";
+  if (!RESTARTABLE.includes(vm.runStrategy)) return `its run strategy is ${vm.runStrategy}: it would not start again`;
+  const isDone = w.evacuations.some((e) => isShutdown(e) && isOf(e, vmi) && ASKED.includes(e.status.phase));
+  return isDone ? "this NodeEvacuation has restarted or stopped it once" : undefined;
+}
+
+function blocked(vmi: VmiFacts, reason: string, message: string, whoCanFix?: string): VmView {
+  return { vmi, fate: "Blocked", blocker: blockerOf(vmi, reason, message, whoCanFix) };
+}
+
+export function blockerOf(
+  { namespace, name }: NamespacedName,
+  reason: string,
+  message: string,
+  whoCanFix: string | undefined = remedyOf(reason),
+): NodeBlocker {
+  return { namespace, name, reason, message, ...(whoCanFix !== undefined && { whoCanFix }) };
+}
+
+/** Until when the owner wants the VM to stay, if that is not over. */
+export function heldUntil(vm: VmFacts | "None" | undefined, spec: NodeEvacuationSpec, now: Date) {
+  if (vm === undefined || vm === "None" || spec.virtualMachines.ownersChoice === "Ignored") return undefined;
+  return secondsUntil(vm.notBefore, now) > 0 ? withoutFractions(vm.notBefore ?? "") : undefined;
+}
+
+/** How many may leave now. */
+export function placesFree(views: readonly VmView[], { ne, settings }: Pick<NodeWorld, "ne" | "settings">): number {
+  const most = ne.spec.virtualMachines.concurrency ?? settings.limits.parallelOutboundMigrationsPerNode + 1;
+  return Math.max(0, most - views.filter(({ fate }) => fate === "Moving").length);
+}
+
+export type Priorities = ReadonlyMap<string, number>;
+
+export function inOrder(
+  vmis: readonly VmiFacts[],
+  order: NodeEvacuationSpec["virtualMachines"]["order"],
+  priorities: Priorities,
+): readonly VmiFacts[] {
+  const priority = (vmi: VmiFacts) => (order === "ByPriority" ? (priorities.get(keyOf(vmi)) ?? 0) : 0);
+  const size = ({ guestMemory = 0 }: VmiFacts) => (order === "LargestFirst" ? -guestMemory : guestMemory);
+  return vmis.toSorted((a, b) => priority(a) - priority(b) || size(a) - size(b) || (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+const GONE: readonly unknown[] = ["Moved", "Restarted", "Stopped"];
+
+function vmOf({ namespace, spec }: EvacuationFacts): string {
+  return keyOf({ namespace, name: spec.vmiName });
+}
+
+export function countsOf(views: readonly VmView[], { evacuations }: Pick<NodeWorld, "evacuations">): VmCounts {
+  const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
+  const ended = (phase: string) => new Set(evacuations.filter((e) => e.status.phase === phase).map(vmOf)).size;
+  const away = evacuations.filter((e) => !here.has(vmOf(e)));
+  const left = new Set(away.filter((e) => GONE.includes(e.status.phase) || isActive(e)).map(vmOf));
+  const moving = new Set(away.filter(isActive).map(vmOf));
+  const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
+  return {
+    total: here.size + left.size,
+    left: here.size,
+    moving: count("Moving") + moving.size,
+    waiting: count("Next", "Waits", "Goes", "ShutsDown"),
+    blocked: count("Blocked"),
+    restarted: ended("Restarted"),
+    stopped: ended("Stopped"),
+  };
+}

@@ -1,0 +1,97 @@
+/** What is known when a NodeEvacuation is decided on, and the shape of what is decided. */
+import type { Action } from "../kube/action.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { NodeFacts, VmiFacts } from "../kube/facts.ts";
+import {
+  hasEnded,
+  type NodeEvacuationFacts,
+  type NodeEvacuationPhase,
+  type NodeEvacuationStatus,
+  type WhenBlocked,
+} from "../kube/node-evacuation.ts";
+import type { PreflightFacts } from "../preflight/facts.ts";
+import type { Subject } from "../preflight/progress.ts";
+import { type Moment, secondsUntil } from "../settings/time.ts";
+
+/** Of a VirtualMachine. */
+export interface VmFacts {
+  readonly runStrategy: string;
+  /** Its owner's wishes. */
+  readonly notBefore?: string | undefined;
+  readonly whenBlocked?: WhenBlocked | undefined;
+}
+
+/** A VM that may leave now. */
+export interface Candidate {
+  readonly vmi: VmiFacts;
+  /** All of this VM. */
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+export interface NodeWorld extends Moment {
+  readonly ne: NodeEvacuationFacts;
+  /** Absent: it is gone. */
+  readonly node: NodeFacts | undefined;
+  /** Others that name the node. */
+  readonly rivals: readonly NodeEvacuationFacts[];
+  /** The one of `schedule.after`, if it exists, and its node. */
+  readonly before: { readonly ne?: NodeEvacuationFacts | undefined; readonly node?: NodeFacts | undefined };
+  /** On the node, and not ended; in the order in which they leave. */
+  readonly vmis: readonly VmiFacts[];
+  /** Its own, ended ones included. */
+  readonly evacuations: readonly EvacuationFacts[];
+  /** VirtualMachines, as far as something depends on them. `None`: there is none. */
+  readonly vms: ReadonlyMap<string, VmFacts | "None">;
+  /** Why some would not come up again if they were restarted. */
+  readonly obstacles: ReadonlyMap<string, string>;
+  /** Those that a place is free for, or whose restart is due. */
+  readonly candidates: readonly Candidate[];
+  /** Of the node and the room elsewhere. Absent: not read. */
+  readonly preflight?: PreflightFacts | undefined;
+  /** What is still on the node. Absent: not read. */
+  readonly subjects?: readonly Subject[] | undefined;
+  /** VMs that have moved away and for which there is room again. */
+  readonly returning: readonly VmiFacts[];
+}
+
+export interface NodeNext {
+  readonly phase: NodeEvacuationPhase;
+  /** For people. */
+  readonly message: string;
+  readonly more?: Partial<NodeEvacuationStatus>;
+  /** Performed in this order before the status is written, which says that they are done. */
+  readonly first?: readonly Action[];
+  /** Independent of each other and of the status. */
+  readonly chains?: readonly (readonly Action[])[];
+  /** Another reconcile is worth it at once. */
+  readonly again?: boolean;
+}
+
+/** `Nothing`: there is nothing to do, nor to say. */
+export type NodeRule = (w: NodeWorld) => NodeNext | "Nothing" | undefined;
+
+/** As its cordon is annotated. */
+export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
+  return `${name}/${uid}`;
+}
+
+export function isDue({ spec }: NodeEvacuationFacts, now: Date): boolean {
+  return secondsUntil(spec.schedule.notBefore, now) === 0;
+}
+
+export function hasStarted({ status }: NodeEvacuationFacts): boolean {
+  return status.startTime !== undefined;
+}
+
+/** Of those that name the node, have not ended and whose time has come: the one that has started, else the oldest. */
+export function actingOf({ ne, rivals, now }: Pick<NodeWorld, "ne" | "rivals" | "now">): NodeEvacuationFacts {
+  const wanted = wantedOf([ne, ...rivals], now);
+  const [first = ne] = wanted.toSorted(
+    (a, b) => Number(hasStarted(b)) - Number(hasStarted(a)) || a.createdAt - b.createdAt || (a.uid < b.uid ? -1 : 1),
+  );
+  return first;
+}
+
+export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readonly NodeEvacuationFacts[] {
+  return all.filter((one) => !hasEnded(one) && (hasStarted(one) || isDue(one, now)));
+}

@@ -1,0 +1,75 @@
+/** Evacuations by a restart or a stop: what is written before KubeVirt is asked, and what becomes of it. */
+import { describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { NODE, time } from "../../support/fixtures.ts";
+import { own, pinnedVm } from "../../support/maintenance/worlds.ts";
+import { inShort, planned, statusAfter } from "../../support/worlds.ts";
+import { vmiOf } from "../../support/preflight/fixtures.ts";
+
+const web = pinnedVm("web");
+const another = { ...web, uid: "another", nodeName: "node02", activePods: { other: "node02" } };
+const ended = { ...web, phase: "Succeeded" };
+
+type Row = readonly [what: string, status: object, vmi: VmiFacts | undefined, expected: string];
+
+function rowsOf(by: "Restart" | "ShutDown", rows: readonly Row[]): void {
+  test.each(rows)("%s", (_, status, vmi, expected) => {
+    const e = own("web", { spec: { by }, status });
+    expect(inShort(planned(e, { vmis: vmi ? [vmi] : [], budgets: [] }))).toBe(expected);
+  });
+}
+
+const RESTARTING = { phase: "Restarting", reason: "Asked", message: "m", startTime: time(-59), attempts: 0 };
+const STOPPING = { ...RESTARTING, phase: "Stopping" };
+
+describe("a restart", () => {
+  // prettier-ignore
+  rowsOf("Restart", [
+    ["is written down, and then asked for",     {},                                           web,                                    "Restarting Asked, tell, ShutDown"],
+    ["of a VM that can migrate now",            {},                                           vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["of one that has moved",                   {},                                           { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
+    ["of one that has ended",                   {},                                           ended,                                  "Gone VirtualMachineInstanceGone"],
+    ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
+    ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
+    ["was asked for a minute ago, in vain",     { ...RESTARTING, startTime: time(-60) },      web,                                    "ShutDown, Restarting NotTaken"],
+    ["the guest shuts down",                    RESTARTING,                                   { ...web, deleting: true },             "Restarting ShuttingDown"],
+    ["the VM is off",                           RESTARTING,                                   undefined,                              "Restarting Starting"],
+    ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
+    ["it runs elsewhere",                       RESTARTING,                                   another,                                "Restarted Restarted"],
+  ]);
+
+  test("because migrations fail does not ask whether the VM can migrate", () => {
+    const e = own("web", { spec: { by: "Restart", inherited: { attempts: 5 } } });
+    expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, tell, ShutDown");
+  });
+
+  test("is withdrawn before it is asked for, and not afterwards", () => {
+    const spec = { by: "Restart", intent: "Withdrawn" };
+    expect(statusAfter(own("web", { spec }), { vmis: [web], budgets: [] }).phase).toBe("Withdrawn");
+    expect(statusAfter(own("web", { spec, status: RESTARTING }), { vmis: [web], budgets: [] }).phase).toBe(
+      "Restarting",
+    );
+  });
+
+  test("names the VMI that it is about", () => {
+    const e = own("web", {
+      spec: { by: "Restart" },
+      status: { virtualMachineInstanceUID: undefined, sourceNode: undefined },
+    });
+    expect(statusAfter(e, { vmis: [web], budgets: [] })).toMatchObject({
+      virtualMachineInstanceUID: web.uid,
+      sourceNode: NODE,
+    });
+  });
+});
+
+describe("a stop", () => {
+  // prettier-ignore
+  rowsOf("ShutDown", [
+    ["is written down, and then asked for",  {},        web,                          "Stopping Asked, tell, ShutDown"],
+    ["the guest shuts down",                 STOPPING,  { ...web, deleting: true },   "Stopping ShuttingDown"],
+    ["the VM is off",                        STOPPING,  undefined,                    "Stopped Stopped"],
+    ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
+    ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
+  ]);
+});

@@ -1,0 +1,152 @@
+/** What comes next for a NodeEvacuation, rule by rule. */
+import { describe, expect, test } from "vitest";
+import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
+import type { NodeWorld } from "../../../shared/maintenance/world.ts";
+import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
+import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
+import {
+  asked,
+  CORDONED,
+  inShort,
+  nextOf,
+  nodeWorld,
+  own,
+  pinnedVm,
+  started,
+} from "../../support/maintenance/worlds.ts";
+
+type Row = readonly [what: string, world: Partial<NodeWorld>, expected: string];
+
+const PLAIN = node();
+const FOREIGN = node({ unschedulable: true });
+const FUTURE = { schedule: { notBefore: time(60) } };
+const PAST = { schedule: { notBefore: time(-60) } };
+const WITHDRAWN = { intent: "Withdrawn" } as const;
+const OTHER = { name: "bios", uid: "uid-of-bios" };
+const older = asked({ ...OTHER, createdAt: 0 });
+const active = [own("web")];
+const stopped = [own("db", { status: { phase: "Stopped" } })];
+const blocking = facts({ vmis: [pinnedVm("web")] });
+
+describe("it has not started", () => {
+  // prettier-ignore
+  test.each<Row>([
+    ["at once",                                    { ne: asked(), node: PLAIN },                                             "Scheduled Cordon"],
+    ["before its hour",                            { ne: asked({ spec: FUTURE }), node: PLAIN },                             "Scheduled"],
+    ["after it",                                   { ne: asked({ spec: PAST }), node: PLAIN },                               "Scheduled Cordon"],
+    ["an older one has not ended",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
+    ["… whose hour has not come",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
+    ["… which has ended",                          { ne: asked(), node: PLAIN, rivals: [{ ...older, status: { ...older.status, phase: "Expired" } }] }, "Scheduled Cordon"],
+    ["a younger one has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],
+    ["its predecessor does not exist",             { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN },    "Scheduled"],
+    ["… has not ended",                            { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: older } }, "Scheduled"],
+    ["… has ended otherwise",                      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Refused" } }), node: PLAIN } }, "Scheduled"],
+    ["… has ended, and its node is cordoned",      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: FOREIGN } }, "Scheduled"],
+    ["… has ended, and its node is schedulable",   { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: PLAIN } }, "Scheduled Cordon"],
+    ["paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
+    ["cordoned, not judged",                       { ne: asked() },                                                          "Scheduled"],
+    ["cordoned for one that has ended",            { ne: asked(), node: node({ unschedulable: true, cordonedBy: "bios/uid-of-bios" }) }, "Scheduled Cordon"],
+    ["cordoned by a person, and judged",           { ne: asked(), node: FOREIGN, preflight: facts() },                       "Evacuating"],
+    ["judged, whatever the verdict",               { ne: asked(), preflight: blocking },                                     "Evacuating"],
+    ["judged, and not good enough",                { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: blocking }, "Refused Uncordon"],
+    ["… on the cordon of a person",                { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: blocking, node: FOREIGN }, "Refused"],
+    ["judged, and good enough",                    { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: facts() },  "Evacuating"],
+    ["what cannot be judged",                      { ne: asked({ spec: { startIf: "WillSucceedWithShutdowns" } }), preflight: facts({ unread: ["x"] }) }, "Refused Uncordon"],
+    ["withdrawn",                                  { ne: asked({ spec: WITHDRAWN }), node: PLAIN },                          "Withdrawn"],
+    ["too late",                                   { ne: asked({ spec: { schedule: { notAfter: time(-1) } } }), node: PLAIN }, "Expired"],
+    ["there is no such node",                      { ne: asked(), node: undefined },                                         "Gone"],
+  ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
+});
+
+describe("it ends", () => {
+  // prettier-ignore
+  test.each<Row>([
+    ["withdrawn",                                  { ne: started({ spec: WITHDRAWN }), evacuations: active },                "Withdrawn WithdrawEvacuation Uncordon"],
+    ["… paused",                                   { ne: started({ spec: { ...WITHDRAWN, progress: "Paused" } }) },          "Withdrawn Uncordon"],
+    ["… on the cordon of a person",                { ne: started({ spec: WITHDRAWN }), node: FOREIGN },                      "Withdrawn"],
+    ["… while another one wants the node closed",  { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
+    ["… and another one does later",               { ne: started({ spec: WITHDRAWN }), rivals: [asked({ ...OTHER, spec: FUTURE })] }, "Withdrawn Uncordon"],
+    ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn Uncordon StartVm"],
+    ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
+    ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
+    ["the node is empty",                          { subjects: [] },                                                         "Evacuated"],
+    ["… paused",                                   { ne: started({ spec: { progress: "Paused" } }), subjects: [] },          "Evacuated"],
+    ["… but for a VM that starts elsewhere",       { subjects: [], evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })] }, "Evacuating"],
+  ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
+});
+
+describe("it has ended", () => {
+  const evacuated = started({ status: { phase: "Evacuated" } });
+  const withdrawn = started({ spec: WITHDRAWN, status: { phase: "Withdrawn" } });
+  const RETURNED = [
+    { type: "Returned", status: "True", reason: "x", message: "", lastTransitionTime: time(0) },
+  ] as const;
+
+  // prettier-ignore
+  test.each<Row>([
+    ["the node is cordoned still",                 { ne: evacuated, evacuations: stopped },                                  "Nothing"],
+    ["it is schedulable",                          { ne: evacuated, node: node({ cordonedBy: CORDONED.cordonedBy }), evacuations: stopped, returning: [vmiOf("web")] }, "Evacuated Uncordon StartVm ReturnVm"],
+    ["… which is done",                            { ne: started({ status: { phase: "Evacuated", conditions: RETURNED } }), node: PLAIN, evacuations: stopped }, "Nothing"],
+    ["withdrawn",                                  { ne: withdrawn, node: PLAIN },                                           "Nothing"],
+    ["… when another function was just cordoning", { ne: withdrawn },                                                        "Withdrawn Uncordon"],
+    ["… or began with a VM",                       { ne: withdrawn, node: PLAIN, evacuations: active },                      "Withdrawn WithdrawEvacuation"],
+  ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
+});
+
+test("another party uncordons the node: nothing new begins, and its cordon is none any more", () => {
+  const next = nextOf({ node: node({ cordonedBy: CORDONED.cordonedBy }), vmis: [vmiOf("web")] });
+  expect(inShort(next)).toBe("Paused Uncordon");
+  expect(next.message).toContain(`kubectl cordon ${NODE}`);
+});
+
+test("before it starts, VMs that will be shut down have an Event", () => {
+  const f = facts({ vmis: [vmiOf("web", { evictionStrategy: "None" })], pods: [launcher("web")] });
+  const next = nextOf({ ne: asked({ spec: FUTURE }), node: PLAIN, preflight: f });
+  expect(inShort(next)).toBe("Scheduled Event");
+  expect(next.more).toEqual({ verdict: "WillSucceedWithShutdowns" });
+});
+
+describe("the status", () => {
+  const ne = started({ status: { lastUpdateTime: time(-1), message: "m" } });
+
+  test("says once what is the same", () => {
+    const next = nextOf({ subjects: [], vmis: [pinnedVm("web")] });
+    const status = nodeStatusAfter(started(), next, NOW);
+    expect(status).toMatchObject({
+      phase: "Blocked",
+      blockers: [{ name: "web", since: time(0) }],
+      lastUpdateTime: time(0),
+    });
+    if (status === undefined) return;
+    const again = nextOf({ ne: { ...started(), status }, subjects: [], vmis: [pinnedVm("web")], now: at(30) });
+    expect(nodeStatusAfter({ ...started(), status }, again, at(30))).toBeUndefined();
+  });
+
+  // prettier-ignore
+  test.each([
+    ["counts, within two seconds",   ne,                                        { phase: "Evacuating", message: "n" }, false],
+    ["… later",                      started({ status: { lastUpdateTime: time(-2) } }), { phase: "Evacuating", message: "n" }, true],
+    ["a phase, at once",             ne,                                        { phase: "Blocked", message: "n" },    true],
+  ] as const)("is written for %s: %s", (_, before, next, expected) => {
+    expect(nodeStatusAfter(before, next, NOW) !== undefined).toBe(expected);
+  });
+
+  test.each([
+    [asked(), "Scheduled", ["Drained False"]],
+    [ne, "Evacuated", ["DrainInProgress False", "Drained True"]],
+  ] as const)("Drained can be waited for from the start: %#", (before, phase, expected) => {
+    const written = nodeStatusAfter(before, { phase, message: "m" }, NOW);
+    expect(written?.conditions.map(({ type, status }) => `${type} ${status}`)).toEqual(expected);
+  });
+});
+
+test("an estimate follows what VMs have taken so far", () => {
+  const gone = [own("a", { status: { phase: "Moved" } }), own("b", { status: { phase: "Moved" } })];
+  const next = nextOf({ vmis: [vmiOf("web")], evacuations: [...gone, own("web", { status: { phase: "Migrating" } })] });
+  // Two in five minutes, one left.
+  expect(next.more).toMatchObject({
+    virtualMachines: { total: 3, left: 1, moving: 1 },
+    estimatedCompletionTime: time(150),
+  });
+  expect(nodeWorld().ne.status.startTime).toBe(time(-300));
+});
