@@ -21,6 +21,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     lifeboat.permissions,
     lifeboat.guard,
     lifeboat.maintenance,
+    lifeboat.deschedulingPolicy,
     evictionAnswered,
   ],
   Relay: [lifeboat.relay, lifeboat.relaySite],

@@ -1,7 +1,6 @@
 /** The checks of the API server and of KubeVirt: there, new enough, and set so that VMs can leave a node. */
 import { failsClosed } from "../../../shared/settings/guarded.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
 import { failed, type Finding, ok, Unread, warning } from "./check.ts";
 import { KUBEVIRT_WEBHOOK, type Reads } from "./reads.ts";
@@ -45,7 +44,7 @@ type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
 
 export async function kubevirtObject({ kubevirt }: Reads): Promise<readonly Finding[]> {
   const found = await kubevirt();
-  if (found !== undefined) return [version, limits, strategy].map((judge) => judge(found));
+  if (found !== undefined) return [version, strategy].map((judge) => judge(found));
   return [failed("there is no KubeVirt object", "KubeVirt's operator installs nothing without one", INSTALL)];
 }
 
@@ -58,15 +57,6 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
   if (!isOld("kubevirt", minor)) return ok(`KubeVirt is ${text} ${needs}`);
   const fix = "https://kubevirt.io/user-guide/cluster_admin/updating_and_deletion/";
   return failed(`KubeVirt is ${text}, too old ${needs}`, OLD, fix);
-}
-
-function limits(seen: KubeVirtSeen): Finding {
-  const { limits: defaults } = DEFAULT_SETTINGS;
-  const { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: each } = { ...defaults, ...seen.facts };
-  const message = `${all} migrations at a time, ${each} from a node`;
-  if (all > 0 && each > 0) return ok(message);
-  const migrations = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 2 };
-  return failed(message, "no migration ever begins", patchOf(seen, { migrations }));
 }
 
 const STRATEGIES = ["LiveMigrate", "LiveMigrateIfPossible", "External"];

@@ -145,7 +145,18 @@ export async function guard(reads: Reads): Promise<readonly Finding[]> {
   return [warning("the guard is installed and refuses nothing", "none of its feature gates is on", EDIT)];
 }
 
-const RELAY_INSTALL = "apply the relay again: its manifests are beside Lifeboat's";
+/** Of Lifeboat's own descheduling, which evicts nothing without one. */
+export async function deschedulingPolicy(reads: Reads): Promise<readonly Finding[]> {
+  if (!(await settingsOf(reads)).featureGates.includes("EvictionsInBackground")) return [];
+  const loaded = await reads.policy();
+  if (loaded.ok) return [ok("the descheduling policy is valid")];
+  const reasons = loaded.problems.map(({ field, message }) => `${field}: ${message}`);
+  return [failed("nothing is descheduled: the policy is missing or wrong", reasons, POLICY)];
+}
+
+const POLICY = "kubectl apply -f POLICY; an example: infra/kubernetes/optional/descheduler-policy";
+const RELAY_INSTALL =
+  "kubectl apply -k SITE, your kustomization with infra/relay/kubernetes: see infra/relay/README.md";
 
 /** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
 export async function relay(reads: Reads): Promise<Finding> {
@@ -176,14 +187,11 @@ function replicas(what: string, name: string, { wanted, available, message }: De
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }
 
+/** Its ConfigMap may still be the one of site.yaml. */
 export async function relaySite(reads: Reads): Promise<readonly Finding[]> {
-  if ((await readable(reads.relay)) === undefined) return [];
+  const data = (await readable(reads.relay)) && (await reads.site());
+  const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));
+  if (!isShipped) return [];
   const fix = "kubectl -n lifeboat-system edit configmap lifeboat-relay";
-  const data = await reads.site();
-  if (data === undefined) return [warning("the relay has no ConfigMap lifeboat-relay", "it has its address otherwise")];
-  const { LIFEBOAT_URL: url = "", LIFEBOAT_CLUSTER: cluster = "" } = data;
-  if ([url, cluster].some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text))) {
-    return [failed("the relay does not know Lifeboat's address", "its ConfigMap is still the one of site.yaml", fix)];
-  }
-  return [ok(`the relay delivers to ${url} (cluster ${cluster})`)];
+  return [failed("the relay does not know Lifeboat's address", "its ConfigMap is still the one of site.yaml", fix)];
 }

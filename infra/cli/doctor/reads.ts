@@ -8,6 +8,7 @@ import { parseAnswer } from "../../../shared/kube/read.ts";
 import { isAllowed } from "../../../shared/kube/reviews.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { defaultConfiguration, mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
+import { loadPolicy } from "../../../shared/descheduling/policy-file.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
@@ -71,6 +72,7 @@ export function readsOf(connection: Connection, now: Date) {
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     /** Where the relay delivers to. */
     site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
+    policy: once("the descheduling policy", loadPolicy),
     tokens: once("the Secrets with tokens of Lifeboat's account", () => listTokens(send())),
   };
 }

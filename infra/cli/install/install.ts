@@ -8,7 +8,7 @@ import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
-import { type Home, isDeployment, isWebhook, plan, retired } from "./plan.ts";
+import { type Home, isDeployment, isWebhook, OLD_SETTINGS, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
 import { createToken, isAccepted } from "./token.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
@@ -46,7 +46,7 @@ const STEPS: readonly Step[] = [
         all,
       ),
   },
-  { title: "nothing of an older version is left", do: removeRetired },
+  { title: "what an older version made and nothing needs is gone", do: removeRetired },
   { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
@@ -142,6 +142,12 @@ async function removeRetired({ facts, send, host }: Installing): Promise<void> {
   for (const manifest of retired(facts.kubevirtNamespace)) {
     if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
   }
+  if ((await readObject(OLD_SETTINGS, send())) === undefined) return;
+  const { namespace, name } = OLD_SETTINGS.metadata;
+  host.stderr
+    .write(`‼ ConfigMap ${name} of 0.1 is left, and nothing reads it. Copy its settings into the LifeboatConfiguration, then:
+    kubectl -n ${namespace} delete configmap ${name}
+`);
 }
 
 function isNamed(parts: readonly Part[], wanted: string): boolean {

@@ -65,7 +65,9 @@ export const PARTS: readonly Part[] = [
   ]),
   part("maintenance", "carries out NodeEvacuations: cordons nodes, restarts and stops VMs where that is asked for"),
   part("migration-policy", "makes urgent migrations converge"),
-  part("descheduling", "Lifeboat's own descheduler may evict; its policy is yours", ["EvictionsInBackground"]),
+  part("descheduling", "Lifeboat's own descheduler may evict; you apply its policy (ConfigMap lifeboat-descheduler)", [
+    "EvictionsInBackground",
+  ]),
   part("descheduler-support", "annotates launcher pods for another descheduler", ["DeschedulerSupport"]),
   part("restriction", "limits what Lifeboat's account may change on pods and nodes"),
 ];

@@ -52,7 +52,7 @@ export function plan(site: Site): readonly Manifest[] {
     "kubernetes/webhook.yaml",
   ];
   const manifests = [...new Set(files)].flatMap(manifestsIn).map((manifest) => fitted(manifest, site));
-  const all = [...manifests, ...configuration(site.parts)];
+  const all = [...manifests, configuration(site.parts)];
   return [...all.filter((one) => !isWebhook(one)), ...all.filter(isWebhook)];
 }
 
@@ -97,13 +97,11 @@ function ofImage(deployment: Manifest, image: string): unknown {
   return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } };
 }
 
-/** Only the gates: what else is set is the administrator's. */
-function configuration(parts: Site["parts"]): readonly Manifest[] {
-  const gates = new Set(parts.flatMap((part) => part.gates));
-  if (gates.size === 0) return [];
-  const featureGates = Object.fromEntries([...gates].map((gate) => [gate, true]));
+/** Its status says how Lifeboat is. Only the gates: what else is set is the administrator's. */
+function configuration(parts: Site["parts"]): Manifest {
+  const featureGates = Object.fromEntries(parts.flatMap(({ gates }) => gates.map((gate) => [gate, true])));
   const kind = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
-  return [{ ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } }];
+  return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
@@ -144,10 +142,15 @@ function role(kind: "Role" | "ClusterRole", metadata: Manifest["metadata"]): rea
   return [`${kind}Binding`, kind].map((one) => ({ apiVersion: RBAC, kind: one, metadata }));
 }
 
+/** 0.1's settings, which nothing reads: an administrator wrote them. */
+export const OLD_SETTINGS: Manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: OWN };
+
 /** What an older version has put into a cluster and this one does not need. */
 export function retired(kubevirtNamespace: string): readonly Manifest[] {
   return [
-    { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name: "lifeboat-counters" } },
+    ...["lifeboat-slots", "lifeboat-counters"].map((name) => {
+      return { apiVersion: "v1", kind: "ConfigMap", metadata: { ...OWN, name } };
+    }),
     ...role("Role", OWN),
     { apiVersion: "migrations.kubevirt.io/v1alpha1", kind: "MigrationPolicy", metadata: { name: "lifeboat-firm" } },
     ...["lifeboat-impersonation", "lifeboat-constrained-impersonation"].flatMap((name) =>

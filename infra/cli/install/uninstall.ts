@@ -29,6 +29,7 @@ const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
   "cordons of nodes whose NodeEvacuation had ended; what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+  "Kubernetes empties the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
 const LOOK_MS = 1000;
@@ -83,7 +84,9 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
 }
 
 async function agree(connection: Connection, host: Host): Promise<void> {
-  const answer = await host.ask(`Remove Lifeboat from ${connection.context} (${connection.server})? [y/N] `);
+  const where = `${connection.context} (${connection.server})`;
+  const accounts = `Namespace ${names.LIFEBOAT_NAMESPACE} goes with all that is in it, people's accounts for the page too.`;
+  const answer = await host.ask(`Remove Lifeboat from ${where}? ${accounts} [y/N] `);
   if (answer === undefined) throw new Failed("there is no terminal to ask on: say --yes");
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failed("nothing was removed");
 }

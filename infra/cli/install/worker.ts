@@ -5,6 +5,7 @@ import { rootCertificates } from "node:tls";
 import * as z from "zod/mini";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
+import { plain } from "../print.ts";
 import { until } from "./apply.ts";
 import type { WorkerEntry } from "./worker-entry.ts";
 
@@ -18,6 +19,8 @@ export interface Worker extends WorkerEntry {
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
+/** Of what another program than Lifeboat may say at that address. */
+const LONGEST = 300;
 
 interface Waiting {
   readonly host: Host;
@@ -48,9 +51,9 @@ const UNKNOWN = "it does not know this cluster, or this entry of it";
 
 async function whyNotReady(worker: Worker, host: Host): Promise<string | undefined> {
   const asking = { worker, host, ms: READYZ_MS };
-  const { code, body } = await ask("GET /readyz", { ...asking, token: worker.operatorToken });
+  const { code, body, said } = await ask("GET /readyz", { ...asking, token: worker.operatorToken });
   if (code === 401 || code === 404) return UNKNOWN;
-  if (code !== 200) return Readyz.safeParse(body).data?.message ?? `${worker.url}/readyz answers ${code}`;
+  if (code !== 200) return `${worker.url}/readyz answers ${code}: ${Readyz.safeParse(body).data?.message ?? said}`;
   // No review: what matters is whether the token opens the endpoint that the webhook will lead to.
   const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
   return review.code === 401 ? UNKNOWN : undefined;
@@ -90,13 +93,19 @@ async function ask(what: string, { worker: { url, ca }, host, token, ms }: Askin
     ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
   };
   try {
-    return await new Promise<{ readonly code: number; readonly body: unknown }>((resolve, reject) => {
-      request(`${url}${path}`, options, (answer) => {
-        text(answer).then((body) => resolve({ code: answer.statusCode ?? 0, body: parsed(body) }), reject);
-      })
-        .on("error", reject)
-        .end();
-    });
+    return await new Promise<{ readonly code: number; readonly body: unknown; readonly said: string }>(
+      (resolve, reject) => {
+        request(`${url}${path}`, options, (answer) => {
+          text(answer).then(
+            (body) =>
+              resolve({ code: answer.statusCode ?? 0, body: parsed(body), said: plain(body).slice(0, LONGEST) }),
+            reject,
+          );
+        })
+          .on("error", reject)
+          .end();
+      },
+    );
   } catch (cause) {
     if (late.aborted) throw new Failed(`the Worker has not answered ${what} within ${ms / 1000} s`, { cause });
     const why = cause instanceof Error ? cause.message : String(cause);

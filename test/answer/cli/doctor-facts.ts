@@ -75,6 +75,7 @@ export function reads(tweak: Tweak = {}): Reads {
     relay: { value: undefined },
     inside: { value: undefined },
     site: { value: undefined },
+    policy: { value: { ok: false, problems: [{ field: "ConfigMap", message: "expected" }] } },
     tokens: { value: [token()] },
     ...tweak,
   };
@@ -96,6 +97,7 @@ export function reads(tweak: Tweak = {}): Reads {
     relay: read(facts.relay),
     inside: read(facts.inside),
     site: read(facts.site),
+    policy: read(facts.policy),
     tokens: read(facts.tokens),
   };
 }

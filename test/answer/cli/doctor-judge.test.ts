@@ -66,6 +66,7 @@ const LIFEBOAT: readonly Row[] = [
   ["… without the component",  { nodeEvacuations: { value: [started()] }, granted: without("kubernetes/optional/maintenance/maintenance.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 5 permissions of optional\/maintenance\/maintenance\.yaml/)]],
   ["… that is blocked",        { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
   ["the guard refuses nothing", GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
+  ["descheduling, no policy",  { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
   ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
 ];
 

@@ -37,9 +37,11 @@ test("from nothing to the first evacuated VM; a second time changes nothing", as
   const { client } = stage.sandbox;
   const counters = { namespace: "lifeboat-system", name: "lifeboat-counters" };
   await client.create(namespaces, { metadata: { name: counters.namespace } });
-  await client.create(configMaps, { metadata: counters });
+  const settings = { namespace: counters.namespace, name: "lifeboat" };
+  for (const metadata of [counters, settings]) await client.create(configMaps, { metadata });
   const first = await install("--with guard,migration-policy");
   expect(await client.get(configMaps, counters)).toBeUndefined();
+  expect(first.err.join("\n")).toContain("kubectl -n lifeboat-system delete configmap lifeboat");
   expect({ code: first.code, err: first.err }).toEqual({
     code: 0,
     err: expect.arrayContaining(["√ the Worker can work in this cluster", "√ the Worker has looked at every VM"]),
