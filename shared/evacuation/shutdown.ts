@@ -32,8 +32,13 @@ export function nextOfShutdown(e: EvacuationFacts, f: Facts | undefined, w: Evac
   if (phase === "Restarting" || phase === "Stopping") return followed(e, f?.vmi, w);
   if (f === undefined || !isLive(f.vmi)) return ended("the VM has ended");
   if (isElsewhere(f)) return moved(f, f.vmi.nodeName);
+  return notWanted(e, f.vmi) ?? ask(f);
+}
+
+/** What is not to be asked for, for the first time or again. */
+function notWanted(e: EvacuationFacts, { liveMigratable }: VmiFacts): Next | undefined {
   if (e.spec.intent === "Withdrawn") return withdrawn("spec.intent is Withdrawn");
-  return f.vmi.liveMigratable.migratable && !isForFailures(e) ? withdrawn("the VM can migrate now") : ask(f);
+  return liveMigratable.migratable && !isForFailures(e) ? withdrawn("the VM can migrate now") : undefined;
 }
 
 function withdrawn(message: string): Next {
@@ -64,7 +69,7 @@ function stillOn(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): Next {
   const { reason = "", message = "", startTime } = e.status;
   if (secondsSince(startTime, w.now) < LOST_SECONDS) return asked(e, reason, message);
   const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
-  return { ...asked(e, "NotTaken", why), actions: [{ verb: "ShutDown", e, vmi }] };
+  return notWanted(e, vmi) ?? { ...asked(e, "NotTaken", why), actions: [{ verb: "ShutDown", e, vmi }] };
 }
 
 function isOff(e: EvacuationFacts): Next {

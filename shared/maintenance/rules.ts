@@ -91,8 +91,10 @@ function withdrawn(w: NodeWorld): NodeNext | undefined {
   return end(w, "Withdrawn", "spec.intent is Withdrawn: what moves continues, the rest stays");
 }
 
-function nodeGone({ ne, node }: NodeWorld): NodeNext | undefined {
-  return node === undefined ? { phase: "Gone", message: `there is no node ${ne.spec.nodeName}` } : undefined;
+/** Nothing waits for it any more: what was stopped for it starts elsewhere. */
+function nodeGone(w: NodeWorld): NodeNext | undefined {
+  if (w.node !== undefined) return undefined;
+  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: starts(w) };
 }
 
 function expired(w: NodeWorld): NodeNext | undefined {

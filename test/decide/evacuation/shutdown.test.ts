@@ -32,6 +32,7 @@ describe("a restart", () => {
     ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
     ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
     ["was asked for a minute ago, in vain",     { ...RESTARTING, startTime: time(-60) },      web,                                    "ShutDown, Restarting NotTaken"],
+    ["… of one that can migrate by now",        { ...RESTARTING, startTime: time(-60) },      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
     ["the guest shuts down",                    RESTARTING,                                   { ...web, deleting: true },             "Restarting ShuttingDown"],
     ["the VM is off",                           RESTARTING,                                   undefined,                              "Restarting Starting"],
     ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
@@ -43,12 +44,14 @@ describe("a restart", () => {
     expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, tell, ShutDown");
   });
 
-  test("is withdrawn before it is asked for, and not afterwards", () => {
+  test("is withdrawn before it is asked for, and when KubeVirt has not taken it up; not while it may", () => {
     const spec = { by: "Restart", intent: "Withdrawn" };
     expect(statusAfter(own("web", { spec }), { vmis: [web], budgets: [] }).phase).toBe("Withdrawn");
     expect(statusAfter(own("web", { spec, status: RESTARTING }), { vmis: [web], budgets: [] }).phase).toBe(
       "Restarting",
     );
+    const inVain = own("web", { spec, status: { ...RESTARTING, startTime: time(-60) } });
+    expect(statusAfter(inVain, { vmis: [web], budgets: [] }).phase).toBe("Withdrawn");
   });
 
   test("names the VMI that it is about", () => {

@@ -69,6 +69,7 @@ describe("it ends", () => {
     ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn Uncordon StartVm"],
     ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
+    ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone StartVm"],
     ["the node is empty",                          { subjects: [] },                                                         "Evacuated"],
     ["… paused",                                   { ne: started({ spec: { progress: "Paused" } }), subjects: [] },          "Evacuated"],
     ["… but for a VM that starts elsewhere",       { subjects: [], evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })] }, "Evacuating"],
