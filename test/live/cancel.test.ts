@@ -61,6 +61,23 @@ const released = async (vm: Vm) => {
   return first?.status?.conditions?.find(({ type }) => type === "Released");
 };
 
+test("an eviction during a cancel is a new request: the mark that follows begins anew, with the back-off of the last", async () => {
+  stage = await startStage({ configuration: { evacuation: { backoffSeconds: 300, maxBackoffSeconds: 600 } } });
+  const vm = await createVm(stage, "anew");
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  await Promise.all([withdraw(vm), vm.evict()]);
+  await expect.poll(() => released(vm)).toMatchObject({ status: "True" });
+  const retry = async () => {
+    await vm.evict();
+    return await vm.evacuations();
+  };
+  await expect
+    .poll(retry)
+    .toMatchObject([{ status: { phase: "Withdrawn" } }, { spec: { inherited: { attempts: 0 } } }]);
+});
+
 test("with the drain taint KubeVirt keeps the mark, and the end says so", async () => {
   stage = await startStage({ nodes: ["node01"] });
   const vm = await createVm(stage, "drained");

@@ -77,6 +77,34 @@ const oneAtATime = (maxEvacuationRequestTTL: string) =>
   policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsToEvictTotal: 1, maxEvacuationRequestTTL });
 
 describe("EvacuationTTL", () => {
+  test("1 of 2 VMs is requested, the other skipped, and still while the first is in progress", async () => {
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
+    await createVms(stage, ["vm-1", "vm-2"]);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 1 }));
+    await taint(stage, "node01");
+    const why = "evacuationsPerNode";
+    const first = await cycle(stage);
+    expect(first).toMatchObject({ results: { Background: 1, [why]: 1 }, skipped: [{ why }] });
+    expect((await cycle(stage)).results).toEqual({ InProgress: 1, [why]: 1 });
+  });
+
+  test("two cycles at once: the limit holds, and no pod is requested twice", async () => {
+    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
+    const names = Array.from({ length: 6 }, (_, i) => `vm-${i}`);
+    await createVms(stage, names);
+    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 3 }));
+    await taint(stage, "node01");
+    const answers = await Promise.all(Array.from({ length: 4 }, () => cycle(stage)));
+    const requested = answers.flatMap((answer) => answer.requested.map(({ pod }) => pod));
+    expect(requested.length).toBe(new Set(requested).size);
+    await cycle(stage);
+    const marked = async () => {
+      const { items } = await stage.client.list(kubevirt.virtualMachineInstances, NAMESPACE);
+      return items.filter(({ status }) => status?.evacuationNodeName !== undefined).length;
+    };
+    await expect.poll(marked).toBe(3);
+  });
+
   test("a VM that KubeVirt does not begin to migrate within the TTL: its Evacuation is withdrawn, another VM is asked for", async () => {
     stage = await startDeschedulingStage(startStage);
     await createVms(stage, ["vm-1", "vm-2"]);
