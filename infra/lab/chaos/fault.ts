@@ -63,6 +63,8 @@ export interface Fault {
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Everything is as it was, except for what has become of the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
+  /** Brings it back to the mind of a controller of Kubernetes that has forgotten it, as a busy cluster or a person would. */
+  readonly remind?: (run: Run) => Promise<void>;
   /** It is a disruption: it is undone when all that it leads to has happened. */
   readonly lasts?: true;
   /** In words: what has to happen because of it, and has not yet. */

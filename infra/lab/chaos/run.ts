@@ -17,7 +17,6 @@ import { startDrain } from "./drain.ts";
 import { drawFrom } from "./draw.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
-import { remindOfTaint } from "./faults/no-execute-taint.ts";
 import * as invariants from "./invariants.ts";
 import { actAsOwner, missingIn } from "./goal.ts";
 import type { Listener } from "./observer.ts";
@@ -131,7 +130,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
     for (const [name, of] of runs) if ((FAULTS[name].lasts ?? false) === lasting) await FAULTS[name].undo?.(of);
   };
   await undo(false);
-  if (plan.faults.includes("noExecuteTaint")) await remindOfTaint(run);
+  await Promise.all(plan.faults.map(async (name) => FAULTS[name].remind?.(run)));
   await until(() => missing().length === 0, GOAL_WITHIN_MS);
   const unmet = missing();
   await drain.stop();

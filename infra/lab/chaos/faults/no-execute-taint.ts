@@ -21,19 +21,18 @@ export const noExecuteTaint: Fault = {
     run.strike();
   },
   undo: (run) => setTaints(run, PLACE, []),
+  /**
+   * The taint manager tries five times within a moment: with an API server that is away, or that closes its connections, Lifeboat
+   * never hears of it, and it does not come back. Nor does it notice a taint that goes and comes while its watch is broken, hence again.
+   */
+  async remind(run) {
+    for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {
+      await setTaints(run, PLACE, []);
+      await setTaints(run, PLACE, [TAINT]);
+      await until(() => !isForgotten(run), TAKEN_UP_WITHIN_MS);
+    }
+  },
 };
-
-/**
- * The taint manager tries five times within a moment: with an API server that is away, or that closes its connections, Lifeboat never
- * hears of it, and it does not come back. Nor does it notice a taint that goes and comes while its watch is broken, hence again.
- */
-export async function remindOfTaint(run: Run): Promise<void> {
-  for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {
-    await setTaints(run, PLACE, []);
-    await setTaints(run, PLACE, [TAINT]);
-    await until(() => !isForgotten(run), TAKEN_UP_WITHIN_MS);
-  }
-}
 
 function isForgotten({ cluster: { observer }, nodeOf }: Run): boolean {
   const evacuations = [...observer.evacuations.list()];
