@@ -2,11 +2,10 @@
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { WAITS_FOR_CONTROLLER } from "../evacuation/mark.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { ownValue } from "../kube/selector.ts";
+import { isBeingReceived, ownValue } from "../kube/objects.ts";
 import { activeEvacuation, backingOffEvacuation, byAge, isAbout } from "../evacuation/identity.ts";
 import { withoutFractions } from "../settings/time.ts";
 import type { DenyReason, EvictionDecision, EvictionFacts } from "./decide.ts";
-import { isBeingReceived } from "../kube/objects.ts";
 
 export const DRY_RUN_WORDS = "Lifeboat answers: ";
 

@@ -1,7 +1,18 @@
 /**
- * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints. Upstream: KubeVirt's pod eviction admitter; core/v1.
+ * What pods, VMIs and nodes are, by their names, labels, owners, phases and taints, and how labels and nodes are matched. Upstream:
+ * KubeVirt's pod eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers `nodeaffinity`.
  */
-import type { NamespacedName, NodeFacts, OwnerReference, PodFacts, Taint, Toleration, VmiFacts } from "./facts.ts";
+import type {
+  LabelSelector,
+  LabelSelectorRequirement,
+  NamespacedName,
+  NodeFacts,
+  OwnerReference,
+  PodFacts,
+  Taint,
+  Toleration,
+  VmiFacts,
+} from "./facts.ts";
 import {
   COMPONENT_LABEL,
   CREATED_BY_LABEL,
@@ -9,6 +20,7 @@ import {
   HOTPLUG_COMPONENT,
   LAUNCHER_COMPONENT,
 } from "./names.ts";
+import type { Labels, NodeRequirement, NodeSelectorTerm, Placement } from "./scheduled-pod.ts";
 
 /** KubeVirt's `IsFinal` of VMIs and of migrations; of a pod, too: nothing can happen to its guest any more. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
@@ -123,4 +135,69 @@ export function hash8(text: string): string {
   let hash = OFFSET_BASIS;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;
   return hash.toString(16).padStart(8, "0");
+}
+
+/** `constructor` and the like are valid keys of labels and resources, and every object seems to have them. */
+export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** An absent selector matches nothing, an empty one everything; an unknown operator matches nothing. */
+export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
+  if (selector === undefined) return false;
+  const byLabel = Object.entries(selector.matchLabels).every(([key, value]) => ownValue(labels, key) === value);
+  return byLabel && selector.matchExpressions.every((requirement) => meets(requirement, labels));
+}
+
+export function meets({ key, operator, values }: LabelSelectorRequirement, labels: Labels): boolean {
+  const value = ownValue(labels, key);
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    default:
+      return false;
+  }
+}
+
+interface Node {
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+export function isWanted({ nodeSelector, required }: Placement, node: Node): boolean {
+  if (!Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value)) return false;
+  return required === undefined || required.some((term) => matchesTerm(term, node));
+}
+
+/** A term without any requirement matches nothing. */
+export function matchesTerm({ matchExpressions, matchFields }: NodeSelectorTerm, node: Node): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every((requirement) => meetsExpression(requirement, node.labels)) &&
+    matchFields.every((requirement) => meetsField(requirement, node.name))
+  );
+}
+
+function meetsExpression(requirement: NodeRequirement, labels: Labels): boolean {
+  const { key, operator, values } = requirement;
+  if (operator !== "Gt" && operator !== "Lt") return meets(requirement, labels);
+  const actual = integer(ownValue(labels, key));
+  const bound = integer(values.length === 1 ? values[0] : undefined);
+  if (actual === undefined || bound === undefined) return false;
+  return operator === "Gt" ? actual > bound : actual < bound;
+}
+
+function integer(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text) : undefined;
+}
+
+function meetsField({ key, operator, values }: NodeRequirement, name: string): boolean {
+  if (key !== "metadata.name") return false;
+  return (operator === "In" && values.includes(name)) || (operator === "NotIn" && !values.includes(name));
 }

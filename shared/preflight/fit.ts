@@ -6,7 +6,7 @@
  * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (what repels), NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
-import { isWanted, matches, matchesTerm, ownValue } from "../kube/selector.ts";
+import { isFinal, isWanted, launcherOfHotplug, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
 import type {
   Labels,
   NodeSelectorTerm,
@@ -15,7 +15,6 @@ import type {
   Resources,
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
-import { isFinal, launcherOfHotplug, untolerated } from "../kube/objects.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
 
 export type { FitNode };

@@ -1,10 +1,9 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { isVmi } from "../budget/budget.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
-import { matches } from "../kube/selector.ts";
+import { isFinal, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
 import { placeInTurn } from "./fit.ts";
-import { isFinal, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 
 /** Of a VM that it lets go Lifeboat keeps none: one that is there still is about to be deleted. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {

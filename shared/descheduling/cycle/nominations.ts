@@ -1,11 +1,10 @@
 /** Which pods a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream: pkg/descheduler `runProfiles`. */
-import { matches } from "../../kube/selector.ts";
+import { isFinal, isLauncher, isMigrationTarget, keyOf, matches } from "../../kube/objects.ts";
 import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "./policy.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Evictor, EvictorWorld, Nomination, PluginWorld, Verdict } from "../plugins/plugin.ts";
-import { isFinal, isLauncher, isMigrationTarget, keyOf } from "../../kube/objects.ts";
 
 export interface Nominated extends Nomination {
   readonly profile: string;

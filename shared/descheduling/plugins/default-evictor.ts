@@ -1,6 +1,6 @@
 /** DefaultEvictor: which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
 import * as z from "zod/mini";
-import { matches } from "../../kube/selector.ts";
+import { matches } from "../../kube/objects.ts";
 import {
   CONFIG_SOURCE_ANNOTATION,
   CONFIG_SOURCE_API,

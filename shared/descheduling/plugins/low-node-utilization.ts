@@ -1,13 +1,12 @@
 /** LowNodeUtilization: pods leave over-utilised nodes as long as under-utilised nodes have room. */
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
-import { ownValue } from "../../kube/selector.ts";
+import { isFinal, ownValue, untolerated } from "../../kube/objects.ts";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { prefersNoEviction } from "./default-evictor.ts";
 import { Count, listOf, mapping, text } from "./fields.ts";
 import { by, byNodeName, inLevels, type Order, podOrder } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld, Verdict } from "./plugin.ts";
-import { isFinal, untolerated } from "../../kube/objects.ts";
 
 const PERCENT = "expected a percentage, from 0 to 100";
 const Thresholds = z.lazy(() =>

@@ -1,12 +1,11 @@
 /** RemovePodsViolatingNodeAffinity: pods whose node no longer meets their required affinity. */
 import * as z from "zod/mini";
-import { isWanted } from "../../kube/selector.ts";
+import { isFinal, isWanted } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { mapping } from "./fields.ts";
 import { nodeFit } from "./node-fit.ts";
 import { byNodeName, nominateInGroups, nominationsAmong, selection } from "./nominate.ts";
 import type { ArgumentsOf, Nomination, Plugin, PluginWorld } from "./plugin.ts";
-import { isFinal } from "../../kube/objects.ts";
 
 const TYPE = "requiredDuringSchedulingIgnoredDuringExecution";
 

@@ -1,7 +1,7 @@
 /** How plugins choose among pods: which arguments select, in which order, and where a limit ends it. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
-import { matches } from "../../kube/selector.ts";
+import { matches } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { Namespaces, Selector } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";

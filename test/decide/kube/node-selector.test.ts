@@ -1,6 +1,6 @@
 /** Node selector terms, as Kubernetes matches them. */
 import { expect, test } from "vitest";
-import { isWanted, matchesTerm } from "../../../shared/kube/selector.ts";
+import { isWanted, matchesTerm } from "../../../shared/kube/objects.ts";
 import { ANYWHERE, node, requirement, term } from "../../support/descheduling/fixtures.ts";
 
 const NODE = node("n1", { labels: { zone: "a", cores: "8", negative: "-3", empty: "" } });

@@ -1,7 +1,7 @@
 /** Label selectors, as Kubernetes matches them. */
 import { expect, test } from "vitest";
 import type { LabelSelector } from "../../../shared/kube/facts.ts";
-import { matches } from "../../../shared/kube/selector.ts";
+import { matches } from "../../../shared/kube/objects.ts";
 
 const LABELS = { app: "web", tier: "front", empty: "" };
 

@@ -1,12 +1,11 @@
 /** Nodes of every kind that are drained to the end: what a person, the API server and KubeVirt do beside Lifeboat's doors. */
 import * as fc from "fast-check";
 import type { BudgetFacts, PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
-import { matches } from "../../../../shared/kube/selector.ts";
+import { isFinal, isLauncher, matches, vmiNameOf } from "../../../../shared/kube/objects.ts";
 import { FakeCluster } from "../../../support/fake-cluster.ts";
 import { budget, endedEvacuation, node, NODE, owner, pod, time, vmi, without } from "../../../support/fixtures.ts";
 import { type FakeDoors, openFakeDoors } from "../../../support/fake-doors.ts";
 import { evictionOf } from "../../../support/reviews.ts";
-import { isFinal, isLauncher, vmiNameOf } from "../../../../shared/kube/objects.ts";
 
 const anyVm = fc.record({
   strategy: fc.constantFrom("LiveMigrate", "LiveMigrate", "LiveMigrateIfPossible", "None", "External"),
