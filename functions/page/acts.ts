@@ -1,17 +1,32 @@
-/** What a visitor may do to a VM: what each act does to it now, with its button; and what has come of it. */
+/** What a visitor may do to a VM, with what it does to it now and its button, and to a node; and what has come of it. */
 import { html } from "hono/html";
 import { cancelEvacuations, evacuateVm, retryVm } from "../../shared/evacuation/api.ts";
-import { reconcileVmi } from "../../shared/reconcile/reconcile.ts";
+import { reconcileRequested, reconcileVmi } from "../../shared/reconcile/reconcile.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../../shared/kube/facts.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
+import { hasEnded, WHEN_BLOCKED } from "../../shared/kube/node-evacuation.ts";
+import { isObjectKey } from "../../shared/kube/read.ts";
+import { type Change, changeNodeEvacuation, emptyNode } from "../../shared/maintenance/api.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { isMarked, isToMove } from "../../shared/settings/strategy.ts";
 import { reconcileWithin } from "../reconcile.ts";
 import { RejectionError } from "../errors.ts";
-import { type Act, actPath, type Html, isolated, type Mood, notice, visible, vmPath } from "./components.ts";
+import {
+  type Act,
+  actPath,
+  type Html,
+  isolated,
+  type Mood,
+  type NodeAct,
+  nodePath,
+  notice,
+  visible,
+  vmPath,
+} from "./components.ts";
+import { mayEmpty, waysOf } from "./maintenance.ts";
 import type { PageContext, Visit } from "./session.ts";
 
 const ACT_SECONDS = 10;
@@ -26,6 +41,15 @@ const RESULTS = {
   NotEvacuating: ["warn",  "Nothing evacuates the VM any more. Nothing was changed."],
   NothingFailed: ["warn",  "No evacuation of the VM backs off or was abandoned any more. Nothing was changed."],
   TryAgain:      ["warn",  "Another evacuation of the VM ended at the same time. Look at it, and try again."],
+  Emptying:      ["good",  "The maintenance of the node is asked for."],
+  EmptyingJoined: ["quiet", "The node has a NodeEvacuation that has not ended: nothing was changed."],
+  Paused:        ["good",  "Paused: nothing new begins."],
+  Resumed:       ["good",  "The maintenance continues."],
+  Cancelled:     ["good",  "The maintenance is cancelled. What moves already is left to finish."],
+  Over:          ["warn",  "That NodeEvacuation has ended, or is gone. Nothing was changed."],
+  ChangedSince:  ["warn",  "The NodeEvacuation has just been changed. Look at it, and try again."],
+  NoTime:        ["warn",  "That is no time. Nothing was changed."],
+  Lacking:       ["bad",   "Lifeboat's own account may not empty nodes in this cluster: lifeboat install --with maintenance adds that."],
   DrainTaint:    ["warn",  "The node of the VM carries the drain taint, which would begin it again. Remove that first."],
 } as const satisfies Record<string, readonly [Mood, string]>;
 
@@ -71,6 +95,67 @@ async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): 
       return (await cancelEvacuations(key, { cluster, settings, now })).result;
     }
   }
+}
+
+interface AskedOfNode {
+  readonly act: NodeAct;
+  readonly node: string;
+}
+
+/** The API server would judge Lifeboat's account: what it asks of who writes a NodeEvacuation is asked of the visitor here. */
+export async function actOnNode(c: PageContext, visit: Visit, { act: name, node }: AskedOfNode): Promise<Response> {
+  const { target, visitor } = visit;
+  if (!mayEmpty(visitor, [])) throw new RejectionError("Forbidden");
+  if (!isObjectKey({ namespace: "", name: node })) throw new RejectionError("NodeNotFound");
+  const form = new URLSearchParams(await c.req.text());
+  const result = name === "empty" ? await emptied(form, node, visit) : await changed(name, { form, node }, visit);
+  target.log({ level: "info", message: "a visitor has acted", act: name, node, visitor: visitor.name, result });
+  await reconcileWithin(target, ACT_SECONDS, (deps) => reconcileRequested([{ kind: "Node", name: node }], deps));
+  return c.redirect(`${nodePath(target.name, node)}?result=${result}`, 303);
+}
+
+async function emptied(form: URLSearchParams, node: string, { target, visitor }: Visit): Promise<Result> {
+  const whenBlocked = WHEN_BLOCKED.find((one) => one === (form.get("whenBlocked") ?? "Wait"));
+  if (whenBlocked === undefined || !mayEmpty(visitor, [whenBlocked])) throw new RejectionError("Forbidden");
+  const text = form.get("notBefore") ?? "";
+  const time = text === "" ? undefined : timeOf(text);
+  if (text !== "" && time === undefined) return "NoTime";
+  const asked = { node, requestedBy: visitor.name, whenBlocked, notBefore: time };
+  const { result } = await emptyNode(asked, target.connect(ACT_SECONDS), target.platform.now());
+  switch (result) {
+    case "NodeNotFound":
+      throw new RejectionError("NodeNotFound");
+    case "Started":
+      return "Emptying";
+    case "Joined":
+      return "EmptyingJoined";
+    case "Lacking":
+      return "Lacking";
+    case "TryAgain":
+      return "ChangedSince";
+  }
+}
+
+/** As a browser sends it, in UTC. */
+function timeOf(text: string): string | undefined {
+  const time = new Date(/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : "");
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
+
+const CHANGED = { pause: "Paused", resume: "Resumed", cancel: "Cancelled" } as const;
+
+async function changed(
+  change: Change,
+  { form, node }: { readonly form: URLSearchParams; readonly node: string },
+  { target, visitor }: Visit,
+): Promise<Result> {
+  const cluster = target.connect(ACT_SECONDS);
+  const all = await cluster.list("nodeevacuations");
+  const found = all.find((ne) => ne.uid === form.get("uid") && ne.spec.nodeName === node && !hasEnded(ne));
+  if (found === undefined) return "Over";
+  if (!mayEmpty(visitor, waysOf(found))) throw new RejectionError("Forbidden");
+  const done = await changeNodeEvacuation(found, change, cluster);
+  return done === "Done" ? CHANGED[change] : done === "Lacking" ? "Lacking" : "ChangedSince";
 }
 
 /** Folded: what the act does to the VM as it is now, and its button. */

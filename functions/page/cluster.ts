@@ -5,8 +5,8 @@ import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts"
 import type { ConfigurationObserved, NodeFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { CONFIGURATION, NODE_NAME_LABEL } from "../../shared/kube/names.ts";
-import { carriesDrainTaint, isFinal } from "../../shared/kube/objects.ts";
-import { ownValue } from "../../shared/kube/selector.ts";
+import { hasEnded } from "../../shared/kube/node-evacuation.ts";
+import { carriesDrainTaint, isFinal, ownValue } from "../../shared/kube/objects.ts";
 import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { isHeldFast } from "../../shared/settings/strategy.ts";
@@ -30,6 +30,7 @@ import {
 } from "./components.ts";
 import { evacuationTable, type Sorted, sortEvacuations } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
+import { maintenanceTable, nodeEvacuationsFor } from "./maintenance.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 10;
@@ -39,14 +40,16 @@ const MOST_NODES = 300;
 const MOST_OPEN = 200;
 const MOST_ENDED = 50;
 
-export async function clusterPage({ target }: Visit): Promise<Shown> {
+export async function clusterPage({ target, visitor }: Visit): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
   const { settings } = await target.settings(client);
-  const [evacuations, problems, nodes] = await Promise.all([
+  const [evacuations, problems, nodes, maintenance] = await Promise.all([
     client.list("evacuations"),
     problemsIn(client),
     client.list("nodes"),
+    nodeEvacuationsFor(visitor, client),
   ]);
+  const planned = maintenance.filter((ne) => !hasEnded(ne));
   const closed = nodes.filter((node) => isClosed(node, settings)).map(({ name }) => name);
   const vmis = closed.length === 0 ? [] : await vmisOnAny(closed, client);
   const lines = nodeLines(nodes, { evacuations, vmis, settings });
@@ -59,7 +62,7 @@ export async function clusterPage({ target }: Visit): Promise<Shown> {
   const main = html`${crumbs([target.name])}
     <h1>${visible(target.name)}</h1>
     <p class="lead">${verdictOn(lines, sorted, problems)}</p>
-    ${problemNotices(problems)}
+    ${problemNotices(problems)} ${section("Maintenance", planned, (rows) => maintenanceTable(rows, target.name, now))}
     <section>
       <h2>Nodes</h2>
       ${nodeTable(lines, target.name)}

@@ -41,6 +41,8 @@ export const vmPath = (cluster: string, { namespace, name }: NamespacedName) =>
   join("fleet", cluster, "vms", namespace, name);
 export const ACTS = ["evacuate", "cancel", "retry"] as const;
 export type Act = (typeof ACTS)[number];
+export const NODE_ACTS = ["empty", "pause", "resume", "cancel"] as const;
+export type NodeAct = (typeof NODE_ACTS)[number];
 /** POST does it: the page of the VM has the form. */
 export const actPath = (cluster: string, vm: NamespacedName, act: Act) => `${vmPath(cluster, vm)}/${act}`;
 

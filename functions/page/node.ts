@@ -3,7 +3,7 @@ import { html } from "hono/html";
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { named } from "../../shared/kube/client.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
-import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
+import type { PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { observePodsOf, observePreflight } from "../../shared/preflight/observe.ts";
 import {
   failingPhase,
@@ -43,6 +43,7 @@ import {
 } from "./components.ts";
 import { CAUSES, evacuationTable, failedAttempts, phaseBadge, whoCanChange, withRemedy } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
+import { maintenancePart, nodeEvacuationsFor, VERDICTS } from "./maintenance.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 25;
@@ -115,14 +116,19 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
   InUse: ["In use", "quiet"],
 };
 
-export async function nodePage({ target }: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
-  const view = await readNode(name, target, recent);
+export async function nodePage(visit: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
+  const { target, visitor } = visit;
+  const [view, all] = await Promise.all([
+    readNode(name, target, recent),
+    nodeEvacuationsFor(visitor, target.connect(READ_SECONDS)),
+  ]);
   const [cluster, now] = [target.name, target.platform.now()];
   const { state, here, gone, pods } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
   const main = html`${crumbs([cluster, clusterPath(cluster)], [name])}
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
+    ${maintenancePart({ visit, node: name, preflight: view.preflight, all })}
     ${state === "Emptying" ? emptyingPart(view.progress, now) : ""}
     ${section(state === "Emptying" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods in the way of a drain", stuck, podTable)} ${state === "Emptied" ? whenEmpty(name) : ""}
@@ -222,14 +228,6 @@ function podTable(pods: readonly Subject[]): Html {
   ];
   return table(pods, { key: ({ key }) => key, columns, most: MOST_PODS });
 }
-
-const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
-  WillSucceed: ["A drain will succeed", "good"],
-  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
-  Unknown: ["Not certain", "warn"],
-  NoRoom: ["Not enough room", "bad"],
-  WillBlock: ["A drain will block", "bad"],
-};
 
 function preflightPart({ preflight: { verdict, summary, unknown, time }, at, progress }: NodeView, now: Date): Html {
   return html`<section>

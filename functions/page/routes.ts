@@ -9,9 +9,9 @@ import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
 import { AccessVisitors, ASSERTION } from "./access.ts";
-import { act, resultNotice } from "./acts.ts";
+import { act, actOnNode, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
-import { ACTS, clusterPath, FLEET_PATH, vmPath } from "./components.ts";
+import { ACTS, clusterPath, FLEET_PATH, NODE_ACTS, nodePath, vmPath } from "./components.ts";
 import { fleetPage } from "./fleet.ts";
 import { answerError, type Asset, ASSETS, layout, type Shown } from "./layout.ts";
 import { nodePage, type RecentPreflights } from "./node.ts";
@@ -77,7 +77,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
   app.get("/fleet", fleet);
   app.get("/fleet/:cluster", page(clusterPage));
   const recent: RecentPreflights = new Map();
-  const node = page((visit, c) => nodePage(visit, c.req.param("node") ?? "", recent));
+  const node = page((visit, c) => nodePage(visit, nodeIn(c), recent));
   app.get("/fleet/:cluster/nodes/:node", node);
   const vm = page((visit, c) => vmPage(visit, vmIn(c)));
   app.get("/fleet/:cluster/vms/:namespace/:name", vm);
@@ -86,6 +86,11 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     app.post(path, async (c) => act(c, await visitOf(c), { act: name, key: vmIn(c) }));
     // Where they come back to once they have signed in again.
     app.get(path, async (c) => c.redirect(vmPath((await visitOf(c)).target.name, vmIn(c)), 303));
+  }
+  for (const name of NODE_ACTS) {
+    const path = `/fleet/:cluster/nodes/:node/${name}`;
+    app.post(path, async (c) => actOnNode(c, await visitOf(c), { act: name, node: nodeIn(c) }));
+    app.get(path, async (c) => c.redirect(nodePath((await visitOf(c)).target.name, nodeIn(c)), 303));
   }
   for (const asset of Object.values(ASSETS)) app.get(asset.path, (c) => serve(c, asset));
   app.notFound((c) => answerError(c, new RejectionError("NotFound"), platform));
@@ -119,6 +124,10 @@ async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<
       throw new RejectionError("UnsupportedMediaType", { message: "expected application/x-www-form-urlencoded" });
   }
   await next();
+}
+
+function nodeIn(c: PageContext): string {
+  return c.req.param("node") ?? "";
 }
 
 function vmIn(c: PageContext): NamespacedName {

@@ -22,7 +22,13 @@ export interface Visitor {
   readonly name: string;
   /** Whether they may evacuate, cancel and retry; else they only look. */
   readonly mayAct: boolean;
+  /** What they may do themselves of what a NodeEvacuation does. Absent: nothing. */
+  readonly maintains?: readonly NodeRight[];
 }
+
+/** `look` at NodeEvacuations; `empty`: create and change them, cordon nodes, evict pods; `restart` and `stop` VMs. Each in the whole cluster. */
+export const NODE_RIGHTS = ["look", "empty", "restart", "stop"] as const;
+export type NodeRight = (typeof NODE_RIGHTS)[number];
 
 export interface Grant extends Visitor {
   readonly cluster: string;
@@ -30,11 +36,14 @@ export interface Grant extends Visitor {
   readonly until: number;
 }
 
-const Fields = z.lazy(() => z.tuple([z.string(), z.string(), z.boolean(), z.number()]));
+const Fields = z.lazy(() =>
+  z.tuple([z.string(), z.string(), z.boolean(), z.number(), z.optional(z.array(z.enum(NODE_RIGHTS)))]),
+);
 
 /** `BASE64URL(json).BASE64URL(mac)`. */
-export async function signGrant({ cluster, name, mayAct, until }: Grant, entry: ClusterEntry): Promise<string> {
-  const text = unpadded(bytes(JSON.stringify([cluster, name, mayAct, until])).buffer);
+export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<string> {
+  const { cluster, name, mayAct, until, maintains = [] } = grant;
+  const text = unpadded(bytes(JSON.stringify([cluster, name, mayAct, until, maintains])).buffer);
   return `${text}.${await macOf("session", text, secretsOf(entry))}`;
 }
 
@@ -107,8 +116,8 @@ function isOver({ until }: Grant, now: Date): boolean {
 function parse(signed: string): Grant | undefined {
   try {
     const json = new TextDecoder().decode(decodeBase64Url(signed.split(".")[0] ?? ""));
-    const [cluster, name, mayAct, until] = Fields.parse(JSON.parse(json));
-    return { cluster, name, mayAct, until };
+    const [cluster, name, mayAct, until, maintains = []] = Fields.parse(JSON.parse(json));
+    return { cluster, name, mayAct, until, maintains };
   } catch {
     return undefined;
   }

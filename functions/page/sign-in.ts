@@ -13,7 +13,17 @@ import { RejectionError } from "../errors.ts";
 import { clusterNames, findEntry, type Surroundings, targetOf } from "../target.ts";
 import { clusterPath, commandLine, FLEET_PATH, type Html, notice, visible } from "./components.ts";
 import { layout } from "./layout.ts";
-import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
+import {
+  COOKIE,
+  isTooLong,
+  NODE_RIGHTS,
+  type NodeRight,
+  openCookie,
+  type PageContext,
+  sealCookie,
+  signGrant,
+  withGrant,
+} from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
 /** Of tokens for the page. A token for an API server opens that, too: it has no business here, and is never sent on. */
@@ -32,6 +42,26 @@ const LOOK: readonly Right[] = [
   of("kubevirt.io", "virtualmachineinstances")("list"),
 ];
 const ACT: readonly Right[] = [evacuations("create"), evacuations("patch")];
+const nodeEvacuations = of("lifeboat.dev", "nodeevacuations");
+const vmsUpdate = (subresource: string): Right => ({
+  ...of("subresources.kubevirt.io", "virtualmachines")("update"),
+  subresource,
+});
+/**
+ * A NodeEvacuation that the page writes is Lifeboat's to the API server. So the page asks of the visitor what the policy in
+ * infra/kubernetes/node-evacuation.yaml asks of who writes one.
+ */
+const MAINTAIN: Readonly<Record<NodeRight, readonly Right[]>> = {
+  look: [nodeEvacuations("list")],
+  empty: [
+    nodeEvacuations("create"),
+    nodeEvacuations("patch"),
+    of("", "nodes")("patch"),
+    { ...of("", "pods")("create"), subresource: "eviction" },
+  ],
+  restart: [vmsUpdate("restart")],
+  stop: [vmsUpdate("stop")],
+};
 
 interface Asked {
   /** Empty: none was named. */
@@ -96,11 +126,13 @@ async function review(token: string, cluster: string, surroundings: Surroundings
     const user = await userOf(token, AUDIENCE, client);
     if (user === undefined) return { code: 401, reason: "Unknown" };
     const name = user.username;
-    const [mayLook, mayAct] = await Promise.all([mayAll(LOOK, user, client), mayAll(ACT, user, client)]);
-    if (!mayLook) return { code: 403, reason: "MayNotLook", name };
+    if (!(await mayAll(LOOK, user, client))) return { code: 403, reason: "MayNotLook", name };
+    const mayAct = await mayAll(ACT, user, client);
+    const asked = NODE_RIGHTS.map(async (right) => ((await mayAll(MAINTAIN[right], user, client)) ? [right] : []));
+    const maintains = (await Promise.all(asked)).flat();
     const now = Math.floor(platform.now().getTime() / 1000);
     const end = Math.floor((expiryOf(token)?.getTime() ?? Number.POSITIVE_INFINITY) / 1000);
-    const grant = { cluster, name, mayAct, until: Math.min(now + SESSION_SECONDS, end) };
+    const grant = { cluster, name, mayAct, maintains, until: Math.min(now + SESSION_SECONDS, end) };
     return { name, grant: await signGrant(grant, entry) };
   } catch (error) {
     if (!(error instanceof ClusterError || error instanceof RejectionError)) throw error;
@@ -185,7 +217,8 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
       <p>
         Make one for this page, of an account that may list evacuations, nodes, pods and virtual machine instances in
         the whole cluster (ClusterRole <code>lifeboat-page</code>). Who may create and patch evacuations
-        (<code>lifeboat-operator</code>) may act here, too.
+        (<code>lifeboat-operator</code>) may act here, too. Who may create NodeEvacuations, and do themselves what these
+        do (<code>lifeboat-maintainer</code>), may empty nodes.
       </p>
       ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
       <p class="muted">It is exchanged for a cookie that ends after an hour, or with the token.</p>

@@ -123,7 +123,7 @@ progress::-moz-progress-bar { background: var(--accent); border-radius: 99px; }
 details { margin: 0 0 var(--4); }
 summary { cursor: pointer; font-weight: 600; padding: var(--2) 0; }
 label { display: block; font-weight: 600; margin-bottom: var(--1); }
-input { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem; padding: .4em .75em; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); margin-bottom: var(--4); }
+input, select { font: inherit; width: 100%; max-width: 32rem; min-height: 2.5rem; padding: .4em .75em; border: 1px solid var(--strong); border-radius: 8px; background: var(--surface); color: var(--text); margin-bottom: var(--4); }
 @media (max-width: 40rem) {
   .rows, .rows tbody, .rows tr, .rows td, .rows tbody th { display: block; }
   .rows thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }

@@ -30,7 +30,7 @@ async function signedIn(): Promise<string> {
   return withGrant(
     undefined,
     CLUSTER,
-    await signGrant({ cluster: CLUSTER, name: "operator", mayAct: true, until }, entry),
+    await signGrant({ cluster: CLUSTER, name: "operator", mayAct: true, maintains: ["look", "empty"], until }, entry),
   );
 }
 

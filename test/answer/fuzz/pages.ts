@@ -2,7 +2,7 @@
  * The pages for people, of a cluster whose objects hold markup: whatever it answers, a page is a page.
  */
 import * as fc from "fast-check";
-import { COOKIE, signGrant, withGrant } from "../../../functions/page/session.ts";
+import { COOKIE, NODE_RIGHTS, signGrant, withGrant } from "../../../functions/page/session.ts";
 import { VMS } from "../../support/generators/clusters.ts";
 import { NAMESPACE } from "../../support/generators/objects.ts";
 import { tokenOf } from "../../support/canned-cluster.ts";
@@ -27,6 +27,7 @@ interface Route {
 }
 
 const ACTS = ["evacuate", "cancel", "retry"];
+const NODE_ACTS = ["empty", "pause", "resume", "cancel"];
 const ANY = [200, 303, 401, 403, 404, 502, 503, 504];
 const vms = (suffix = "") => VMS.map((vm) => `/fleet/prod/vms/${NAMESPACE}/${vm}${suffix}`);
 /** One line a page; a new one needs no more. */
@@ -40,6 +41,11 @@ const ROUTES: readonly Route[] = [
   { name: "signout", paths: ["/signout"], codes: [...ANY, 400, 413, 415] },
   { name: "cluster", paths: ["/fleet/prod", "/fleet/nowhere"], codes: ANY },
   { name: "node", paths: [`/fleet/prod/nodes/${NODE}`, "/fleet/prod/nodes/none"], codes: ANY },
+  ...NODE_ACTS.map((act) => ({
+    name: `node-${act}`,
+    paths: [`/fleet/prod/nodes/${NODE}/${act}`, `/fleet/prod/nodes/none/${act}`],
+    codes: [...ANY, 400, 409, 413, 415],
+  })),
   { name: "vm", paths: vms(), codes: ANY },
   ...ACTS.map((act) => ({
     name: act,
@@ -59,6 +65,8 @@ const request = fc.record({
   body: fc.constantFrom(
     "",
     "confirm=yes",
+    "whenBlocked=Restart&notBefore=2026-03-01T22:30",
+    "uid=uid-of-kernel",
     "token=x&cluster=prod",
     `token=${tokenOf()}&cluster=prod&to=%2F`,
     "token=%ZZ&&=&token=a",
@@ -73,7 +81,14 @@ const request = fc.record({
 type Asked = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
 async function cookieOf(mayAct: boolean): Promise<string> {
-  const grant = { cluster: "prod", name: "operator", mayAct, until: Math.floor(NOW.getTime() / 1000) + 3600 };
+  const maintains = mayAct ? NODE_RIGHTS : [];
+  const grant = {
+    cluster: "prod",
+    name: "operator",
+    mayAct,
+    maintains,
+    until: Math.floor(NOW.getTime() / 1000) + 3600,
+  };
   return `${COOKIE}=${withGrant(undefined, "prod", await signGrant(grant, { server: SERVER, ...ENTRY }))}`;
 }
 
@@ -184,6 +199,8 @@ async function visitPages({
 }
 
 export const PAGES: Property = property("every page keeps the contract", visit, visitPages, [
-  ...ROUTES.filter(({ name }) => !["fleet", "signout", ...ACTS].includes(name)).map(({ name }) => `page:${name} 200`),
-  ...ACTS.map((act) => `page:${act} 303`),
+  ...ROUTES.filter(({ name }) => !["fleet", "signout", ...ACTS].includes(name) && !name.startsWith("node-")).map(
+    ({ name }) => `page:${name} 200`,
+  ),
+  ...[...ACTS, ...NODE_ACTS.map((act) => `node-${act}`)].map((name) => `page:${name} 303`),
 ]);

@@ -1,7 +1,8 @@
 /** Users of the cluster who sign in with their own tokens: the API server says who they are, and what they may. */
 import * as z from "zod/mini";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clusterRoles, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
+import { clusterRoles, core, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { words } from "./support/fake-visit.ts";
 import { arrive } from "./support/visitor.ts";
 import { entry } from "../../support/doors.ts";
@@ -34,7 +35,8 @@ const NAMESPACE = "default";
 let installed: Installed;
 let lifeboats: string;
 beforeAll(async () => {
-  installed = await startInstalled();
+  installed = await startInstalled(["optional/maintenance/maintenance.yaml"]);
+  await installed.sandbox.client.create(core.nodes, { metadata: { name: "node01" } });
   lifeboats = await tokenOf("lifeboat-system", "lifeboat", { audiences: [] });
 });
 afterAll(() => installed.sandbox.stop());
@@ -109,6 +111,44 @@ describe("a service account's token", () => {
     await bind(name, "lifeboat-operator");
     expect((await one.post("/signin", { token: await tokenOf(NAMESPACE, name) })).code).toBe(303);
     expect(await mayAct(one)).toBe(true);
+  });
+
+  const NODE_EVACUATIONS = ["lifeboat.dev", "nodeevacuations"] as const;
+  const VMS = "subresources.kubevirt.io";
+  const EMPTY: Rights = [
+    ...LOOK,
+    [...NODE_EVACUATIONS, "list"],
+    [...NODE_EVACUATIONS, "create"],
+    [...NODE_EVACUATIONS, "patch"],
+    ["", "nodes", "patch"],
+    ["", "pods/eviction", "create"],
+    [VMS, "virtualmachines/restart", "update"],
+    [VMS, "virtualmachines/stop", "update"],
+  ];
+  const without = (right: string) => EMPTY.filter((one) => one.join("/") !== right);
+
+  // prettier-ignore
+  test.each<readonly [string, Rights, whenBlocked: string, code: number]>([
+    ["who may do what a NodeEvacuation does",    EMPTY,                                                          "Restart",  303],
+    ["… create none",                            without("lifeboat.dev/nodeevacuations/create"),                 "Wait",     403],
+    ["… change none",                            without("lifeboat.dev/nodeevacuations/patch"),                  "Wait",     403],
+    ["… cordon no node",                         without("/nodes/patch"),                                        "Wait",     403],
+    ["… evict no pod",                           without("/pods/eviction/create"),                               "Wait",     403],
+    ["… restart no VM",                          without(`${VMS}/virtualmachines/restart/update`),               "Restart",  403],
+    ["… restart no VM, nor asks to",             without(`${VMS}/virtualmachines/restart/update`),               "ShutDown", 303],
+    ["… stop no VM",                             without(`${VMS}/virtualmachines/stop/update`),                  "ShutDown", 403],
+  ])("of one %s: a node is emptied by the page only for who may empty it", async (...[, rights, whenBlocked, code]) => {
+    const one = visitor();
+    await one.post("/signin", { token: await tokenOf(NAMESPACE, await user(rights)) });
+    const answer = await one.post("/fleet/local/nodes/node01/empty", { whenBlocked });
+    expect(answer.code).toBe(code);
+    const { items } = await installed.sandbox.client.list(nodeEvacuations);
+    expect(items.map(({ spec }) => spec.nodeName)).toEqual(code === 303 ? ["node01"] : []);
+    for (const { metadata, spec } of items) {
+      expect(spec).toMatchObject({ virtualMachines: { whenBlocked } });
+      // The node was empty.
+      await installed.sandbox.client.delete(nodeEvacuations, metadata);
+    }
   });
 
   // prettier-ignore

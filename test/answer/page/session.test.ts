@@ -11,7 +11,7 @@ function entry(operatorToken: string | string[] = TOKEN): ClusterEntry {
   return { server: "https://x", token: "t", webhookToken: "the-webhook-token", operatorToken, headers: {} };
 }
 
-const grant: Grant = { cluster: "prod", name: "jané", mayAct: false, until: SECONDS + 60 };
+const grant: Grant = { cluster: "prod", name: "jané", mayAct: false, maintains: ["look"], until: SECONDS + 60 };
 const found = async (cookie: string | undefined, of = entry(), cluster = "prod") =>
   await findGrant(cookie, { cluster, entry: of, now: NOW });
 

@@ -10,9 +10,10 @@ import { arrive, complaintsOf, violationsOf, type VisitorOptions } from "./suppo
 import { HOSTILE } from "../../answer/page/support/fake-visit.ts";
 import { CLUSTER, NODES, OTHER, type PageStage, startPageStage, TOKENS } from "./support/page-stage.ts";
 
-const [NODE, ACTED] = NODES;
+const [NODE, ACTED, MAINTAINED] = NODES;
 const AT_CLUSTER = `/fleet/${CLUSTER}`;
-const AT_NODE = `${AT_CLUSTER}/nodes/${NODE}`;
+const pathOfNode = (node: string) => `${AT_CLUSTER}/nodes/${node}`;
+const AT_NODE = pathOfNode(NODE);
 const pathOf = (vm: string) => `${AT_CLUSTER}/vms/shop/${vm}`;
 const AT_LEDGER = pathOf("ledger");
 /** Names those whose requests it has reviewed; everybody else may name only themselves. */
@@ -101,6 +102,34 @@ test.each([true, false])(
   },
 );
 
+test("a node is emptied: asked for, paused, cancelled, and each time back at the node", async () => {
+  const page = await visit(pathOfNode(MAINTAINED), signedOut);
+  await signIn(page, await pageToken(stage.sandbox.client));
+  const unfold = async (act: string) => {
+    await page.getByText(`${act}…`).click();
+    expect(await violationsOf(page)).toEqual([]);
+  };
+  const press = async (act: string) => {
+    await page.getByRole("button", { name: act, exact: true }).click();
+    return await page.getByRole("status").first().innerText();
+  };
+  await unfold("Empty this node");
+  expect(await textOf(page)).toContain("Lifeboat cordons the node");
+  await page.getByLabel("Not before").fill("2099-01-01T22:00");
+  expect(await press("Empty this node")).toContain("The maintenance of the node is asked for.");
+  expect(await textOf(page)).toContain("2099-01-01T22:00:00Z");
+  await unfold("Pause");
+  expect(await press("Pause")).toContain("Paused");
+  await unfold("Resume");
+  expect(await press("Resume")).toContain("The maintenance continues.");
+  await page.goto(AT_CLUSTER);
+  expect(await textOf(page)).toContain("Maintenance");
+  await page.goto(pathOfNode(MAINTAINED));
+  await unfold("Cancel the maintenance");
+  expect(await press("Cancel the maintenance")).toContain("The maintenance is cancelled.");
+  await expect.poll(() => textOf(page)).not.toContain("2099-01-01");
+});
+
 test("a form on another site does nothing with the visitor's session, and frames no page", async () => {
   const page = await blank();
   const target = `${stage.worker.url}${AT_LEDGER}/evacuate`;
@@ -162,7 +191,7 @@ test("focus, and what is unfolded, stay while the page changes", { timeout: 60_0
   await createVm("late");
   await expect.poll(() => textOf(page), { timeout: 30_000 }).toContain("shop/late");
   expect(await focused()).toBe(before);
-  expect(await page.locator("details").first().getAttribute("open")).toBe("");
+  expect(await page.locator("details[data-key=terminal]").getAttribute("open")).toBe("");
 });
 
 test(

@@ -170,6 +170,17 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "empty a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
+  "have a node emptied, by the page": {
+    configuration: ALONE,
+    done: (trial) => visit(trial, "POST", `/nodes/${NODE.name}/empty`),
+  },
+  "pause that, by the page": {
+    configuration: ALONE,
+    done: async (trial) => {
+      const uid = await situations.maintained(trial);
+      return await visit(trial, "POST", `/nodes/${NODE.name}/pause`, `uid=${uid}`);
+    },
+  },
   "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },
   "stop a VM": { configuration: ALONE, given: situations.pinned("ShutDown"), done: reconcile },
   "start it again, and forget the maintenance": {

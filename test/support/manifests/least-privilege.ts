@@ -87,6 +87,8 @@ export const NEEDS: readonly Need[] = [
     ["delete pods",                                                                              "a pod that the taint manager gave up on stays past its deadline"],
   ]),
   ...of("kubernetes/optional/maintenance/maintenance.yaml", [
+    ["create lifeboat.dev/nodeevacuations",                                                      "no visitor of the page can have a node emptied"],
+    ["patch lifeboat.dev/nodeevacuations",                                                       "no visitor of the page can pause, resume or cancel a NodeEvacuation"],
     ["patch nodes",                                                                              "no NodeEvacuation starts: it cannot cordon its node"],
     ["get kubevirt.io/virtualmachines",                                                          "no NodeEvacuation goes on: what owners of VMs want is unknown"],
     ["update subresources.kubevirt.io/virtualmachines/restart",                                  "no VM that cannot migrate is restarted"],

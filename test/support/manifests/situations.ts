@@ -159,10 +159,10 @@ async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: 
 }
 
 /** A node is to be empty. */
-export async function maintained(trial: Trial): Promise<void> {
+export async function maintained(trial: Trial): Promise<string> {
   await createdVm(trial);
   await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
-  await createdNodeEvacuation(trial, {});
+  return await createdNodeEvacuation(trial, {});
 }
 
 const CORDONED = { type: "merge", body: { spec: { unschedulable: true } } } as const;

@@ -2,7 +2,7 @@
 import { applyLifeboat, configureLifeboat } from "../../../../infra/lab/stage/apply.ts";
 import { createNode, type Sandbox, startSandbox } from "../../../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../../../infra/lab/stage/worker.ts";
-import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
+import { COOKIE, NODE_RIGHTS, signGrant } from "../../../../functions/page/session.ts";
 import { trust } from "../../../support/test-cluster.ts";
 import { type ApiProxy, startApiProxy } from "../../../support/setup/api-proxy.ts";
 
@@ -38,7 +38,8 @@ export async function startPageStage(names: readonly string[] = [CLUSTER]): Prom
   const entry = { server: proxy.url, token, ...TOKENS };
   const worker = await startWorker({ authority, clusters: Object.fromEntries(names.map((name) => [name, entry])) });
   const url = `${worker.url}/clusters/${CLUSTER}`;
-  await applyLifeboat(client, { url, webhookToken: TOKENS.webhookToken, caPem });
+  const optional = ["optional/maintenance/maintenance.yaml"];
+  await applyLifeboat(client, { url, webhookToken: TOKENS.webhookToken, caPem, optional });
   await configureLifeboat(client, { evacuation: { backoffSeconds: 0.2 } });
   for (const name of NODES) await createNode(client, name);
   return {
@@ -47,7 +48,7 @@ export async function startPageStage(names: readonly string[] = [CLUSTER]): Prom
     proxy,
     async cookie(mayAct = true) {
       const until = Math.floor(Date.now() / 1000) + 3600;
-      const grant = { name: "operator", mayAct, until };
+      const grant = { name: "operator", mayAct, maintains: mayAct ? NODE_RIGHTS : [], until };
       const grants = names.map((cluster) => signGrant({ ...grant, cluster }, { ...entry, headers: {} }));
       return `${COOKIE}=${(await Promise.all(grants)).join("~")}`;
     },

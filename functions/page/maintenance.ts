@@ -1,0 +1,245 @@
+/** NodeEvacuations for a person: how far they are, what is in their way, and what a visitor may do about them. */
+import { html } from "hono/html";
+import type { Client } from "../../shared/kube/client.ts";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import {
+  hasEnded,
+  isOpen,
+  type NodeBlocker,
+  type NodeEvacuationFacts,
+  type NodeEvacuationPhase,
+  type WhenBlocked,
+} from "../../shared/kube/node-evacuation.ts";
+import type { NodeVerdict, Preflight } from "../../shared/preflight/facts.ts";
+import { timeText } from "../../shared/preflight/verdict.ts";
+import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
+import {
+  badge,
+  type Column,
+  counted,
+  factList,
+  type Html,
+  isolated,
+  type Labelled,
+  lasting,
+  type Mood,
+  type NodeAct,
+  nodeLink,
+  nodePath,
+  progressBar,
+  sentence,
+  table,
+  visible,
+} from "./components.ts";
+import { withRemedy } from "./evacuations.ts";
+import type { NodeRight, Visit, Visitor } from "./session.ts";
+
+export const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
+  WillSucceed: ["A drain will succeed", "good"],
+  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
+  Unknown: ["Not certain", "warn"],
+  NoRoom: ["Not enough room", "bad"],
+  WillBlock: ["A drain will block", "bad"],
+};
+
+/** Of a visitor who may not list them, or of a cluster without the kind: none. */
+export async function nodeEvacuationsFor(
+  { maintains = [] }: Visitor,
+  cluster: Client,
+): Promise<readonly NodeEvacuationFacts[]> {
+  if (!maintains.includes("look")) return [];
+  return await cluster.list("nodeevacuations").catch((error: unknown) => {
+    if (!(error instanceof ClusterError)) throw error;
+    return [];
+  });
+}
+
+type Ways = readonly (WhenBlocked | undefined)[];
+
+/** Whether a visitor may have a node emptied so that VMs which cannot move end in one of these ways. */
+export function mayEmpty({ maintains = [] }: Visitor, ways: Ways): boolean {
+  const needed: readonly NodeRight[] = [
+    "look",
+    "empty",
+    ...(ways.includes("Restart") ? (["restart"] as const) : []),
+    ...(ways.includes("ShutDown") ? (["stop"] as const) : []),
+  ];
+  return needed.every((right) => maintains.includes(right));
+}
+
+export function waysOf({ spec: { virtualMachines } }: NodeEvacuationFacts): Ways {
+  return [virtualMachines.whenBlocked, virtualMachines.whenAttemptsFail];
+}
+
+const MOODS: Readonly<Record<NodeEvacuationPhase, Mood>> = {
+  Blocked: "bad",
+  Evacuating: "busy",
+  Paused: "warn",
+  Scheduled: "quiet",
+  Evacuated: "good",
+  Refused: "bad",
+  Expired: "bad",
+  Withdrawn: "quiet",
+  Gone: "quiet",
+};
+
+function phaseBadge({ status: { phase } }: NodeEvacuationFacts): Html {
+  return phase === undefined ? badge("New", "busy") : badge(phase, MOODS[phase]);
+}
+
+const MOST = 100;
+
+/** Those that have not ended; first those that need a person. */
+export function maintenanceTable(all: readonly NodeEvacuationFacts[], cluster: string, now: Date): Html {
+  const columns: readonly Column<NodeEvacuationFacts>[] = [
+    { head: "Node", cell: ({ spec }) => nodeLink(cluster, spec.nodeName) },
+    { head: "Phase", cell: phaseBadge },
+    { head: "VMs", cell: countsOf },
+    { head: "When", cell: (ne) => whenOf(ne, now) },
+    { head: "Message", cell: ({ status }) => isolated(status.message) },
+    { head: "Name", cell: ({ name }) => isolated(name) },
+  ];
+  const rows = all.toSorted((a, b) => rankOf(a) - rankOf(b) || a.createdAt - b.createdAt);
+  return table(rows, { key: ({ uid }) => uid, columns, most: MOST });
+}
+
+function rankOf({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): number {
+  return Object.keys(MOODS).indexOf(phase);
+}
+
+function countsOf({ spec, status: { virtualMachines: vms } }: NodeEvacuationFacts): Html | "" {
+  if (vms === undefined || vms.total === 0) return "";
+  const gone = vms.total - vms.left;
+  const bar = progressBar(gone, vms.total, `VMs gone from ${spec.nodeName}`);
+  return html`<span class="progress">${bar} ${gone} of ${vms.total} gone</span>`;
+}
+
+function whenOf({ spec, status: { startTime, estimatedCompletionTime } }: NodeEvacuationFacts, now: Date): Html | "" {
+  const { notBefore } = spec.schedule;
+  if (startTime === undefined) {
+    const left = secondsUntil(notBefore, now);
+    return left > 0 ? html`starts in ${lasting(left)} (${isolated(withoutFractions(notBefore ?? ""))})` : "";
+  }
+  const left = secondsUntil(estimatedCompletionTime, now);
+  return left > 0 ? html`empty in about ${lasting(left)}` : "";
+}
+
+/** The one that has not ended, else the last one; undefined: there is none, or it is long over. */
+function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
+  const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);
+  const active = own.filter((ne) => !hasEnded(ne));
+  return active.find(({ status }) => status.startTime !== undefined) ?? active.at(-1) ?? own.slice(0, 1).find(isOpen);
+}
+
+interface About {
+  readonly visit: Visit;
+  readonly node: string;
+  readonly preflight: Preflight;
+  readonly all: readonly NodeEvacuationFacts[];
+}
+
+/** Of a node: its NodeEvacuation, or how to start one. */
+export function maintenancePart({ visit, node, preflight, all }: About): Html | "" {
+  const current = currentOf(all, node);
+  const isStartable = current === undefined || hasEnded(current);
+  return html`${current === undefined ? "" : currentPart(current, visit)}
+  ${isStartable && mayEmpty(visit.visitor, []) ? startForm(visit, node, preflight) : ""}`;
+}
+
+function currentPart(ne: NodeEvacuationFacts, { target, visitor }: Visit): Html {
+  const { virtualMachines: vms, message = "Lifeboat has not looked at it yet", verdict, blockers } = ne.status;
+  const shown = (["moving", "waiting", "blocked", "restarted", "stopped"] as const).flatMap((key) =>
+    vms === undefined || vms[key] === 0 ? [] : [`${vms[key]} ${key}`],
+  );
+  const acts = hasEnded(ne) || !mayEmpty(visitor, waysOf(ne)) ? [] : actsOn(ne);
+  return html`<section>
+    <h2>Maintenance ${phaseBadge(ne)}</h2>
+    <p>${isolated(sentence(message))}</p>
+    ${countsOf(ne)}
+    ${factList([
+      ["NodeEvacuation", isolated(ne.name)],
+      ["VMs", shown.join(", ")],
+      ["When", whenOf(ne, target.platform.now())],
+      ["Foretold", isolated(verdict)],
+      ["VMs that cannot move", WORDS[ne.spec.virtualMachines.whenBlocked]],
+    ])}
+    ${blockers.length === 0 ? "" : blockerTable(blockers)}
+    ${acts.map((act) => html`${actForm(act, ne, { target, visitor })} `)}
+  </section>`;
+}
+
+function blockerTable(blockers: readonly NodeBlocker[]): Html {
+  const columns: readonly Column<NodeBlocker>[] = [
+    { head: "Cannot leave", cell: ({ namespace, name }) => isolated(`${namespace}/${name}`) },
+    { head: "Reason", cell: ({ reason }) => isolated(reason) },
+    { head: "Message", cell: ({ message, whoCanFix }) => withRemedy(message, whoCanFix && visible(whoCanFix)) },
+  ];
+  return table(blockers, { key: ({ namespace, name }) => `${namespace}/${name}`, columns, most: MOST });
+}
+
+function actsOn({ spec }: NodeEvacuationFacts): readonly NodeAct[] {
+  if (spec.intent === "Withdrawn") return [];
+  return [spec.progress === "Paused" ? "resume" : "pause", "cancel"];
+}
+
+const ACTS: Readonly<Record<NodeAct, readonly [button: string, effect: string]>> = {
+  empty: ["Empty this node", ""],
+  pause: ["Pause", "Nothing new begins; what moves continues. The node stays cordoned."],
+  resume: ["Resume", "The VMs and pods that are left leave the node."],
+  cancel: [
+    "Cancel the maintenance",
+    "What moves continues, the rest stays, and the node takes pods again if Lifeboat cordoned it.",
+  ],
+};
+
+function folded(act: NodeAct, { visit, node }: Pick<About, "visit" | "node">, [effect, fields]: readonly Html[]): Html {
+  const [button] = ACTS[act];
+  return html`<details data-key="${act}">
+    <summary>${button}…</summary>
+    ${effect}
+    <form method="post" action="${nodePath(visit.target.name, node)}/${act}">
+      ${fields}
+      <p class="acts">
+        <button type="submit">${button}</button> <span>as <bdi>${visible(visit.visitor.name)}</bdi></span>
+      </p>
+    </form>
+  </details>`;
+}
+
+function actForm(act: NodeAct, { uid, spec }: NodeEvacuationFacts, visit: Visit): Html {
+  const field = html`<input type="hidden" name="uid" value="${uid}" />`;
+  return folded(act, { visit, node: spec.nodeName }, [html`<p>${ACTS[act][1]}</p>`, field]);
+}
+
+const WORDS: Readonly<Record<WhenBlocked, string>> = {
+  Wait: "stay, and the node is not empty until a person acts",
+  Restart: "are restarted on other nodes",
+  ShutDown: "are stopped, and start when the node takes pods again",
+};
+const MOST_NAMED = 10;
+
+function startForm(visit: Visit, node: string, { verdict, summary, time, pods }: Preflight): Html {
+  const pinned = pods.filter(({ outcome, reason }) => outcome === "Blocked" && reason === "NotMigratable");
+  const names = pinned.slice(0, MOST_NAMED).map(({ namespace, vmi = "" }) => `${namespace}/${vmi}`);
+  const more = pinned.length > MOST_NAMED ? " and others" : "";
+  const effect = html`<p>
+      Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. Those with an emptyDir lose it.
+    </p>
+    <p>
+      ${badge(...VERDICTS[verdict])} ${isolated(sentence(summary))}
+      ${time === undefined ? "" : sentence(timeText(time))}
+    </p>
+    ${names.length === 0 ? "" : html`<p>${counted(pinned.length, "VM")} cannot move: ${isolated(names.join(", ") + more)}.</p>`}`;
+  const ways = (["Wait", "Restart", "ShutDown"] as const).filter((way) => mayEmpty(visit.visitor, [way]));
+  const fields = html`<p>
+      <label for="notBefore">Not before (UTC; now, if it is empty)</label>
+      <input id="notBefore" name="notBefore" type="datetime-local" />
+    </p>
+    <p>
+      <label for="whenBlocked">VMs that cannot move</label>
+      <select id="whenBlocked" name="whenBlocked">
+        ${ways.map((way) => html`<option value="${way}">${WORDS[way]}</option>`)}
+      </select>
+    </p>`;
+  return folded("empty", { visit, node }, [effect, fields]);
+}
