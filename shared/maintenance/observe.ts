@@ -43,8 +43,14 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
   if (hasEnded(ne))
     return { ...world, returning: isOpen(ne) && !node.unschedulable ? await returning(world, cluster) : [] };
   if (hasStarted(ne)) return await observeLeaving(world, looking);
-  const isJudged = nextOfNode(world) === NOT_READ;
-  return isJudged || isThorough ? await withPreflight(world, looking) : world;
+  return isThorough || dependsOnPreflight(world) ? await withPreflight(world, looking) : world;
+}
+
+/** One that is to start, or that has not said yet what will happen. */
+function dependsOnPreflight(world: NodeWorld): boolean {
+  const next = nextOfNode(world);
+  if (next === "Nothing" || next.phase !== "Scheduled") return false;
+  return next === NOT_READ || world.ne.status.verdict === undefined;
 }
 
 async function ownEvacuations({ name, uid }: NodeEvacuationFacts, cluster: Client) {
