@@ -12,7 +12,6 @@ import { serverImages } from "../stage/in-cluster.ts";
 import { startLifeboat } from "../stage/lifeboat.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../stage/relay.ts";
 import { CLUSTER, installInCluster } from "./in-cluster.ts";
-import { actAsOwner } from "./owner.ts";
 import type { Act } from "./story.ts";
 
 /** The same of each of the two clusters: one is without what the act is about, the other has it. */
@@ -64,8 +63,6 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
     const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images, ...act.sandbox } as const;
     const sandbox = await startSandboxAsChosen(own);
     const { client, stats, url: server } = sandbox;
-    const over = new AbortController();
-    const owner = actAsOwner(client, over.signal);
     const configuration = act.lifeboat[side];
     const install = inCluster ? installInCluster : installWorker;
     const lifeboat = configuration && (await install(sandbox, configuration, act.optional));
@@ -78,8 +75,6 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
       kubeconfig,
       lifeboat,
       async stop() {
-        over.abort();
-        await owner;
         await lifeboat?.stop();
         await sandbox.stop();
       },

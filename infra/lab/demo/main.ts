@@ -2,12 +2,12 @@
 import { FLAG, HELP, nameOf, readArguments, runTool, UsageError } from "../../tools/console/arguments.ts";
 import { createScreen } from "../../tools/console/screen.ts";
 
-const STORIES = ["drain", "preemption", "taint", "pressure"] as const;
+const STORIES = ["maintenance", "preemption", "taint", "pressure"] as const;
 
 const USAGE = `Usage: npm start [-- [STORY] [--in-cluster] [--exit]]
 
 Each story happens in two clusters: one goes without Lifeboat, or without what the story is about. Stories:
-  drain        a node full of virtual machines is drained (the default)
+  maintenance  a node has to be empty at a given hour, and two of its virtual machines cannot migrate (the default)
   preemption   a pod of high priority takes the place of virtual machines
   taint        a NoExecute taint drives everything off a node
   pressure     a node runs out of memory, and its kubelet out of patience; then a kubelet has less, and one cluster
@@ -26,7 +26,7 @@ const INTERRUPTED = 130;
 await runTool(USAGE, async () => {
   const options = { exit: FLAG, "in-cluster": FLAG, help: HELP };
   const { values, positionals } = readArguments(process.argv.slice(2), options);
-  const [name = "drain", second] = positionals.map((word) => nameOf(STORIES, word, "unknown story"));
+  const [name = "maintenance", second] = positionals.map((word) => nameOf(STORIES, word, "unknown story"));
   if (second !== undefined) throw new UsageError(`one story at a time: ${name}, then ${second}`);
   if (values.help) return console.log(USAGE);
   let code = INTERRUPTED;

@@ -1,5 +1,5 @@
 /** Where each virtual machine and each pod that matters is now, in both clusters. */
-import { mayStop } from "../stage/fates.ts";
+import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { MigrationView, VirtualMachine, World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
 import type { Act } from "./story.ts";
@@ -36,8 +36,7 @@ function placeOfVm(name: string, before: World, now: World): Place {
   const was = [...before.vmis.values()].find(({ key }) => key === name);
   if (was === undefined) return ABSENT;
   const vmi = now.vmis.get(was.uid);
-  if (vmi === undefined || FINAL.has(vmi.phase))
-    return mayStop(was, vmi) ? { now: "shut down", mood: "stopped" } : { now: "LOST", mood: "lost" };
+  if (vmi === undefined || FINAL.has(vmi.phase)) return placeOfEnded(was, vmi, now);
   const migration = lastMigration(vmi, now);
   if (migration !== undefined && !FINAL.has(migration.phase))
     return { now: `${was.nodeName} → ${vmi.targetNode ?? "…"} ${migration.phase}`, mood: "moving" };
@@ -46,9 +45,19 @@ function placeOfVm(name: string, before: World, now: World): Place {
   return whereItStays(vmi, migration, now);
 }
 
+function placeOfEnded(was: VirtualMachine, vmi: VirtualMachine | undefined, now: World): Place {
+  if (!isRestarted(was, now))
+    return mayStop(was, vmi) ? { now: "shut down", mood: "stopped" } : { now: "LOST", mood: "lost" };
+  const again = successorOf(was, now);
+  const isUp = guestRuns(again, now);
+  return isUp
+    ? { now: `restarted on ${again?.nodeName}`, mood: "moved" }
+    : { now: "restarts elsewhere", mood: "moving" };
+}
+
 function whereItStays(vmi: VirtualMachine, migration: MigrationView | undefined, now: World): Place {
   if (migration?.phase === "Failed") return { now: "migration failed, will retry", mood: "waiting" };
-  if (vmi.marked) return { now: `waits for its ${vmi.strategy === "External" ? "owner" : "turn"}`, mood: "waiting" };
+  if (vmi.marked) return { now: "waits for its turn", mood: "waiting" };
   return isRefused(vmi, now) ? { now: "stays, running", mood: "refused" } : { now: "running", mood: "idle" };
 }
 

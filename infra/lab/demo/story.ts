@@ -2,7 +2,6 @@
 import type { KubeClient, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
-import type { Row } from "./rows.ts";
 
 export interface Scene {
   readonly vms: number;
@@ -30,8 +29,6 @@ export interface Act {
   prologue?(cluster: Cluster): Promise<readonly string[]>;
   /** Brings it upon a cluster, until `over`. Resolves to false if it was in vain. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
-  /** Called with each frame of a cluster: what people do meanwhile. Resolves to a remark. */
-  react?(cluster: Cluster, rows: readonly Row[]): Promise<string | undefined>;
   /** Whether the disruption has had its way in a cluster. */
   hasHappened(before: World, now: World): boolean;
   /** The VMs that may be lost: with Lifeboat none, without it at least so many. */

@@ -104,9 +104,6 @@ async function watch(act: Act, { clusters, before, screen }: Watching): Promise<
       const rows = rowsOf(before, worlds, act);
       const said = (side: keyof Pair<unknown>) => [...lines[side], ...noteworthy(before[side], worlds[side])];
       narrate(rows, worlds, { without: said("without"), withIt: said("withIt") });
-      const remark = await act.react?.(clusters.withIt, rows);
-      if (remark !== undefined) await both(clusters, async (cluster) => act.react?.(cluster, []));
-      if (remark !== undefined) screen.print(`${screen.live ? "" : timeLine.stamp()}» ${remark}`);
       if (results.length === 2 && isAtRest(rows) && sides.every((side) => act.hasHappened(before[side], worlds[side])))
         return true;
       await Promise.race([delay(FRAME_MS), failed]);

@@ -1,6 +1,6 @@
 /** How two clusters look side by side: rows, nodes, the last words from each; and what it all came to. */
 import { styleText } from "node:util";
-import { guestRuns, mayStop } from "../stage/fates.ts";
+import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
 import { type Mood, type Place, type Row, vmsOn } from "./rows.ts";
@@ -97,15 +97,16 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
   );
 }
 
-export type Fate = "moved" | "shutDown" | "stayed" | "lost";
+export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
 /** What became of the VMs that were on the node, judged from the cluster's state before and after. */
 export function outcomeOf(before: World, after: World, node: string): Outcome {
-  const outcome: Record<Fate, string[]> = { moved: [], shutDown: [], stayed: [], lost: [] };
+  const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
     const now = after.vmis.get(vmi.uid);
-    const end = mayStop(vmi, now) ? "shutDown" : "lost";
+    const isUpAgain = isRestarted(vmi, after) && guestRuns(successorOf(vmi, after), after);
+    const end = isUpAgain ? "restarted" : mayStop(vmi, now) ? "shutDown" : "lost";
     const fate = guestRuns(now, after) ? (now?.nodeName === vmi.nodeName ? "stayed" : "moved") : end;
     if (vmi.nodeName === node || fate === "lost") outcome[fate].push(vmi.key);
   }
@@ -121,9 +122,9 @@ function counted(what: string, keys: readonly string[]): string {
 }
 
 export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: Look): readonly string[] {
-  const { moved, shutDown, stayed, lost } = withIt;
+  const { moved, restarted, shutDown, stayed, lost } = withIt;
   const paint = painter(look);
-  const outcome = `With ${about}: VMs moved ${moved.length}${counted("shut down", shutDown)}${counted("stayed", stayed)}`;
+  const outcome = `With ${about}: VMs moved ${moved.length}${counted("restarted", restarted)}${counted("shut down", shutDown)}${counted("stayed", stayed)}`;
   return [
     paint(
       without.lost.length === 0 ? "dim" : ["bold", "red"],

@@ -25,3 +25,13 @@ export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined)
       return false;
   }
 }
+
+/** Lifeboat has asked KubeVirt to restart it on another node, as a NodeEvacuation wants. */
+export function isRestarted({ uid }: VirtualMachine, { events }: World): boolean {
+  return [...events.values()].some((event) => event.uid === uid && event.reason === "Restarted");
+}
+
+/** The VMI that has come after it. */
+export function successorOf({ key, uid }: VirtualMachine, { vmis }: World): VirtualMachine | undefined {
+  return [...vmis.values()].find((vmi) => vmi.key === key && vmi.uid !== uid);
+}
