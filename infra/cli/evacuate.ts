@@ -23,6 +23,7 @@ import { type Add, EXIT, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
+import { cancelNode, NODE_WORD } from "./maintenance.ts";
 import { plain } from "./print.ts";
 import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
@@ -110,11 +111,13 @@ export const cancel: Add = (program, { host, connect, ends }) => {
     program,
     "cancel",
     `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
-the guest already is left to finish. A drain that continues asks again: uncordon the node, or stop the drain, first.
+the guest already is left to finish. A drain that continues asks again: cancel it, or uncordon the node, first.
+Of node/NAME: ends the maintenance of that node, uncordons it, and starts VMs that were stopped for it.
 
 Exit code: 0 withdrawn, 1 not.`,
   ).action(
     ends(async (word) => {
+      if (NODE_WORD.test(word)) return await cancelNode(word, { connection: connect(), host });
       const [connection, key] = vmOf(word, connect);
       const settings = await connection.settings();
       const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });

@@ -1,25 +1,30 @@
 /** `lifeboat explain`: will a drain of this node succeed, and what would an eviction of this pod get? */
-import { reviewEviction } from "../../shared/eviction/review.ts";
 import { explanationOf, OUTCOMES } from "../../shared/eviction/explanation.ts";
-import { REMEDY } from "../../shared/eviction/messages.ts";
-import { observePreflight } from "../../shared/preflight/observe.ts";
-import { timeText } from "../../shared/preflight/verdict.ts";
-import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
-import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
-import { subjectOf } from "../../shared/preflight/progress.ts";
-import { type Add, EXIT, type ExitCode, output } from "./command.ts";
-import type { Connection } from "./connection.ts";
-import { Failed } from "./failed.ts";
-import type { Host, Stream } from "./host.ts";
-import { printData, paintFor, plain, type Paint, printTable } from "./print.ts";
+import { reviewEviction } from "../../shared/eviction/review.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
-
-export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
-export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
+import type { Preflight } from "../../shared/preflight/facts.ts";
+import { preflight } from "../../shared/preflight/verdict.ts";
+import { type Add, EXIT, output } from "./command.ts";
+import { Failed } from "./failed.ts";
+import type { Host } from "./host.ts";
+import {
+  EMPTY_DIR,
+  EXIT_OF,
+  FORCE,
+  nodesOf,
+  observeNode,
+  printPreflight,
+  printReport,
+  SELECTOR,
+  totalOf,
+  worstOf,
+} from "./preflight.ts";
+import { paintFor, plain, printData } from "./print.ts";
 
 export const explain: Add = (program, call) => {
   const questions = program.command("explain");
   explainNode(questions, call);
+  explainNodes(questions, call);
   explainPod(questions, call);
 };
 
@@ -48,24 +53,35 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
     );
 };
 
-export async function observeNode(
-  node: string,
-  flags: DrainFlags,
-  { connection, host }: { readonly connection: Connection; readonly host: Host },
-): Promise<PreflightFacts> {
-  const settings = await connection.settings();
-  const facts = await observePreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
-  if (facts === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
-  return facts;
-}
+const explainNodes: Add = (questions, { host, connect, ends }) => {
+  questions
+    .command("nodes")
+    .summary("the same of many nodes, one after the other: a report")
+    .description(
+      `Says of each node whether a drain of it will succeed, as explain node does: how many VMs move, which are shut down, what blocks
+and who can change it, and how long all of it takes, one node after the other. Changes nothing.
 
-export const EXIT_OF = {
-  WillSucceed: EXIT.done,
-  WillSucceedWithShutdowns: EXIT.done,
-  Unknown: EXIT.unknown,
-  NoRoom: EXIT.no,
-  WillBlock: EXIT.no,
-} as const satisfies Record<NodeVerdict, ExitCode>;
+Exit code: that of explain node for the worst of them.`,
+    )
+    .argument("[nodes...]")
+    .option(...SELECTOR)
+    .option(...FORCE)
+    .option(...EMPTY_DIR)
+    .addOption(output(["json"]))
+    .action(
+      ends(async (named, { output: form, selector, force, deleteEmptydirData }) => {
+        const connection = connect();
+        const flags = { force: force === true, deleteEmptyDirData: deleteEmptydirData === true };
+        const found: Preflight[] = [];
+        for (const node of await nodesOf(named, selector, connection)) {
+          found.push(preflight(await observeNode(node, flags, { connection, host })));
+        }
+        if (form === "json") printData({ nodes: found, ...totalOf(found) }, form, host);
+        else printReport(found, host);
+        return worstOf(found);
+      }),
+    );
+};
 
 const explainPod: Add = (questions, { host, connect, ends }) => {
   questions
@@ -108,52 +124,4 @@ function printExplanation(explanation: NonNullable<ReturnType<typeof explanation
   for (const line of [vm, OUTCOMES[decision.reason], ...words, cooldown]) {
     if (line !== undefined) host.stdout.write(`  ${plain(line)}\n`);
   }
-}
-
-const MARKS = {
-  WillSucceed: ["√", "green"],
-  WillSucceedWithShutdowns: ["‼", "yellow"],
-  Unknown: ["‼", "yellow"],
-  NoRoom: ["×", "red"],
-  WillBlock: ["×", "red"],
-} as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
-
-export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {
-  const paint = paintFor(stream, host);
-  const say = (line: string) => stream.write(`${line}\n`);
-  const [mark, style] = MARKS[result.verdict];
-  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
-  if (result.time !== undefined && result.time.moves > 0) say(`  ${plain(timeText(result.time))}`);
-  for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
-  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
-  const shown = wide ? result.pods : result.pods.filter(isWorthALine);
-  if (shown.length > 0) {
-    say("");
-    printTable(["NAMESPACE", "NAME", "OUTCOME", "TO", wide ? "MESSAGE" : "REASON"], shown.map(rowOf(wide)), stream);
-  }
-}
-
-/** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
-function isWorthALine(pod: PodVerdict): boolean {
-  return pod.vmi !== undefined || isInTheWay(pod);
-}
-
-/** What is the matter with a pod, and who can change it. */
-export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
-  const { outcome, message, remedy, room } = pod;
-  const isHomeless = outcome !== "Blocked" && room?.fits === false;
-  const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
-  const [said, fix] = isHomeless ? [room.message ?? "", REMEDY.NoRoom] : [message, remedy];
-  return [
-    "",
-    `${mark} ${subjectOf(pod)}: ${plain(said)}`,
-    ...(fix === undefined ? [] : [`    ${paint(plain(fix), "dim")}`]),
-  ];
-}
-
-function rowOf(wide: boolean) {
-  return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
-    const to = room === undefined ? "" : (room.node ?? "no room");
-    return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
-  };
 }

@@ -21,10 +21,12 @@ function listed<N extends string>(name: N, summary: string, load: () => Promise<
 /** In the order in which help lists them. Only the module of the one that is asked for is loaded. */
 // prettier-ignore
 const COMMANDS: readonly Listed[] = [
-  listed("explain", "whether a drain of a node would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
-  listed("drain", "empty a node: its VMs move, and what blocks is said", () => import("./drain/drain.ts")),
+  listed("explain", "whether drains of nodes would succeed; what an eviction of a pod would get", () => import("./explain.ts")),
+  listed("drain", "empty nodes, one after the other: their VMs move, and what blocks is said", () => import("./drain/drain.ts")),
+  listed("pause", "begin nothing new on a node that is being emptied", () => import("./maintenance.ts")),
+  listed("resume", "continue where it was paused", () => import("./maintenance.ts")),
   listed("evacuate", "have a VM migrate away from its node", () => import("./evacuate.ts")),
-  listed("cancel", "stop the evacuation of a VM", () => import("./evacuate.ts")),
+  listed("cancel", "stop the evacuation of a VM, or the maintenance of a node", () => import("./evacuate.ts")),
   listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
   listed("doctor", "whether this installation is in order, and what fixes what is not", () => import("./doctor/doctor.ts")),
   listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),

@@ -1,4 +1,4 @@
-/** What a person asks for of a node, on the page: to be emptied, and to pause, resume or cancel that. */
+/** What a person asks for of a node, by the command or on the page: to be emptied, and to pause, resume or cancel that. */
 import { MANAGED, test } from "../evacuation/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import { hasEnded, type NodeEvacuationFacts, type WhenBlocked } from "../kube/node-evacuation.ts";
@@ -19,25 +19,26 @@ export type Emptying =
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
+/** For a person: Lifeboat deletes it some time after its end. */
+export function newNodeEvacuation(node: string, now: Date, spec: object) {
+  const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
+  const metadata = { name, labels: MANAGED };
+  const manifest = { apiVersion: "lifeboat.dev/v1alpha1", kind: "NodeEvacuation", metadata };
+  return { name, manifest: { ...manifest, spec: { nodeName: node, ...spec } } };
+}
+
 /** One of the node that has not ended is joined. Other pods go as with `kubectl drain --delete-emptydir-data`. */
 export async function emptyNode(asked: NodeAsked, cluster: Client, now: Date): Promise<Emptying> {
   const { node, requestedBy, whenBlocked, notBefore } = asked;
   const [found, all] = await Promise.all([cluster.get("nodes", named(node)), cluster.list("nodeevacuations")]);
   if (found === undefined) return { result: "NodeNotFound" };
   if (all.some((ne) => ne.spec.nodeName === node && !hasEnded(ne))) return { result: "Joined" };
-  const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
-  const manifest = {
-    apiVersion: "lifeboat.dev/v1alpha1",
-    kind: "NodeEvacuation",
-    metadata: { name, labels: MANAGED },
-    spec: {
-      nodeName: node,
-      reason: `asked for on Lifeboat's page by ${requestedBy}`.slice(0, 1024).toWellFormed(),
-      ...(notBefore !== undefined && { schedule: { notBefore } }),
-      virtualMachines: { whenBlocked },
-      otherPods: "EvictWithLocalData",
-    },
-  };
+  const { name, manifest } = newNodeEvacuation(node, now, {
+    reason: `asked for on Lifeboat's page by ${requestedBy}`.slice(0, 1024).toWellFormed(),
+    ...(notBefore !== undefined && { schedule: { notBefore } }),
+    virtualMachines: { whenBlocked },
+    otherPods: "EvictWithLocalData",
+  });
   const answer = await cluster.create("nodeevacuations", manifest, { expect: [403] });
   const result = meaningOf(answer, REFUSED);
   return result === "Done" ? { result: "Started", name } : { result };

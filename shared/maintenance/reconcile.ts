@@ -19,7 +19,7 @@ export interface Maintaining {
   readonly clock: () => Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
   /** Which are reconciled. */
-  readonly isConcerned: (ne: NodeEvacuationFacts) => boolean;
+  readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
   /** By a tick or a scan, and not by an event. */
   readonly isThorough: boolean;
 }
@@ -39,7 +39,8 @@ const MOST_LOOKS = 4;
 /** Never throws a ClusterError but where nothing could be listed: one node's trouble is no other's. */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
   const all = await deps.cluster.list("nodeevacuations");
-  const { results } = await eachOf(all.filter(deps.isConcerned), (ne) => reconcileOne(ne, all, deps));
+  const concerned = all.filter((ne) => deps.isConcerned(ne, all));
+  const { results } = await eachOf(concerned, (ne) => reconcileOne(ne, all, deps));
   return results;
 }
 

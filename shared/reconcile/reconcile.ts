@@ -174,12 +174,14 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Those that events name, those of nodes that have changed, those whose VMs have. */
+/** Those that events name, those of nodes that have changed, those whose VMs have; and those that wait for one of these. */
 async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }: Result, deps: Deps): Promise<Result> {
   const namesOf = (kind: ReconcileRequest["kind"]) => requests.filter((r) => r.kind === kind).map(({ name }) => name);
   const [names, nodes] = [new Set([...namesOf("NodeEvacuation"), ...emptied]), new Set(namesOf("Node"))];
   if (names.size + nodes.size === 0) return NOTHING;
-  const isConcerned = (ne: NodeEvacuationFacts) => isOpen(ne) && (names.has(ne.name) || nodes.has(ne.spec.nodeName));
+  const isNamed = ({ name, spec }: NodeEvacuationFacts) => names.has(name) || nodes.has(spec.nodeName);
+  const isConcerned = (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) =>
+    isOpen(ne) && (isNamed(ne) || all.some((one) => one.name === ne.spec.schedule.after && isNamed(one)));
   return await empty(deps, { isConcerned, isThorough: false });
 }
 

@@ -1,113 +1,173 @@
-/** `lifeboat drain`: empties a node as kubectl drain does, and says what happens. */
-import { meaningOf, named } from "../../../shared/kube/client.ts";
-import type { Preflight, PreflightFacts } from "../../../shared/preflight/facts.ts";
+/** `lifeboat drain`: asks for nodes to be emptied, one after the other, by NodeEvacuations, and follows them. */
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { type Manifest, meaningOf } from "../../../shared/kube/client.ts";
+import {
+  hasEnded,
+  type NodeEvacuationFacts,
+  ORDERS,
+  WHEN_BLOCKED,
+  type WhenBlocked,
+} from "../../../shared/kube/node-evacuation.ts";
+import { newNodeEvacuation } from "../../../shared/maintenance/api.ts";
+import type { Preflight } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
-import { type Subject, subjectsOf } from "../../../shared/preflight/progress.ts";
-import { Option } from "@commander-js/extra-typings";
-import { type Add, EXIT, type ExitCode, secondsOf } from "../command.ts";
+import { UsageError } from "../../tools/console/arguments.ts";
+import { type Add, EXIT, type ExitCode, output, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, EXIT_OF, FORCE, observeNode, printPreflight } from "../explain.ts";
+import { EMPTY_DIR, nodesOf, observeNode, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
 import type { Host } from "../host.ts";
-import { createReport } from "./report.ts";
-import { emptyNode } from "./rounds.ts";
+import { follow } from "./follow.ts";
 
 interface Options {
+  readonly selector?: string | undefined;
+  readonly dryRun?: true | undefined;
   readonly yes?: true | undefined;
-  /** Seconds. */
-  readonly timeout: number;
+  readonly at?: At | undefined;
+  readonly until?: At | undefined;
+  readonly order?: (typeof ORDERS)[number] | undefined;
+  readonly whenBlocked?: WhenBlocked | undefined;
+  readonly startIf?: (typeof START_IF)[number] | undefined;
+  readonly return?: true | undefined;
+  readonly deleteEmptydirData?: true | undefined;
+  readonly reason?: string | undefined;
   readonly waitForBlocked?: true | undefined;
 }
 
-/** Lines of progress. */
-type Say = (...lines: readonly string[]) => void;
+type At = (now: Date) => Date;
 
-/** One drain, as it starts. */
-export interface Drain {
-  readonly options: Options;
-  /** What the person typed. */
-  readonly line: string;
-  readonly connection: Connection;
-  readonly host: Host;
-  readonly say: Say;
-  readonly facts: PreflightFacts;
-  readonly found: Preflight;
-  readonly subjects: readonly Subject[];
-}
+const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
 
-export const drain: Add = (program, { host, line, connect, ends }) => {
+export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Says what a drain of the node would do (as explain node), asks if that is not WillSucceed, cordons the node, and
-evicts its pods as kubectl drain does until it is empty: virtual machines move to other nodes. Ctrl-C leaves the node cordoned,
-and migrations continue; run the same command again to resume.
+      `Says what a drain of each node would do (as explain node), and asks if that is not WillSucceed. Then it creates a
+NodeEvacuation for each node, which Lifeboat carries out, and follows it: the node is cordoned, its virtual machines move, its other
+pods are evicted as by kubectl drain. Of several nodes, each begins when the one before is empty and uncordoned again. Ctrl-C
+leaves it at work; the same command follows it again. lifeboat pause, resume and cancel change it.
 
-Exit code: 0 the node is empty, 1 it is not within --timeout, or something failed, 3 something blocks, 4 not everything could be
-read, and there is no terminal to ask on, 130 interrupted.`,
+Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, or it
+has ended otherwise, 4 not everything could be read, and there is no terminal to ask on, 130 interrupted.`,
     )
-    .argument("<node>")
+    .argument("[nodes...]")
+    .option(...SELECTOR)
     .option("--dry-run", "end after the preflight")
-    .option("-y, --yes", "ask nothing: also accept that VMs are shut down, and that what blocks stays")
-    .addOption(
-      new Option("--timeout <time>", "how long to try")
-        .argParser(secondsOf)
-        .default(Number.POSITIVE_INFINITY, "until it is done"),
-    )
-    .option("--wait-for-blocked", "continue until what blocks has been changed by those who can")
-    .option(...FORCE)
+    .option("-y, --yes", "ask nothing")
+    .addOption(new Option("--at <time>", `when it begins: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--until <time>", "when it is given up, and the node uncordoned, likewise").argParser(timeOf))
+    .addOption(new Option("--order <order>", "which VMs leave first").choices(ORDERS))
+    .addOption(new Option("--when-blocked <what>", "what becomes of a VM that cannot move").choices(WHEN_BLOCKED))
+    .addOption(new Option("--start-if <verdict>", "begin only with this verdict, or a better one").choices(START_IF))
+    .option("--return", "VMs come back when the node is uncordoned")
     .option(...EMPTY_DIR)
-    .option("--ignore-daemonsets", "always so")
+    .option("--reason <text>", "for people: kubectl get nodeevacuations -o yaml shows it")
+    .addOption(
+      new Option("--timeout <time>", "how long to follow it; it continues")
+        .argParser(secondsOf)
+        .default(Number.POSITIVE_INFINITY, "until it ends"),
+    )
+    .option("--wait-for-blocked", "follow it also while nothing leaves until a person has changed something")
+    .addOption(output(["json", "wide"], "at the end a report as data, or every VM"))
     .action(
-      ends(async (node, options) => {
+      ends(async (named, options) => {
+        const spec = specOf(options, host.now());
         const connection = connect();
-        const flags = { force: options.force === true, deleteEmptyDirData: options.deleteEmptydirData === true };
-        const facts = await observeNode(node, flags, { connection, host });
-        const found = preflight(facts);
-        printPreflight(found, false, host, options.dryRun ? host.stdout : host.stderr);
-        if (options.dryRun) return EXIT_OF[found.verdict];
-        const say: Say = (...lines) => lines.forEach((one) => void host.stderr.write(`${one}\n`));
-        const asked: Drain = { options, line, connection, host, say, facts, found, subjects: subjectsOf(facts) };
-        return (await refusalOf(asked)) ?? (await start(asked));
+        const nodes = await nodesOf(named, options.selector, connection);
+        const found = await foretold(nodes, options, { connection, host });
+        if (options.dryRun) return worstOf(found);
+        const refused = await refusalOf(found, options, host);
+        if (refused !== undefined) return refused;
+        const asked = await ask(nodes, spec, { connection, host });
+        return await follow(asked, { connection, host, ...options });
       }),
     );
 };
 
-/** Nothing is to be asked. */
-function isAgreed({ options, found: { verdict } }: Drain): boolean {
-  if (options.yes || verdict === "WillSucceed") return true;
-  return options.waitForBlocked === true && verdict === "WillBlock";
+const TIMES = "2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
+
+/** Of a time from now, or RFC 3339 with its zone. */
+function timeOf(text: string): At {
+  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : undefined;
+  if (at !== undefined && !Number.isNaN(at)) return () => new Date(at);
+  if (!/^\d{1,6}[smh]$/.test(text)) throw new InvalidArgumentError(`Expected ${TIMES}.`);
+  const seconds = secondsOf(text);
+  return (now) => new Date(now.getTime() + seconds * 1000);
 }
 
-/** The exit code, if the node is left as it is. Where there is no terminal to ask on, a drain that will succeed starts. */
-async function refusalOf(drain: Drain): Promise<ExitCode | undefined> {
-  if (isAgreed(drain)) return undefined;
-  const { found, host } = drain;
-  const answer = await host.ask(`Drain ${found.node} all the same? [y/N] `);
+/** What `options` say of each node. Defaults are the CRD's. */
+function specOf({ at, until, order, whenBlocked, startIf, reason, ...more }: Options, now: Date) {
+  const [notBefore, notAfter] = [at, until].map((time) => time && secondsText(time(now)));
+  const begins = notBefore ?? secondsText(now);
+  if (notAfter !== undefined && notAfter <= begins) throw new UsageError(`--until: expected a time after ${begins}`);
+  return {
+    reason,
+    schedule: { notBefore, notAfter },
+    startIf,
+    virtualMachines: { order, whenBlocked },
+    otherPods: more.deleteEmptydirData === true ? "EvictWithLocalData" : "Evict",
+    afterwards: { returnVMs: more.return === true ? "WhenUncordoned" : "Never" },
+  };
+}
+
+function secondsText(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+interface With {
+  readonly connection: Connection;
+  readonly host: Host;
+}
+
+async function foretold(nodes: readonly string[], options: Options, { connection, host }: With) {
+  const flags = { force: false, deleteEmptyDirData: options.deleteEmptydirData === true };
+  const found: Preflight[] = [];
+  for (const node of nodes) {
+    const one = preflight(await observeNode(node, flags, { connection, host }));
+    printPreflight(one, false, host, options.dryRun ? host.stdout : host.stderr);
+    found.push(one);
+  }
+  return found;
+}
+
+/** Nothing is to be asked: the person has said what is to become of it. */
+function isAgreed({ verdict }: Preflight, { yes, waitForBlocked, whenBlocked, startIf }: Options): boolean {
+  if (yes === true || verdict === "WillSucceed" || (startIf !== undefined && startIf !== "Always")) return true;
+  return verdict === "WillBlock" && (waitForBlocked === true || whenBlocked !== undefined);
+}
+
+/** The exit code, if the nodes are left as they are. Where there is no terminal to ask on, a drain that will succeed starts. */
+async function refusalOf(found: readonly Preflight[], options: Options, host: Host): Promise<ExitCode | undefined> {
+  const open = found.filter((one) => !isAgreed(one, options));
+  if (open.length === 0) return undefined;
+  const answer = await host.ask(`Drain ${open.map(({ node }) => node).join(", ")} all the same? [y/N] `);
   if (host.interrupted.aborted) return EXIT.interrupted;
   if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
-  const code = answer === undefined ? EXIT_OF[found.verdict] : EXIT.no;
+  const code = answer === undefined ? worstOf(open) : EXIT.no;
   if (code === EXIT.done) return undefined;
   host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
   return code;
 }
 
-async function start(drain: Drain): Promise<ExitCode> {
-  const { say, line, found } = drain;
-  const report = createReport(drain);
-  await cordon(drain);
-  try {
-    const { ending, left } = await emptyNode(drain, report);
-    return report.end(ending, left);
-  } catch (error) {
-    say(`node/${found.node} stays cordoned: ${line} continues, kubectl uncordon ${found.node} takes the node back`);
-    throw error;
+/** One that has not ended is joined. Each waits for the one before it. */
+async function ask(nodes: readonly string[], spec: ReturnType<typeof specOf>, { connection, host }: With) {
+  const all = await connection.cluster().list("nodeevacuations");
+  const asked: NodeEvacuationFacts[] = [];
+  for (const node of nodes) {
+    const after = asked.at(-1)?.name;
+    const schedule = { ...spec.schedule, after };
+    const known = all.find((one) => one.spec.nodeName === node && !hasEnded(one));
+    const { manifest } = newNodeEvacuation(node, host.now(), { ...spec, schedule });
+    const one = known ?? (await created(manifest, connection));
+    host.stderr.write(
+      `nodeevacuation.lifeboat.dev/${one.name} ${known === undefined ? "created" : "is at work already"}\n`,
+    );
+    asked.push(one);
   }
+  return asked;
 }
 
-async function cordon({ connection, say, facts: { node } }: Drain): Promise<void> {
-  if (!node.unschedulable) {
-    const cordoned = { spec: { unschedulable: true } };
-    meaningOf(await connection.cluster().patch("nodes", named(node.name), cordoned), {});
-  }
-  say(`node/${node.name} ${node.unschedulable ? "already cordoned" : "cordoned"}`);
+async function created(manifest: Manifest, connection: Connection): Promise<NodeEvacuationFacts> {
+  const answer = await connection.cluster().create("nodeevacuations", manifest);
+  meaningOf(answer, {});
+  return answer.facts();
 }

@@ -52,6 +52,21 @@ describe("explain node", () => {
     );
   });
 
+  test("of many nodes: a table, what blocks where, the time for all of them; the worst verdict's exit code", async () => {
+    const { code, out } = await call("explain nodes node01 node02");
+    expect(code).toBe(3);
+    expect(out.slice(0, 3)).toEqual([
+      expect.stringMatching(/^NODE +VERDICT +VMS MOVE +SHUT DOWN +BLOCKED +TIME$/),
+      expect.stringMatching(/^node01 +WillSucceed +1 +0 +0 +\d+s to \d+s$/),
+      expect.stringMatching(/^node02 +WillBlock +0 +0 +1 *$/),
+    ]);
+    expect(out.join("\n")).toMatch(
+      /\nnode02\n {2}× VM vms\/pinned: .*\n {6}its owner: [^]*\n2 nodes, one after the other: about /,
+    );
+    const data: unknown = JSON.parse((await call("explain nodes node01 node02 -o json")).out.join("\n"));
+    expect(data).toMatchObject({ nodes: [{ verdict: "WillSucceed" }, { verdict: "WillBlock" }], moves: 1 });
+  });
+
   test("given a node that does not exist, it says so: 1", async () => {
     const said = expect.stringContaining('node "nowhere" not found');
     expect(await call("explain node nowhere")).toEqual({ code: 1, out: [], err: [said] });

@@ -1,76 +1,10 @@
-/** `lifeboat drain` on the stage: the command in this process, over HTTPS against the sandbox with Lifeboat in it. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as moment } from "node:timers/promises";
+/** A stage for `lifeboat drain`: the command in this process, over HTTPS against the sandbox with Lifeboat in it. */
 import { afterAll, beforeAll } from "vitest";
-import type { Host } from "../../../infra/cli/host.ts";
-import { run } from "../../../infra/cli/run.ts";
-import {
-  type Capacity,
-  createNode,
-  isTrue,
-  type KubeClient,
-  kubeVirts,
-  nodes,
-  type Pod,
-  pods,
-  waitFor,
-} from "../../../infra/sandbox/index.ts";
-import { type Stage, type StageOptions, startStage } from "../stage.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { createNode, isTrue, kubeVirts, nodes, pods, waitFor } from "../../../infra/sandbox/index.ts";
+import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
+import { type Stage, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
-
-/** What the cluster gets to do something between two looks of the drain, which are two seconds of its own time apart. */
-const MOMENT_MS = 40;
-
-export interface Person {
-  /** To every question; without an answer there is no terminal. */
-  readonly answer?: string;
-  /** Called while the drain waits, with how many waits there were before, and what was said. */
-  readonly meanwhile?: (waits: number, said: string) => Promise<void> | void;
-  /** At this wait the person presses Ctrl-C. */
-  readonly interruptAt?: (said: string) => boolean;
-  readonly kubeconfig?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-export interface Told {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function lifeboat(stage: Stage, words: readonly string[], person: Person = {}): Promise<Told> {
-  const { answer, meanwhile, interruptAt, kubeconfig = stage.sandbox.kubeconfig, env = {} } = person;
-  const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  const file = join(folder, "kubeconfig");
-  await writeFile(file, kubeconfig);
-  const interrupt = new AbortController();
-  let [out, err, passed, waits] = ["", "", 0, 0];
-  const begun = Date.now();
-  const isTTY = answer !== undefined;
-  const host: Host = {
-    stdout: { write: (text) => void (out += text) },
-    stderr: { write: (text) => void (err += text), isTTY, columns: 100 },
-    env,
-    now: () => new Date(begun + passed),
-    async wait(milliseconds) {
-      passed += milliseconds;
-      await meanwhile?.(waits, err);
-      waits += 1;
-      if (interruptAt?.(err) === true) interrupt.abort();
-      await moment(MOMENT_MS);
-    },
-    interrupted: interrupt.signal,
-    ask: () => Promise.resolve(answer),
-  };
-  try {
-    const code = await run([...words, "--kubeconfig", file], host);
-    return { code, out, err };
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
 
 export interface PodOptions {
   readonly node: string;
@@ -80,48 +14,22 @@ export interface PodOptions {
   readonly emptyDir?: boolean;
 }
 
-/** No VM's. Its controller is of a group that the cluster does not serve, so that nothing makes it anew or collects it. */
-async function createOtherPod(client: KubeClient, { node, name, controller, emptyDir }: PodOptions): Promise<void> {
-  const owner = { apiVersion: "example.com/v1", kind: controller ?? "", name: "owner", uid: crypto.randomUUID() };
-  await client.create(pods, {
-    metadata: {
-      namespace: "default",
-      name,
-      labels: { app: name },
-      ...(controller !== undefined && { ownerReferences: [{ ...owner, controller: true }] }),
-    },
-    spec: {
-      nodeName: node,
-      containers: [{ name: "main", image: "registry.k8s.io/pause:3.10" }],
-      tolerations: [{ operator: "Exists" }],
-      terminationGracePeriodSeconds: 1,
-      ...(emptyDir === true && { volumes: [{ name: "scratch", emptyDir: {} }] }),
-    },
-  });
-  await waitFor(client, {
-    resource: pods,
-    key: { namespace: "default", name },
-    what: "ready",
-    until: ({ status }) => isTrue(status?.conditions, "Ready"),
-  });
-}
-
-/** A stage for a test file. Each test drains a node of its own: the others are there to move to. */
-export function useDrains(options: StageOptions = {}) {
+/** Each test drains nodes of its own: the others are there to move to. */
+export function useDrains() {
   let started: Stage | undefined;
   let made = 0;
   beforeAll(async () => {
-    started = await startStage({ nodes: ["spare-1", "spare-2"], ...options });
+    const optional = ["optional/maintenance/maintenance.yaml"];
+    started = await startStage({ nodes: ["spare-1", "spare-2"], optional, relay: true });
   });
   afterAll(() => started?.stop());
   const stage = () => {
     if (started === undefined) throw new Error("the stage is not set yet");
     return started;
   };
-  const named = (prefix: string) => `${prefix}-${(made += 1)}`;
   const vmi = (name: string) => getVmi(stage().client, name);
   const vmOn = async (node: string, more: Partial<Parameters<Stage["createVm"]>[0]> = {}) => {
-    const name = named("vm");
+    const name = `vm-${(made += 1)}`;
     await stage().createVm({ name, node, evictionStrategy: "LiveMigrate", ...more });
     return name;
   };
@@ -129,16 +37,51 @@ export function useDrains(options: StageOptions = {}) {
     get stage() {
       return stage();
     },
-    lifeboat: (words: readonly string[], person?: Person) => lifeboat(stage(), words, person),
-    async freshNode(capacity: Capacity = {}) {
-      const name = named("drained");
-      await createNode(stage().client, name, capacity);
+    lifeboat: (line: string, person: Partial<Person> = {}) =>
+      lifeboat(line, { kubeconfig: stage().sandbox.kubeconfig, isPatient: true, ...person }),
+    async freshNode(labels: Readonly<Record<string, string>> = {}) {
+      const name = `drained-${(made += 1)}`;
+      await createNode(stage().client, name);
+      await stage().client.patch(nodes, { name }, { type: "merge", body: { metadata: { labels } } });
       return name;
     },
     isCordoned: async (name: string) => (await stage().client.get(nodes, { name }))?.spec?.unschedulable === true,
-    podsOn: async (node: string): Promise<readonly Pod[]> =>
-      (await stage().client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` })).items,
-    createOtherPod: (pod: PodOptions) => createOtherPod(stage().client, pod),
+    async uncordon(name: string) {
+      const body = { spec: { unschedulable: null } };
+      await stage().client.patch(nodes, { name }, { type: "merge", body });
+    },
+    async podsOn(node: string): Promise<readonly string[]> {
+      const { items } = await stage().client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` });
+      return items.filter(({ status }) => status?.phase === "Running").map(({ metadata }) => metadata.name);
+    },
+    async maintenanceOf(node: string) {
+      const { items } = await stage().client.list(nodeEvacuations);
+      return items.filter(({ spec }) => spec.nodeName === node);
+    },
+    /** No VM's. Its controller is of a group that the cluster does not serve, so that nothing makes it anew or collects it. */
+    async createOtherPod({ node, name, controller, emptyDir }: PodOptions): Promise<void> {
+      const owner = { apiVersion: "example.com/v1", kind: controller ?? "", name: "owner", uid: crypto.randomUUID() };
+      await stage().client.create(pods, {
+        metadata: {
+          namespace: "default",
+          name,
+          ...(controller !== undefined && { ownerReferences: [{ ...owner, controller: true }] }),
+        },
+        spec: {
+          nodeName: node,
+          containers: [{ name: "main", image: "registry.k8s.io/pause:3.10" }],
+          tolerations: [{ operator: "Exists" }],
+          terminationGracePeriodSeconds: 1,
+          ...(emptyDir === true && { volumes: [{ name: "scratch", emptyDir: {} }] }),
+        },
+      });
+      await waitFor(stage().client, {
+        resource: pods,
+        key: { namespace: "default", name },
+        what: "ready",
+        until: ({ status }) => isTrue(status?.conditions, "Ready"),
+      });
+    },
     vmi,
     vmOn,
     pinnedOn: (node: string) => vmOn(node, { migratable: false }),
@@ -148,8 +91,4 @@ export function useDrains(options: StageOptions = {}) {
       await stage().client.patch(kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
     },
   };
-}
-
-export function timesSaid(text: string, what: string): number {
-  return text.split(what).length - 1;
 }

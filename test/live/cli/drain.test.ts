@@ -1,168 +1,232 @@
-/** `lifeboat drain`, against the sandbox with Lifeboat as it is shipped: who leaves, who stays, exit codes. */
-import { array, assert, asyncProperty, boolean, constantFrom, record } from "fast-check";
+/** `lifeboat drain`, `pause`, `resume` and `cancel` of nodes, against the sandbox with Lifeboat as it is shipped. */
 import { describe, expect, test } from "vitest";
-import { kubevirt, podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
+import * as z from "zod/mini";
+import { applyManifests, grant, kubevirt, serviceAccounts } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE } from "../stage.ts";
-import { timesSaid, useDrains } from "./drain-stage.ts";
+import { useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
-const bare = useDrains({ evictionWebhook: false, ticking: false });
 
 describe("given a node with VMs and other pods", () => {
-  test("when a person drains it, VMs move, other pods go, DaemonSets stay: 0, and the node is cordoned", async () => {
+  test("when a person drains it, VMs move, other pods go, DaemonSets stay; a report says what has become of each: 0", async () => {
     const node = await on.freshNode();
     const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
     await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
     await on.createOtherPod({ node, name: `agent-${node}`, controller: "DaemonSet" });
-    const { code, out, err } = await on.lifeboat(["drain", node]);
-    expect({ code, out: out.trim() }).toEqual({
-      code: 0,
-      out: expect.stringMatching(`^√ node/${node} drained in .*: 3 VMs moved, 1 other pod evicted$`),
-    });
+    const { code, out, err } = await on.lifeboat(`drain ${node} -o json`);
+    expect(code).toBe(0);
+    const [report] = Report.parse(JSON.parse(out.join("\n"))).nodes;
+    expect(report).toMatchObject({ node, phase: "Evacuated", virtualMachines: { total: 3, left: 0 }, blockers: [] });
+    expect(report?.vms.map(({ name, outcome }) => [name, outcome]).toSorted()).toEqual(
+      names.map((name) => [name, "Moved"]),
+    );
     for (const name of names) {
       expect(await on.nodeOf(name)).not.toBe(node);
-      expect(err).toMatch(`VM ${NAMESPACE}/${name}: moved to spare-`);
+      expect(err.join("\n")).toMatch(`VM ${NAMESPACE}/${name}: moved from node ${node} to node spare-`);
     }
-    expect(err).toContain(`node/${node} cordoned`);
-    expect(err).toContain("(3 of 3 VMs gone, 1 of 1 other pods gone)");
-    expect(err).not.toContain("\u001B");
     expect(await on.isCordoned(node)).toBe(true);
-    expect((await on.podsOn(node)).map(({ metadata }) => metadata.name)).toEqual([`agent-${node}`]);
+    expect(await on.podsOn(node)).toEqual([`agent-${node}`]);
   });
 
   // prettier-ignore
   test.each([
-    ["without a controller", {},                                              "--force",                "Unmanaged"],
-    ["with an emptyDir",     { controller: "ReplicaSet", emptyDir: true },    "--delete-emptydir-data", "LocalStorage"],
-  ])("when a person drains it, a pod %s stays, and goes with %s", async (_, pod, flag, reason) => {
+    ["without a controller", "--yes",                  3, {}],
+    ["with an emptyDir",     "--yes",                  3, { controller: "ReplicaSet", emptyDir: true }],
+    ["with an emptyDir",     "--delete-emptydir-data", 0, { controller: "ReplicaSet", emptyDir: true }],
+  ])("a pod %s: with %s the exit code is %i", async (_, flag, expected, pod) => {
     const node = await on.freshNode();
-    await on.createOtherPod({ node, name: `pod-${node}`, ...pod });
-    const kept = await on.lifeboat(["drain", node, "--yes"]);
-    expect({ code: kept.code, out: kept.out }).toEqual({ code: 3, out: expect.stringContaining(flag) });
-    expect(kept.err).toContain(`blocked: ${reason}`);
-    expect((await on.lifeboat(["drain", node, flag])).code).toBe(0);
-    expect(await on.podsOn(node)).toEqual([]);
-  });
-
-  test("when a pod comes to the cordoned node, the drain leaves it there: it would come again", async () => {
-    const node = await on.freshNode();
-    await on.vmOn(node);
-    const late = { node, name: `late-${node}`, controller: "ReplicaSet" };
-    const meanwhile = (waits: number) => (waits === 0 ? on.createOtherPod(late) : undefined);
-    expect((await on.lifeboat(["drain", node], { meanwhile })).code).toBe(0);
-    expect((await on.podsOn(node)).map(({ metadata }) => metadata.name)).toEqual([late.name]);
-  });
-
-  // prettier-ignore
-  test.each([
-    ["allows it in time", 3,        0, "1 other pod evicted"],
-    ["goes on refusing",  Infinity, 3, "1 blocked"],
-  ])("when a budget %s", async (_, allowedAt, code, said) => {
-    const node = await on.freshNode();
-    const name = `guarded-${node}`;
-    await on.createOtherPod({ node, name, controller: "ReplicaSet" });
-    const metadata = { namespace: "default", name };
-    const spec = { maxUnavailable: 0, selector: { matchLabels: { app: name } } };
-    await on.stage.client.create(podDisruptionBudgets, { metadata, spec });
-    const meanwhile = async (waits: number) => {
-      if (waits === allowedAt) await on.stage.client.delete(podDisruptionBudgets, metadata);
-    };
-    const told = await on.lifeboat(["drain", node, "--yes"], { meanwhile });
-    expect({ code: told.code, out: told.out }).toEqual({ code, out: expect.stringContaining(said) });
+    const name = `pod-${node}`;
+    await on.createOtherPod({ node, name, ...pod });
+    const { code, err } = await on.lifeboat(`drain ${node} ${flag}`);
+    const isNamed = err.some((line) => line.startsWith(`default/${name} cannot leave`));
+    expect({ code, isNamed, left: await on.podsOn(node) }).toEqual({
+      code: expected,
+      isNamed: expected !== 0,
+      left: expected === 0 ? [] : [name],
+    });
   });
 });
 
-interface Kind {
-  readonly evictionStrategy: string;
-  readonly migratable: boolean;
-}
-
-const isBlocking = ({ evictionStrategy, migratable }: Kind) =>
-  evictionStrategy === "External" || (evictionStrategy === "LiveMigrate" && !migratable);
-
-async function comesTrue(kinds: readonly Kind[]): Promise<void> {
-  const node = await on.freshNode();
-  const vms = await Promise.all(kinds.map(async (kind) => ({ ...kind, name: await on.vmOn(node, kind) })));
-  const blocking = vms.filter(isBlocking);
-  const dry = await on.lifeboat(["drain", node, "--dry-run"]);
-  expect(await on.isCordoned(node)).toBe(false);
-  const { code } = await on.lifeboat(["drain", node, "--yes"]);
-  const blocks = blocking.length > 0;
-  expect({ blocks: dry.out.startsWith("× WillBlock"), codes: [dry.code, code] }).toEqual({
-    blocks,
-    codes: blocks ? [3, 3] : [0, 0],
-  });
-  expect(await on.podsOn(node)).toHaveLength(blocking.length);
-  for (const { name } of blocking) expect(await on.nodeOf(name)).toBe(node);
-}
-
-test(
-  "given any VMs, the preflight's verdict comes true, and nothing that blocks is lost",
-  { timeout: 120_000, tags: ["nightly"] },
-  async () => {
-    const strategies = ["LiveMigrate", "LiveMigrateIfPossible", "External", "None"] as const;
-    const vm = record({ evictionStrategy: constantFrom(...strategies), migratable: boolean() });
-    await assert(asyncProperty(array(vm, { minLength: 1, maxLength: 4 }), comesTrue), { numRuns: 6 });
-  },
-);
+const Report = z.object({
+  nodes: z.array(z.looseObject({ vms: z.array(z.looseObject({ name: z.string(), outcome: z.string() })) })),
+});
 
 describe("given a VM that cannot move", () => {
+  // prettier-ignore
   test.each([
-    ["there is no terminal", {}, "--yes drains it all the same"],
-    ["the person says no", { answer: "n" }, "nothing has been changed"],
+    ["there is no terminal",   {},                              "nothing has been changed; --yes drains it all the same"],
+    ["the person says no",     { terminal: true, answer: "n" }, "nothing has been changed"],
   ])("when %s, the node is left as it is: 3", async (_, person, said) => {
     const node = await on.freshNode();
     await on.pinnedOn(node);
-    const { code, err } = await on.lifeboat(["drain", node], person);
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining(said) });
-    expect(await on.isCordoned(node)).toBe(false);
+    const { code, err } = await on.lifeboat(`drain ${node}`, person);
+    expect({ code, end: err.at(-1) }).toEqual({ code: 3, end: said });
+    expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("when the person says --yes, the others move, it runs on, and what blocks is said once and at the end: 3", async () => {
+  test("when the person says --yes, the others move, it runs on and is named: 3; once its owner has stopped it: 0", async () => {
     const node = await on.freshNode();
     const [pinned, other] = [await on.pinnedOn(node), await on.vmOn(node)];
-    const { uid } = (await on.vmi(pinned)).metadata;
-    const { code, out, err } = await on.lifeboat(["drain", node, "--yes"]);
-    expect(code).toBe(3);
-    expect(out).toContain(`node/${node} is not drained: 1 blocked (1 VM moved)`);
-    for (const said of ["make the VM live-migratable, stop it", `kubectl uncordon ${node}`])
-      expect(out).toContain(said);
-    expect(timesSaid(err, "make the VM live-migratable, stop it")).toBe(1);
+    const { code, out, err } = await on.lifeboat(`drain ${node} --yes`);
+    expect({ code, first: out[0] }).toEqual({
+      code: 3,
+      first: expect.stringMatching(`^× node/${node}: Blocked: 1 cannot`),
+    });
+    expect(
+      err.filter((line) => line.startsWith(`${NAMESPACE}/${pinned} cannot leave: it cannot migrate`)),
+    ).toHaveLength(1);
     expect(await on.nodeOf(other)).not.toBe(node);
-    expect(await on.vmi(pinned)).toMatchObject({ metadata: { uid }, status: { phase: "Running", nodeName: node } });
-  });
-
-  test("when the person says --wait-for-blocked, the drain goes on until the owner has stopped it: 0", async () => {
-    const node = await on.freshNode();
-    const name = await on.pinnedOn(node);
+    expect((await on.vmi(pinned)).status).toMatchObject({ phase: "Running", nodeName: node });
+    const key = { namespace: NAMESPACE, name: pinned };
     const meanwhile = async (waits: number) => {
-      if (waits === 3) await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name });
+      if (waits === 1) await on.stage.client.delete(kubevirt.virtualMachineInstances, key);
     };
-    const { code, out } = await on.lifeboat(["drain", node, "--wait-for-blocked"], { meanwhile });
-    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("1 VM shut down") });
-  });
-
-  test("when nothing would refuse its eviction, neither webhook nor budget, it is not evicted: 3", async () => {
-    const node = await bare.freshNode();
-    const name = await bare.pinnedOn(node);
-    await bare.stage.stopWorker();
-    const { metadata } = await bare.vmi(name);
-    expect((await bare.lifeboat(["drain", node, "--yes"])).code).toBe(3);
-    expect(await bare.vmi(name)).toMatchObject({ metadata: { uid: metadata.uid }, status: { phase: "Running" } });
-    expect((await bare.podsOn(node)).map((pod) => pod.metadata.deletionTimestamp)).toEqual([undefined]);
-    await bare.stage.restartWorker();
+    const again = await on.lifeboat(`drain ${node} --wait-for-blocked`, { meanwhile });
+    expect([again.code, (await on.maintenanceOf(node)).length]).toEqual([0, 1]);
   });
 });
 
-test("given a VM that its owner is to move, it is evicted once, and leaves when the owner migrates it: 0", async () => {
+describe("given VMs that wait in KubeVirt's queue", () => {
+  test("Ctrl-C leaves it at work; pause and resume change it, the same command follows it again: 0", async () => {
+    const node = await on.freshNode();
+    const name = await on.vmOn(node);
+    await on.limitMigrations(0);
+    const stopped = await on.lifeboat(`drain ${node}`, { meanwhile: (waits, stop) => waits === 2 && stop() });
+    expect(stopped.code).toBe(130);
+    expect(stopped.out.join("\n")).toMatch(new RegExp(`lifeboat pause ${node} [^]*lifeboat cancel node/${node} `));
+    expect((await on.lifeboat(`pause ${node}`)).code).toBe(0);
+    expect((await on.lifeboat(`drain ${node} --timeout 1s`)).code).toBe(1);
+    expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
+    expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
+    await on.limitMigrations(5);
+    const { code, err } = await on.lifeboat(`drain ${node}`);
+    expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
+    expect(await on.nodeOf(name)).not.toBe(node);
+  });
+
+  test("cancel node/NAME: what has not moved stays, and the node is uncordoned; there is nothing more to cancel: 1", async () => {
+    const node = await on.freshNode();
+    const name = await on.vmOn(node);
+    await on.limitMigrations(0);
+    await on.lifeboat(`drain ${node} --timeout 1s`);
+    const { code, out } = await on.lifeboat(`cancel node/${node}`);
+    expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
+    expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
+    expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
+      `error: no maintenance of node "${node}" is scheduled or under way`,
+    ]);
+    await on.limitMigrations(5);
+  });
+
+  test("an API server that does not answer for a while is waited for, and that is said once: 0", async () => {
+    const node = await on.freshNode();
+    await on.vmOn(node);
+    await on.limitMigrations(0);
+    const meanwhile = async (waits: number) => {
+      if (waits === 1) await on.stage.sandbox.apiServer.suspend();
+      if (waits === 4) await on.stage.sandbox.apiServer.resume();
+      if (waits === 5) await on.limitMigrations(5);
+    };
+    const { code, err } = await on.lifeboat(`drain ${node}`, { meanwhile });
+    const silences = err.filter((line) => line.endsWith(": trying again")).length;
+    expect({ code, silences }).toEqual({ code: 0, silences: 1 });
+  });
+});
+
+const labelled = async () => {
+  const pool = crypto.randomUUID().slice(0, 8);
+  const nodes = [await on.freshNode({ pool }), await on.freshNode({ pool })];
+  const [first, second] = nodes.toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+  if (first === undefined || second === undefined) throw new Error("no nodes");
+  await on.vmOn(first);
+  await on.vmOn(second);
+  return { pool, first, second };
+};
+const phasesOf = async (...nodes: readonly string[]) =>
+  (await Promise.all(nodes.map((node) => on.maintenanceOf(node)))).map(([one]) => one?.status?.phase);
+
+describe("given several nodes", () => {
+  test("each begins when the one before is empty and uncordoned: 0", async () => {
+    const { pool, first, second } = await labelled();
+    let waited: readonly unknown[] = [];
+    const meanwhile = async () => {
+      const phases = await phasesOf(first, second);
+      if (phases[0] !== "Evacuated" || !(await on.isCordoned(first))) return;
+      waited = phases;
+      await on.uncordon(first);
+    };
+    const { code } = await on.lifeboat(`drain -l pool=${pool}`, { meanwhile });
+    expect({ code, waited, phases: await phasesOf(first, second) }).toEqual({
+      code: 0,
+      waited: ["Evacuated", "Scheduled"],
+      phases: ["Evacuated", "Evacuated"],
+    });
+  });
+
+  test("where one is cancelled, the next does not begin: 3", async () => {
+    const { pool, first, second } = await labelled();
+    await on.limitMigrations(0);
+    const meanwhile = async (waits: number) => {
+      if (waits === 1) await on.lifeboat(`cancel node/${first}`);
+    };
+    const { code } = await on.lifeboat(`drain -l pool=${pool}`, { meanwhile });
+    expect({ code, phases: await phasesOf(first, second) }).toEqual({ code: 3, phases: ["Withdrawn", "Scheduled"] });
+    expect((await on.lifeboat(`cancel node/${second}`)).code).toBe(0);
+    await on.limitMigrations(5);
+  });
+});
+
+test("--at: it is scheduled as it was asked for, with a verdict, and the node stays as it is: 0", async () => {
   const node = await on.freshNode();
-  const vmiName = await on.vmOn(node, { evictionStrategy: "External" });
-  const metadata = { namespace: NAMESPACE, name: `of-the-owner-of-${vmiName}` };
-  const meanwhile = async (waits: number) => {
-    if (waits !== 3) return;
-    expect((await on.vmi(vmiName)).status?.evacuationNodeName).toBe(node);
-    await on.stage.client.create(kubevirt.migrations, { metadata, spec: { vmiName } });
-  };
-  expect((await on.lifeboat(["drain", node, "--yes"], { meanwhile })).code).toBe(0);
-  expect(await on.nodeOf(vmiName)).not.toBe(node);
+  await on.vmOn(node);
+  const asked = "--at 2h --until 4h --order LargestFirst --when-blocked Restart --start-if WillSucceed --return";
+  const { code, out } = await on.lifeboat(`drain ${node} ${asked} --reason kernel`);
+  expect({ code, first: out[0] }).toEqual({ code: 0, first: expect.stringContaining(`node/${node}: Scheduled: `) });
+  const [found] = await on.maintenanceOf(node);
+  const { notBefore, notAfter } = Schedule.parse(found?.spec["schedule"]);
+  expect(Date.parse(notAfter) - Date.parse(notBefore)).toBe(7_200_000);
+  expect(found?.spec).toMatchObject({
+    reason: "kernel",
+    startIf: "WillSucceed",
+    virtualMachines: { order: "LargestFirst", whenBlocked: "Restart" },
+    otherPods: "Evict",
+    afterwards: { returnVMs: "WhenUncordoned" },
+  });
+  expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
+});
+
+const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
+
+// prettier-ignore
+test.each([
+  ["drain",                             "expected names of nodes, or --selector"],
+  ["drain node-1 -l pool=x",            "expected names of nodes, or --selector"],
+  ["drain -l pool!=x",                  '--selector: expected key=value or key, got "pool!=x"'],
+  ["drain node-1 --at tomorrow",        "argument 'tomorrow' is invalid. Expected 2026-12-01T22:00:00+01:00, or from now, 90m or 2h."],
+  ["drain node-1 --at 2h --until 1h",   "--until: expected a time after "],
+])("%s: 2, and what was expected", async (line, said) => {
+  const { code, err } = await on.lifeboat(line);
+  expect({ code, err: err.join("\n") }).toEqual({ code: 2, err: expect.stringContaining(said) });
+});
+
+test("given an account that may not patch the node, the API server's policy is quoted, and nothing happens: 1", async () => {
+  const node = await on.freshNode();
+  const subject = { kind: "ServiceAccount", name: "reader", namespace: "default" } as const;
+  await applyManifests(on.stage.client, [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "reader", namespace: "default" } },
+    ...grant("reader", subject, [
+      { apiGroups: ["*"], resources: ["*"], verbs: ["get", "list"] },
+      { apiGroups: ["lifeboat.dev"], resources: ["nodeevacuations"], verbs: ["create"] },
+    ]),
+  ]);
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } };
+  const Token = z.object({ status: z.object({ token: z.string() }) });
+  const { token } = Token.parse(await on.stage.client.post(serviceAccounts, subject, "token", body)).status;
+  const kubeconfig = on.stage.sandbox.kubeconfig.replace(on.stage.sandbox.adminToken, token);
+  const { code, err } = await on.lifeboat(`drain ${node}`, { kubeconfig });
+  expect({ code, err: err.join("\n") }).toEqual({
+    code: 1,
+    err: expect.stringContaining("you may not patch this node"),
+  });
+  expect(await on.maintenanceOf(node)).toEqual([]);
 });

@@ -1,0 +1,140 @@
+/** Following NodeEvacuations from their status until they end, block, or are left at work. */
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
+import {
+  hasEnded,
+  type NodeBlocker,
+  type NodeEvacuationFacts,
+  type NodeEvacuationStatus,
+} from "../../../shared/kube/node-evacuation.ts";
+import { keyOf } from "../../../shared/kube/objects.ts";
+import { hasStarted, isDue } from "../../../shared/maintenance/world.ts";
+import { EXIT, type ExitCode } from "../command.ts";
+import type { Connection } from "../connection.ts";
+import { Failed } from "../failed.ts";
+import type { Host } from "../host.ts";
+import { plain } from "../print.ts";
+import { printReport } from "./report.ts";
+
+export interface Following {
+  readonly connection: Connection;
+  readonly host: Host;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly waitForBlocked?: true | undefined;
+  readonly output?: "json" | "wide" | undefined;
+}
+
+/** One, and the Evacuations of its VMs, as far as the person may see them. */
+export interface Seen {
+  readonly ne: NodeEvacuationFacts;
+  readonly evacuations: readonly EvacuationFacts[];
+}
+
+const POLL_MS = 2000;
+/** Without a relay the tick of every minute takes it up. */
+const TAKEN_UP_SECONDS = 90;
+
+/** In the order in which they begin. */
+export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
+  const { host, timeout } = following;
+  const began = host.now().getTime();
+  const look = steadily(() => read(asked, following), following);
+  const say = createNews(following);
+  let seen: readonly Seen[] = asked.map((ne) => ({ ne, evacuations: [] }));
+  for (;;) {
+    seen = (await look()) ?? seen;
+    seen.forEach(say);
+    const seconds = (host.now().getTime() - began) / 1000;
+    const code = host.interrupted.aborted ? EXIT.interrupted : endOf(seen, following);
+    const ended = code ?? (seconds >= timeout ? EXIT.failed : undefined);
+    if (ended !== undefined) return printReport(seen, ended, following);
+    if (seconds > TAKEN_UP_SECONDS && seen[0]?.ne.status.phase === undefined) throw new Failed(NOT_TAKEN_UP);
+    await host.wait(POLL_MS);
+  }
+}
+
+const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
+
+/** Undefined: there is more to follow. */
+function endOf(seen: readonly Seen[], { host, waitForBlocked }: Following): ExitCode | undefined {
+  const all = seen.map(({ ne }) => ne);
+  if (all.some((ne) => hasEnded(ne) && ne.status.phase !== "Evacuated")) return EXIT.no;
+  if (all.some(({ status }) => status.phase === "Blocked") && waitForBlocked !== true) return EXIT.no;
+  const open = all.filter((ne) => !hasEnded(ne));
+  const isLater = (ne: NodeEvacuationFacts) => ne.status.phase === "Scheduled" && !isDue(ne, host.now());
+  return open.every(isLater) ? EXIT.done : undefined;
+}
+
+async function read(asked: readonly NodeEvacuationFacts[], { connection }: Following): Promise<readonly Seen[]> {
+  const cluster = connection.cluster();
+  const all = await cluster.list("nodeevacuations");
+  return await Promise.all(
+    asked.map(async ({ name, uid }) => {
+      const ne = all.find((one) => one.uid === uid);
+      if (ne === undefined) throw new Failed(`NodeEvacuation ${name} has been removed`);
+      const fields = { "spec.nodeEvacuation.name": name };
+      const evacuations = hasStarted(ne) ? await cluster.list("evacuations", { fields }).catch(unlessForbidden) : [];
+      return { ne, evacuations: evacuations.filter(({ spec }) => spec.nodeEvacuation?.uid === uid) };
+    }),
+  );
+}
+
+function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
+  if (error instanceof ClusterError && isForbidden(error)) return [];
+  throw error;
+}
+
+/** Also over a time in which the API server does not answer. Undefined: it did not. */
+function steadily<T>(look: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
+  let isSilent = false;
+  return async () => {
+    try {
+      const found = await look();
+      if (isSilent) host.stderr.write("the API server answers again\n");
+      isSilent = false;
+      return found;
+    } catch (error) {
+      if (host.interrupted.aborted) return undefined;
+      if (!(error instanceof ClusterError) || !passes(error)) throw error;
+      if (!isSilent) host.stderr.write(`${error.message}: trying again\n`);
+      isSilent = true;
+      return undefined;
+    }
+  };
+}
+
+function passes(error: ClusterError): boolean {
+  const { failure } = error;
+  return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
+}
+
+/** Says each line once. */
+function createNews({ host }: Following): (seen: Seen) => void {
+  const said = new Set<string>();
+  return (seen) => {
+    for (const line of linesOf(seen)) {
+      if (!said.has(line)) host.stderr.write(`${line}\n`);
+      said.add(line);
+    }
+  };
+}
+
+/** What has become of VMs, what cannot leave and who can change that, how far the node is. */
+function linesOf({ ne: { spec, status }, evacuations }: Seen): readonly string[] {
+  const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
+  return [
+    ...ended.map(({ namespace, spec: of, status: is }) => plain(`VM ${namespace}/${of.vmiName}: ${is.message ?? ""}`)),
+    ...status.blockers.map((one) => plain(`${keyOf(one)} cannot leave: ${one.message}${fixOf(one)}`)),
+    ...(status.phase === undefined ? [] : [plain(`node/${spec.nodeName}: ${progressOf(status)}`)]),
+  ];
+}
+
+function fixOf({ whoCanFix }: NodeBlocker): string {
+  return whoCanFix === undefined ? "" : ` (${whoCanFix})`;
+}
+
+function progressOf({ phase, verdict, message = "" }: NodeEvacuationStatus): string {
+  const foretold = phase === "Scheduled" && verdict !== undefined ? ` (${verdict})` : "";
+  return `${phase}${foretold}: ${message}`;
+}

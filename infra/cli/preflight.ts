@@ -1,0 +1,154 @@
+/** What `explain` and `drain` say of nodes: which nodes, what a drain of each would do, and how that is printed. */
+import { REMEDY } from "../../shared/eviction/messages.ts";
+import type {
+  DrainFlags,
+  DrainTime,
+  NodeVerdict,
+  PodVerdict,
+  Preflight,
+  PreflightFacts,
+} from "../../shared/preflight/facts.ts";
+import { observePreflight } from "../../shared/preflight/observe.ts";
+import { subjectOf } from "../../shared/preflight/progress.ts";
+import { isInTheWay, timeText } from "../../shared/preflight/verdict.ts";
+import { durationText } from "../../shared/settings/time.ts";
+import { UsageError } from "../tools/console/arguments.ts";
+import { EXIT, type ExitCode } from "./command.ts";
+import type { Connection } from "./connection.ts";
+import { Failed } from "./failed.ts";
+import type { Host, Stream } from "./host.ts";
+import { type Paint, paintFor, plain, printTable } from "./print.ts";
+
+export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
+export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
+
+export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
+
+/** Those that are named, or those with the labels. */
+export async function nodesOf(
+  named: readonly string[],
+  selector: string | undefined,
+  connection: Connection,
+): Promise<readonly string[]> {
+  if (named.length > 0 === (selector !== undefined)) throw new UsageError("expected names of nodes, or --selector");
+  if (selector === undefined) return [...new Set(named.map((word) => word.replace(/^nodes?\//, "")))];
+  const labels = Object.fromEntries(
+    selector.split(",").map((term) => {
+      const [, key, , value = ""] = /^([\w./-]+)(={1,2}([\w.-]*))?$/.exec(term) ?? [];
+      if (key === undefined) throw new UsageError(`--selector: expected key=value or key, got "${term}"`);
+      return [key, term.includes("=") ? value : (true as const)];
+    }),
+  );
+  const found = await connection.cluster().list("nodes", { labels });
+  if (found.length === 0) throw new Failed(`no node has the labels ${selector} (context "${connection.context}")`);
+  return found.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+}
+
+const WORST_FIRST = ["WillBlock", "NoRoom", "Unknown"] as const;
+
+export function worstOf(found: readonly Preflight[]): ExitCode {
+  const worst = WORST_FIRST.find((one) => found.some(({ verdict }) => verdict === one));
+  return worst === undefined ? EXIT.done : EXIT_OF[worst];
+}
+
+export async function observeNode(
+  node: string,
+  flags: DrainFlags,
+  { connection, host }: { readonly connection: Connection; readonly host: Host },
+): Promise<PreflightFacts> {
+  const settings = await connection.settings();
+  const facts = await observePreflight(node, flags, { cluster: connection.cluster(), settings, now: host.now() });
+  if (facts === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
+  return facts;
+}
+
+export const EXIT_OF = {
+  WillSucceed: EXIT.done,
+  WillSucceedWithShutdowns: EXIT.done,
+  Unknown: EXIT.unknown,
+  NoRoom: EXIT.no,
+  WillBlock: EXIT.no,
+} as const satisfies Record<NodeVerdict, ExitCode>;
+
+const MARKS = {
+  WillSucceed: ["√", "green"],
+  WillSucceedWithShutdowns: ["‼", "yellow"],
+  Unknown: ["‼", "yellow"],
+  NoRoom: ["×", "red"],
+  WillBlock: ["×", "red"],
+} as const satisfies Record<NodeVerdict, readonly [string, Parameters<Paint>[1]]>;
+
+export function printPreflight(result: Preflight, wide: boolean, host: Host, stream: Stream = host.stdout): void {
+  const paint = paintFor(stream, host);
+  const say = (line: string) => stream.write(`${line}\n`);
+  const [mark, style] = MARKS[result.verdict];
+  say(`${paint(mark, style)} ${paint(result.verdict, "bold")}: ${plain(result.summary)}`);
+  if (result.time !== undefined && result.time.moves > 0) say(`  ${plain(timeText(result.time))}`);
+  for (const pod of result.pods.filter(isInTheWay)) for (const line of troubleOf(pod, paint)) say(line);
+  for (const what of result.unknown) say(`${paint("‼", "yellow")} not known: ${plain(what)}`);
+  const shown = wide ? result.pods : result.pods.filter(isWorthALine);
+  if (shown.length > 0) {
+    say("");
+    printTable(["NAMESPACE", "NAME", "OUTCOME", "TO", wide ? "MESSAGE" : "REASON"], shown.map(rowOf(wide)), stream);
+  }
+}
+
+/** What happens to the VMs; ordinary pods are many, and nothing happens to them that one would not expect. */
+function isWorthALine(pod: PodVerdict): boolean {
+  return pod.vmi !== undefined || isInTheWay(pod);
+}
+
+/** What is the matter with a pod, and who can change it. */
+export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
+  const { outcome, message, remedy, room } = pod;
+  const isHomeless = outcome !== "Blocked" && room?.fits === false;
+  const mark = outcome === "ShutsDown" && !isHomeless ? paint("‼", "yellow") : paint("×", "red");
+  const [said, fix] = isHomeless ? [room.message ?? "", REMEDY.NoRoom] : [message, remedy];
+  return [
+    "",
+    `${mark} ${subjectOf(pod)}: ${plain(said)}`,
+    ...(fix === undefined ? [] : [`    ${paint(plain(fix), "dim")}`]),
+  ];
+}
+
+function rowOf(wide: boolean) {
+  return ({ namespace, name, vmi, outcome, reason, message, room }: PodVerdict): readonly string[] => {
+    const to = room === undefined ? "" : (room.node ?? "no room");
+    return [namespace, vmi ?? name, outcome, to, wide ? message : reason];
+  };
+}
+
+/** Seconds for all of them, one after the other. */
+export function totalOf(found: readonly Preflight[]) {
+  const times = found.flatMap(({ time }) => (time === undefined ? [] : [time]));
+  const sum = (of: (time: DrainTime) => number) => times.reduce((total, time) => total + of(time), 0);
+  const [least, most] = [sum(({ seconds }) => seconds.least), sum(({ seconds }) => seconds.most)];
+  return { moves: sum(({ moves }) => moves), seconds: { least, most } };
+}
+
+/** As plain text, it can be sent as it is. */
+export function printReport(found: readonly Preflight[], host: Host): void {
+  const paint = paintFor(host.stdout, host);
+  const rows = found.map(({ node, verdict, pods, time }) => {
+    const of = (outcome: PodVerdict["outcome"]) =>
+      pods.filter((pod) => pod.vmi !== undefined && pod.outcome === outcome);
+    const blocked = pods.filter(({ outcome }) => outcome === "Blocked").length;
+    const takes = time === undefined || time.moves === 0 ? "" : rangeText(time);
+    return [node, verdict, `${of("Moves").length}`, `${of("ShutsDown").length}`, `${blocked}`, takes];
+  });
+  printTable(["NODE", "VERDICT", "VMS MOVE", "SHUT DOWN", "BLOCKED", "TIME"], rows, host.stdout);
+  for (const { node, pods, unknown } of found) {
+    const lines = [
+      ...pods.filter(isInTheWay).flatMap((pod) => troubleOf(pod, paint).slice(1)),
+      ...unknown.map((what) => `${paint("‼", "yellow")} not known: ${plain(what)}`),
+    ];
+    if (lines.length > 0) host.stdout.write(`\n${node}\n${lines.map((line) => `  ${line}\n`).join("")}`);
+  }
+  const total = totalOf(found);
+  const takes = total.moves === 0 ? "" : `: about ${rangeText(total)} for ${total.moves} VMs`;
+  host.stdout.write(`\n${found.length} nodes, one after the other${takes}\n`);
+}
+
+function rangeText({ seconds: { least, most } }: Pick<DrainTime, "seconds">): string {
+  return least === most ? durationText(least) : `${durationText(least)} to ${durationText(most)}`;
+}
