@@ -30,7 +30,7 @@ export {
 } from "./fleet.ts";
 export { createPod, createPriorityClass, type PlainPod, type PriorityClassOptions } from "./workloads.ts";
 export { applyManifests } from "./manifests.ts";
-export { KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
+export { DEPLOYED, KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 export { grant, type Manifest } from "./actors/rbac.ts";
 
 // Its clients, their clock, and watching.

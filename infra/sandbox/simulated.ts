@@ -11,7 +11,7 @@ import { startControlPlane } from "./control-plane.ts";
 import { createIdentities, USERS, type Role } from "./identities.ts";
 import { kubeconfigOf, kubeconfigText } from "./kubeconfig.ts";
 import { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
-import { KUBEVIRT, KUBEVIRT_RBAC, withGates } from "./kubevirt/manifests.ts";
+import { DEPLOYED, KUBEVIRT, KUBEVIRT_RBAC, withGates } from "./kubevirt/manifests.ts";
 import { createMigrationPlan } from "./kubevirt/migration-plan.ts";
 import { kubeVirts } from "./kubevirt/resources.ts";
 import { SUBRESOURCES } from "./kubevirt/subresources.ts";
@@ -125,7 +125,7 @@ async function installKubeVirt(parts: Parts, server: ApiServer): Promise<Actor> 
   server.aggregate(SUBRESOURCES, { url: virtApi.url, caPem });
   await applyManifests(client, webhookConfigurations({ url: virtApi.url, caPem }, { evictionWebhook }));
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec: withGates(featureGates) } });
-  const deployed = { status: { phase: "Deployed" } };
+  const deployed = { status: DEPLOYED };
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: deployed }, { subresource: "status" });
   return virtApi;
 }

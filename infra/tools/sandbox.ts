@@ -1,6 +1,6 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
 import { writeFile } from "node:fs/promises";
-import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
+import { createVirtualMachine, KUBEVIRT, kubeVirts, type Sandbox, startSandbox } from "../sandbox/index.ts";
 import { resolve } from "node:path";
 import { FLAG, HELP, notEmpty, readFlags, runTool, TEXT, UsageError } from "./console/arguments.ts";
 import { pageInvitation } from "../lab/stage/page-invitation.ts";
@@ -52,9 +52,12 @@ async function main(): Promise<void> {
 
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   const { client } = sandbox;
+  const body = { spec: { configuration: { evictionStrategy: "LiveMigrate" } } };
+  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
   await Promise.all([buildWorker(), createNodes(client, NODES)]);
   await Promise.all(VMS.map((vm) => createVirtualMachine(client, "Always", { namespace: "default", ...vm })));
-  const lifeboat = await startLifeboat(sandbox, { queue: true, onLog: (line) => console.log(line) });
+  const optional = ["optional/maintenance/maintenance.yaml"];
+  const lifeboat = await startLifeboat(sandbox, { queue: true, optional, onLog: (line) => console.log(line) });
   const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
   const answer = await lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
   await answer.text();

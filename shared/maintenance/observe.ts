@@ -6,7 +6,7 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { type Client, named } from "../kube/client.ts";
-import { evacuationsOf, LAUNCHER, vmisOn } from "../kube/requests.ts";
+import { evacuationsOf, kubeVirt, LAUNCHER, vmisOn } from "../kube/requests.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -19,7 +19,7 @@ import { flagsOf, restartObstacle } from "./forecast.ts";
 import { isCalm, isRestarting, isShutdownDue } from "./leaving.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
 import { heldUntil, inOrder, type Priorities, placesFree, viewOf, type VmView } from "./vms.ts";
-import { type Candidate, hasStarted, type NodeWorld, type VmFacts } from "./world.ts";
+import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
 
 export interface Looking extends Observer {
   /** Every NodeEvacuation. */
@@ -29,7 +29,7 @@ export interface Looking extends Observer {
 }
 
 export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Promise<NodeWorld> {
-  const { cluster, settings, now, all, isThorough } = looking;
+  const { cluster, settings, now, all } = looking;
   const before = all.find(({ name }) => name === ne.spec.schedule.after);
   const [node, nodeBefore, evacuations] = await Promise.all([
     cluster.get("nodes", named(ne.spec.nodeName)),
@@ -43,7 +43,15 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
   if (hasEnded(ne))
     return { ...world, returning: isOpen(ne) && !node.unschedulable ? await returning(world, cluster) : [] };
   if (hasStarted(ne)) return await observeLeaving(world, looking);
-  return isThorough || dependsOnPreflight(world) ? await withPreflight(world, looking) : world;
+  return await observeWaiting(world, looking);
+}
+
+/** One that is to start if what is found is good enough waits for the end of a rollout. */
+async function observeWaiting(before: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const isAsked = before.ne.spec.startIf !== "Always" && isDue(before.ne, before.now);
+  const kubevirt = isAsked ? await kubeVirt(looking.cluster) : undefined;
+  const world = { ...before, isRollingOut: kubevirt?.isRollingOut === true };
+  return looking.isThorough || dependsOnPreflight(world) ? await withPreflight(world, looking) : world;
 }
 
 /** One that is to start, or that has not said yet what will happen. */

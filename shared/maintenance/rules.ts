@@ -22,7 +22,7 @@ export const NODE_RULES: readonly NodeRule[] = [
   // It ends, or has ended
   afterwards, withdrawn, nodeGone, expired,
   // It has not started
-  waitsForHour, waitsForAnother, waitsForPredecessor, pausedBefore, notCordoned, judged,
+  waitsForHour, waitsForAnother, waitsForPredecessor, waitsForRollout, pausedBefore, notCordoned, judged,
   // It has
   uncordoned, paused, leaving,
 ];
@@ -140,6 +140,13 @@ function waitsForPredecessor(w: NodeWorld): NodeNext | undefined {
     return scheduled(w, `waits for NodeEvacuation ${after}${hasEnded(ne) ? `, which has ended as ${phase}` : ""}`);
   return node?.unschedulable === true
     ? scheduled(w, `waits until node ${ne.spec.nodeName} of NodeEvacuation ${after} is uncordoned`)
+    : undefined;
+}
+
+/** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
+function waitsForRollout(w: NodeWorld): NodeNext | undefined {
+  return w.isRollingOut === true && !hasStarted(w.ne)
+    ? scheduled(w, "waits until KubeVirt has been rolled out")
     : undefined;
 }
 

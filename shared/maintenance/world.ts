@@ -50,6 +50,8 @@ export interface NodeWorld extends Moment {
   readonly preflight?: PreflightFacts | undefined;
   /** What is still on the node. Absent: not read. */
   readonly subjects?: readonly Subject[] | undefined;
+  /** Of KubeVirt; read for one whose `startIf` waits for the end of that. */
+  readonly isRollingOut?: boolean;
   /** VMs that have moved away and for which there is room again. */
   readonly returning: readonly VmiFacts[];
 }

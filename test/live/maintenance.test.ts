@@ -1,7 +1,16 @@
 /** NodeEvacuations as they are shipped: a node has to be empty. */
 import { afterEach, expect, test } from "vitest";
 import { type NodeEvacuation, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
-import { core, createPod, createVirtualMachine, kubevirt, waitFor } from "../../infra/sandbox/index.ts";
+import {
+  core,
+  createPod,
+  createVirtualMachine,
+  DEPLOYED,
+  KUBEVIRT,
+  kubevirt,
+  kubeVirts,
+  waitFor,
+} from "../../infra/sandbox/index.ts";
 import { PATIENCE } from "../support/setup/simulated-only.ts";
 import { NAMESPACE, type Stage, type StageOptions, startStage } from "./stage.ts";
 import { evacuationsOf, getVmi, migrationsOf } from "./vm.ts";
@@ -41,6 +50,12 @@ async function setCordon(unschedulable: boolean): Promise<void> {
 }
 
 const isCordoned = async () => (await stage.client.get(core.nodes, { name: NODE }))?.spec?.unschedulable === true;
+
+/** As virt-operator does. */
+async function rollOut(targetDeploymentID: string): Promise<void> {
+  const body = { status: { targetDeploymentID } };
+  await stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
+}
 
 /** The first look at what is blocked was a minute ago. */
 async function letAMinutePass(): Promise<void> {
@@ -179,13 +194,20 @@ test("another party uncordons the node: it pauses and says so, and continues whe
   expect(await isCordoned()).toBe(true);
 });
 
-test("scheduled, it says what will happen; at its hour it starts, if the verdict is good enough", async () => {
+test("scheduled, it says what will happen; at its hour it waits for the end of a rollout, and starts if the verdict is good enough", async () => {
   await start();
   await createVirtualMachine(stage.client, "Always", vm("ledger", PINNED));
   await empty({ startIf: "WillSucceed", schedule: { notBefore: new Date(Date.now() + 3_600_000).toISOString() } });
   await until("Scheduled", ({ status }) => status?.verdict === "WillBlock");
   expect(await isCordoned()).toBe(false);
+  await rollOut("another");
   await change({ schedule: { notBefore: new Date(Date.now() - 1000).toISOString() } });
+  await until(
+    "Scheduled",
+    ({ status }) => status?.message?.startsWith("waits until KubeVirt has been rolled out") === true,
+  );
+  expect(await isCordoned()).toBe(false);
+  await rollOut(DEPLOYED.observedDeploymentID);
   const { status } = await until("Refused");
   expect(status?.message).toContain("startIf is WillSucceed, and the verdict is WillBlock");
   // Another function may be just about to cordon it.

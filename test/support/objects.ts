@@ -143,7 +143,8 @@ export function budgetObject(budget: BudgetFacts): JsonObject {
 }
 
 export function kubeVirtObject(kubevirt: KubeVirtFacts): JsonObject {
-  const { namespace, evictionStrategy, featureGates, drainTaintKey, bandwidthPerMigration, minor } = kubevirt;
+  const { namespace, evictionStrategy, featureGates, drainTaintKey, bandwidthPerMigration, minor, isRollingOut } =
+    kubevirt;
   const { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode } = kubevirt;
   const limits = { parallelMigrationsPerCluster, parallelOutboundMigrationsPerNode, bandwidthPerMigration };
   return object({
@@ -156,6 +157,9 @@ export function kubeVirtObject(kubevirt: KubeVirtFacts): JsonObject {
         migrations: { nodeDrainTaintKey: drainTaintKey, ...limits },
       },
     },
-    status: minor === undefined ? {} : { observedKubeVirtVersion: `v1.${minor}.0` },
+    status: {
+      ...(minor !== undefined && { observedKubeVirtVersion: `v1.${minor}.0` }),
+      ...(isRollingOut === true && { observedDeploymentID: "before", targetDeploymentID: "after" }),
+    },
   });
 }

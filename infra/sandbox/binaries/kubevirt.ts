@@ -7,7 +7,7 @@ import type { Manifest } from "../actors/rbac.ts";
 import type { KubeObject, Resource } from "../actors/resources.ts";
 import type { Authority } from "../certificates.ts";
 import { applyManifests } from "../manifests.ts";
-import { KUBEVIRT } from "../kubevirt/manifests.ts";
+import { DEPLOYED, KUBEVIRT } from "../kubevirt/manifests.ts";
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../kubevirt/resources.ts";
 import { SUBRESOURCES } from "../kubevirt/subresources.ts";
 import { PATHS } from "../kubevirt/webhooks/configurations.ts";
@@ -51,8 +51,8 @@ export async function installRoles({ client, authority, printed }: KubeVirtOptio
 export async function installKinds({ client, printed }: KubeVirtOptions): Promise<void> {
   const [definitions, classes] = await Promise.all([read(printed, "crds.yaml"), read(printed, "prio.yaml")]);
   await applyManifests(client, [...definitions, ...classes, KUBEVIRT]);
-  const status = { phase: "Deployed", defaultArchitecture: "amd64", observedKubeVirtVersion: "v1.9.0" };
-  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { status } }, { subresource: "status" });
+  const body = { status: DEPLOYED };
+  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
 /** Once virt-api listens: from now on the API server asks it. */

@@ -38,6 +38,19 @@ export const KUBEVIRT = {
   },
 } as const;
 
+const VERSION = "v1.9.0";
+const DEPLOYMENT = "0a6e2f6f7f6a4e9b9f4f2c1d";
+
+/** As the operator says it once everything is rolled out. */
+export const DEPLOYED = {
+  phase: "Deployed",
+  defaultArchitecture: "amd64",
+  observedKubeVirtVersion: VERSION,
+  targetKubeVirtVersion: VERSION,
+  observedDeploymentID: DEPLOYMENT,
+  targetDeploymentID: DEPLOYMENT,
+} as const;
+
 /** Of its spec. */
 export function withGates(featureGates: readonly string[]): object {
   return { configuration: { developerConfiguration: { featureGates: [...FEATURE_GATES, ...featureGates] } } };

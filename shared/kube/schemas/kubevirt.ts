@@ -94,7 +94,12 @@ export interface KubeVirtFacts {
   readonly bandwidthPerMigration?: number;
   /** Of its version: v1.9.0 is 9; absent if it does not say, as a build from a branch. */
   readonly minor?: number;
+  /** Its operator installs another version, or another configuration of its components. */
+  readonly isRollingOut?: boolean;
 }
+
+/** Without a target there is no rollout. Upstream: `KubeVirtStatus` of api/core/v1/types.go. */
+const isAhead = (target = "", observed = "") => target !== "" && target !== observed;
 
 export const KubeVirt = kind(
   () => ({
@@ -111,9 +116,18 @@ export const KubeVirt = kind(
         }),
       }),
     }),
-    status: part({ observedKubeVirtVersion: Text }),
+    status: part({
+      observedKubeVirtVersion: Text,
+      targetKubeVirtVersion: Text,
+      observedDeploymentID: Text,
+      targetDeploymentID: Text,
+    }),
   }),
-  ({ metadata: { namespace }, spec, status: { observedKubeVirtVersion = "" } }): KubeVirtFacts => {
+  ({ metadata: { namespace }, spec, status }): KubeVirtFacts => {
+    const { observedKubeVirtVersion = "", targetKubeVirtVersion } = status;
+    const isRollingOut =
+      isAhead(targetKubeVirtVersion, observedKubeVirtVersion) ||
+      isAhead(status.targetDeploymentID, status.observedDeploymentID);
     const { evictionStrategy, developerConfiguration, migrations } = spec.configuration;
     const { nodeDrainTaintKey: drainTaintKey, bandwidthPerMigration, ...limits } = migrations;
     const [, minor] = /^v?1\.(\d+)\./.exec(observedKubeVirtVersion) ?? [];
@@ -125,6 +139,7 @@ export const KubeVirt = kind(
       ...limits,
       bandwidthPerMigration: quantity(bandwidthPerMigration) || undefined,
       minor: minor === undefined ? undefined : Number(minor),
+      isRollingOut: isRollingOut || undefined,
     });
   },
 );

@@ -43,6 +43,7 @@ describe("it has not started", () => {
     ["… has ended otherwise",                      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Refused" } }), node: PLAIN } }, "Scheduled"],
     ["… has ended, and its node is cordoned",      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: FOREIGN } }, "Scheduled"],
     ["… has ended, and its node is schedulable",   { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: PLAIN } }, "Scheduled Cordon"],
+    ["KubeVirt is being rolled out",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, isRollingOut: true }, "Scheduled"],
     ["paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
     ["cordoned, not judged",                       { ne: asked() },                                                          "Scheduled"],
     ["cordoned for one that has ended",            { ne: asked(), node: node({ unschedulable: true, cordonedBy: "bios/uid-of-bios" }) }, "Scheduled Cordon"],
