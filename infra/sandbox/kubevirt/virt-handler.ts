@@ -5,7 +5,7 @@ import { isTrue } from "../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../actors/controller.ts";
 import { startInformer } from "../actors/informer.ts";
 import { podAddress } from "../actors/pod-status.ts";
-import { keyOf, nodes, type Node } from "../actors/resources.ts";
+import { keyOf, nodes, type Node, type Pod } from "../actors/resources.ts";
 import type { ContainerRuntime } from "../actors/runtime.ts";
 import { withCondition } from "./conditions.ts";
 import { liveMigratable } from "./live-migratable.ts";
@@ -30,6 +30,8 @@ const GIVE_UP_MS = 10_000;
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
+/** Upstream: `--qemu-timeout` of virt-launcher, 240 s and up to 120 s more. */
+const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
 export function startVirtHandlers(options: VirtHandlerOptions): Actor {
@@ -113,6 +115,14 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
+  /** Nobody else ends the target pod of a migration that was deleted before virt-controller knew of the pod. */
+  const giveUpTarget = ({ metadata: { uid, name }, spec }: Pod): void => {
+    const [vmi] = vmis.byIndex("pod", uid);
+    const { nodeName, migrationState } = vmi?.status ?? {};
+    const isComing = migrationState?.targetPod === name && migrationState.startTimestamp !== undefined;
+    if (nodeName !== spec?.nodeName && !isComing) runtime.exit(uid, 2);
+  };
+
   const heartbeat = async (name: string): Promise<Result> => {
     const node = knownNodes.get(name);
     if (node === undefined) return undefined;
@@ -146,6 +156,11 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   migrations.watch(vmis, (vmi) => [keyOf(vmi)]);
   heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
   runtime.onSignal(lookAtPod);
+  const waits: (() => void)[] = [];
+  runtime.onStart((pod) => {
+    const isTarget = pod.metadata.annotations?.[kubevirt.ANNOTATION.migrationJobName] !== undefined;
+    if (isTarget) waits.push(clock.setTimer(NO_GUEST_MS, () => giveUpTarget(pod)));
+  });
   runtime.onExit((podUid) => {
     lookAtPod(podUid);
     for (const vmi of vmis.byIndex("pod", podUid)) migrations.enqueue(keyOf(vmi));
@@ -153,6 +168,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const guests: Actor = {
     async stop() {
       stopped.abort();
+      for (const cancel of waits) cancel();
       await Promise.all([...handlers.values()].map((handler) => handler.stop()));
     },
   };

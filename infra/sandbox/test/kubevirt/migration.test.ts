@@ -115,6 +115,20 @@ describe("a migration that succeeds", () => {
     await isOver(migration);
   });
 
+  test("its target pod, if it is nobody's any more, ends by itself when no guest comes for 240 s", async () => {
+    const { metadata } = await createGuest("orphan");
+    const labels = { [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: metadata.uid };
+    const annotations = { [kubevirt.ANNOTATION.migrationJobName]: "deleted" };
+    const containers = [{ name: "compute", image: "virt-launcher" }];
+    const target = await world.sandbox.client.create(pods, {
+      metadata: { namespace: NAMESPACE, name: "target-of-none", labels, annotations },
+      spec: { nodeName: "node-2", containers, restartPolicy: "Never" },
+    });
+    await world.until(pods, target.metadata, ({ status }) => status?.phase === "Running");
+    world.clock.advance(240_000);
+    await world.until(pods, target.metadata, ({ status }) => status?.phase === "Failed");
+  });
+
   test("leaves the VMI on the target's node, without mark, source and target label", async () => {
     const { metadata, status } = await vmi("mover");
     const nodeName = status?.migrationState?.targetNode;
