@@ -75,7 +75,7 @@ const vm = (name: string, more: object = {}) => ({
 });
 const PINNED = { migratable: false };
 
-test("its VMs migrate, as many at a time as KubeVirt lets go and one more; its other pods are evicted; the node is empty", async () => {
+test("its VMs migrate, as many at a time as KubeVirt lets go and one more; its other pods are evicted; the node is empty; uncordoned, they return", async () => {
   await start();
   const names = ["vm-1", "vm-2", "vm-3", "vm-4", "vm-5"];
   for (const name of names) await createVirtualMachine(stage.client, "Always", vm(name));
@@ -86,7 +86,7 @@ test("its VMs migrate, as many at a time as KubeVirt lets go and one more; its o
     { namespace: "default", name: "daemon" },
     { type: "merge", body: { metadata: { ownerReferences: [owner] } } },
   );
-  const { metadata } = await empty();
+  const { metadata } = await empty({ afterwards: { returnVMs: "WhenUncordoned" } });
   const { status } = await until("Evacuated");
   expect(status).toMatchObject({
     verdict: "WillSucceed",
@@ -111,6 +111,8 @@ test("its VMs migrate, as many at a time as KubeVirt lets go and one more; its o
   expect((await stage.client.get(core.nodes, { name: NODE }))?.metadata.annotations).not.toHaveProperty(
     "lifeboat.dev/cordoned-by",
   );
+  for (const name of names)
+    await expect.poll(async () => (await getVmi(stage.client, name)).status?.nodeName, { timeout: 30_000 }).toBe(NODE);
 });
 
 test("what cannot migrate blocks, and is named; it is restarted or stopped where that is asked for", async () => {

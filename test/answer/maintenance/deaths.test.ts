@@ -1,12 +1,10 @@
 /** Lifeboat dies before or after any of its writes: the next function finds what is done, and what was asked for comes about. */
 import { describe, expect, test } from "vitest";
 import type { Asked } from "../../support/asked.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import type { FakeCluster } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
-import { at, textOf } from "../../support/json.ts";
-import { object } from "../../support/objects.ts";
-import { node, NODE, PINNED } from "../../support/fixtures.ts";
-import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
+import { node, NODE } from "../../support/fixtures.ts";
+import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 
 type Death = "before" | "after";
 
@@ -18,38 +16,7 @@ interface Run {
   readonly restarts: readonly string[];
 }
 
-const KEY = { name: "kernel" };
 const LIVES = 12;
-
-function created(spec: object): FakeCluster {
-  const fake = new FakeCluster();
-  fake.nodes.put(roomy(NODE), roomy("node02"));
-  for (const name of ["web", "db"]) {
-    fake.vmis.put(vmiOf(name, name === "db" ? PINNED : {}));
-    fake.pods.put(launcher(name));
-    const metadata = { namespace: "apps", name, uid: `vm-${name}`, resourceVersion: "1" };
-    fake.api.put("virtualmachines", { metadata, spec: { runStrategy: "Always" }, status: {} });
-  }
-  const metadata = { ...KEY, uid: "uid-of-kernel", resourceVersion: "1", creationTimestamp: "2026-03-01T11:00:00Z" };
-  fake.api.put("nodeevacuations", { metadata, spec: object({ nodeName: NODE, ...spec }), status: {} });
-  return fake;
-}
-
-/** What KubeVirt does between two functions: marked VMs migrate, restarted ones come up. */
-function kubevirt(fake: FakeCluster, restarted: ReadonlySet<string>): void {
-  for (const vmi of fake.vmis.list(({ nodeName }) => nodeName === NODE)) {
-    const isRestarted = restarted.has(vmi.uid);
-    if (vmi.evacuationNodeName !== NODE && !isRestarted) continue;
-    const uid = isRestarted ? `${vmi.uid}-again` : vmi.uid;
-    const pod = launcher(vmi.name, { uid: `pod-${vmi.name}-2`, nodeName: "node02" });
-    fake.pods.delete(launcher(vmi.name));
-    fake.pods.put({ ...pod, name: `${pod.name}-2` });
-    const { evacuationNodeName: _, ...rest } = vmi;
-    fake.vmis.put({ ...rest, uid, nodeName: "node02", activePods: { [pod.uid]: "node02" } });
-  }
-}
-
-const phaseOf = (fake: FakeCluster) => textOf(at(fake.api.object("nodeevacuations", KEY), "status", "phase"));
 
 function die(now: boolean): void {
   if (now) throw new TypeError("dead");

@@ -2,8 +2,15 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
-import { createNode, createVirtualMachineInstance, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
-import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import {
+  createNode,
+  createVirtualMachineInstance,
+  nodes,
+  type Sandbox,
+  startSandbox,
+  waitFor,
+} from "../../../infra/sandbox/index.ts";
+import { evacuations, nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { serverImages } from "../../../infra/lab/stage/in-cluster.ts";
 import { hasSettledAwayFrom, untilVmi } from "../vm.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
@@ -17,6 +24,7 @@ beforeEach(async () => {
   for (const name of ["node01", "node02", "node03"]) await createNode(sandbox.client, name);
   const vm = { namespace: "vms", node: "node01", evictionStrategy: "LiveMigrate" };
   for (const name of ["web", "mail"]) await createVirtualMachineInstance(sandbox.client, { ...vm, name });
+  await createVirtualMachineInstance(sandbox.client, { ...vm, name: "ledger", node: "node03", migratable: false });
 });
 afterEach(() => sandbox.stop());
 
@@ -49,7 +57,7 @@ const isKubeVirts = (line: string) => /^(pods|virtualmachineinstancemigrations) 
 
 test("from nothing to the first drained node; again, nothing changes; without flags, only what is missing comes; uninstalled, nothing is left", async () => {
   const before = await everything();
-  const parts = "--with guard,migration-policy,restriction";
+  const parts = "--with guard,maintenance,migration-policy,restriction";
   const installed = await call(`install --in-cluster --image ${IMAGE} ${parts}`);
   expect(installed).toMatchObject({ code: 0, err: expect.arrayContaining(["√ the API server can call Lifeboat"]) });
 
@@ -75,9 +83,18 @@ test("from nothing to the first drained node; again, nothing changes; without fl
     "clusterrole.rbac.authorization.k8s.io/lifeboat-operator created",
   ]);
 
+  await sandbox.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node03" } });
+  await waitFor(sandbox.client, {
+    resource: nodeEvacuations,
+    key: { name: "kernel" },
+    what: "blocked",
+    until: ({ status }) => status?.phase === "Blocked",
+  });
   expect(await call("uninstall")).toMatchObject({ code: 1, err: ["error: there is no terminal to ask on: say --yes"] });
   const removed = await call("uninstall --yes");
   expect(removed.code).toBe(0);
+  expect(removed.out).toContain("nodeevacuation.lifeboat.dev/kernel withdrawn");
+  expect((await sandbox.client.get(nodes, { name: "node03" }))?.spec?.unschedulable).not.toBe(true);
   expect(removed.out).toContain("customresourcedefinition.apiextensions.k8s.io/evacuations.lifeboat.dev deleted");
   const last = (part: string) => removed.out.findLastIndex((line) => line.startsWith(part));
   expect(removed.out.findIndex((line) => line.endsWith(" cleaned"))).toBeGreaterThan(last("clusterrolebinding"));
