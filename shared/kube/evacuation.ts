@@ -72,6 +72,13 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
   return phase === undefined || !isEnd(phase);
 }
 
+const WAITING = ["BackingOff", "WaitingForOwner", "Blocked", ...END_PHASES] as const;
+
+/** It waits for KubeVirt, and not for a time or a person. */
+export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {
+  return phase === undefined || !(WAITING as readonly Phase[]).includes(phase);
+}
+
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
 }

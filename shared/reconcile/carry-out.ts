@@ -6,7 +6,7 @@ import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
 import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
 import { planShield, type ShieldWorld } from "../shield/shield.ts";
 import type { Client } from "../kube/client.ts";
-import type { ClusterError } from "../kube/failures.ts";
+import { ClusterError, isOddObject } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
 import { type HistoryWorld, planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -69,7 +69,7 @@ export interface Result {
   readonly pressed: readonly string[];
   /** Names of NodeEvacuations that VMs leave for: likewise. */
   readonly emptied: readonly string[];
-  /** A node is being emptied, and another reconcile in some seconds is worth it. */
+  /** A VM is on its way, or a node is being emptied: another reconcile in some seconds is worth it. */
   readonly isUnderWay: boolean;
 }
 
@@ -97,6 +97,22 @@ export function sum(results: readonly Result[]): Result {
     emptied: [...new Set(results.flatMap(({ emptied }) => emptied))],
     isUnderWay: results.some(({ isUnderWay }) => isUnderWay),
   };
+}
+
+interface Attempt<T> {
+  readonly found?: T;
+  readonly result: Result;
+}
+
+/** What cannot be read is a failure, and the rest is reconciled all the same. */
+export async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { found: await work(), result: NOTHING };
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    onFailure(doing, error);
+    return { result: { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 } };
+  }
 }
 
 /** Pure: what to do in a world. What is urgent is marked first, and budgets are created before migrations. */

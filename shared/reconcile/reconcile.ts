@@ -1,15 +1,15 @@
 /**
  * Reconciling one VMI, what the relay asks for, all in progress, or the whole cluster; any number may run at once and be ended anywhere.
  */
-import { ClusterError, isOddObject } from "../kube/failures.ts";
 import { eachOf } from "../evacuation/each-of.ts";
-import { type EvacuationFacts, isActive, isUnfinished } from "../kube/evacuation.ts";
-import type { NamespacedName, NodeFacts } from "../kube/facts.ts";
+import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
+import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { forgetNodeEvacuations, type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
 import { hasStarted, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
+  attempt,
   carryOut,
   type Deps,
   isTime,
@@ -23,15 +23,14 @@ import { observeAll } from "./observe-all.ts";
 import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
-import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf } from "../kube/requests.ts";
-import { keyOf } from "../kube/objects.ts";
+import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
+import { isFinal, keyOf } from "../kube/objects.ts";
 
 /** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
 
 /** What one of them writes down, a new Evacuation, a failed attempt or an end, the next one acts on. */
 const MOST_RECONCILES = 4;
-
 /** Never throws a ClusterError: one VMI's trouble is no other's. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
@@ -85,7 +84,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   const requests = pressedNodes(ofVmis);
   const ofNodes = await reconcileNodes({ requests, pods: [], vmis: [], evacuations: active }, deps);
   const emptied = await empty(deps, { isConcerned: concernedBy(active, []), isThorough: true });
-  return sum([ofVmis, ofNodes, emptied, await reconcileShield(deps)]);
+  return sum([ofVmis, ofNodes, emptied, underWay(active), await reconcileShield(deps)]);
 }
 
 /** Those that have not ended, and those of which something is left. */
@@ -95,10 +94,32 @@ function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly No
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }
 
-/** What stays on while nodes are being emptied. */
+/** Again and again until the next tick: VMs that have left or started to, of all that are on their way; and nodes that are being emptied. */
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
-  const ofVmis = await reconcileVmisOf(await unfinishedEvacuations(deps.cluster), deps);
-  return sum([ofVmis, await empty(deps, { isConcerned: (ne) => isOpen(ne) && hasStarted(ne), isThorough: false })]);
+  const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
+  const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
+  const looks = [...nodes].map(([node, leaving]) =>
+    attempt(`listing VMIs of node ${node}`, deps, async () => changedOf(leaving, await vmisOn(node, deps.cluster))),
+  );
+  const found = await Promise.all(looks);
+  const ofVmis = await reconcileVmisOf(
+    found.flatMap((one) => one.found ?? []),
+    deps,
+  );
+  const which = { isConcerned: (ne: NodeEvacuationFacts) => isOpen(ne) && hasStarted(ne), isThorough: false };
+  return sum([ofVmis, ...found.map(({ result }) => result), await empty(deps, which), underWay(active)]);
+}
+
+function underWay(evacuations: readonly EvacuationFacts[]): Result {
+  return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
+}
+
+/** Of those whose VM has left the node, or whose migration has started or ended, as far as the VMIs of the node tell. */
+function changedOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[]): readonly EvacuationFacts[] {
+  return evacuations.filter(({ status: { phase, virtualMachineInstanceUID } }) => {
+    const vmi = here.find(({ uid }) => uid === virtualMachineInstanceUID);
+    return vmi === undefined || isFinal(vmi) || vmi.isMigrating !== (phase === "Migrating");
+  });
 }
 
 /** Nodes that are to be empty; what begins or is cancelled there is reconciled at once. */
@@ -185,22 +206,6 @@ async function emptyConcerned(requests: readonly ReconcileRequest[], { emptied }
   return await empty(deps, { isConcerned, isThorough: false });
 }
 
-interface Attempt<T> {
-  readonly found?: T;
-  readonly result: Result;
-}
-
-/** What cannot be read is a failure, and the rest is reconciled all the same. */
-async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
-  try {
-    return { found: await work(), result: NOTHING };
-  } catch (error) {
-    if (!(error instanceof ClusterError)) throw error;
-    onFailure(doing, error);
-    return { result: { ...NOTHING, failures: 1, refused: isOddObject(error.failure) ? 1 : 0 } };
-  }
-}
-
 /** Pressure and the drain taint; what they start is reconciled at once. */
 async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
@@ -227,7 +232,8 @@ export async function reconcileAll(deps: Deps): Promise<Result> {
   const names = ["shield", "pressure", "annotations", "beginnings", "history"] as const;
   const scans = [carryOut(["budget"], budgeted, deps), ...names.map((name) => carryOut([name], world, deps))];
   const scanned = await Promise.all(scans);
-  const ofVmis = await reconcileVmisOf(world.evacuations.filter(isUnfinished), deps);
+  const unfinished = world.evacuations.filter(isUnfinished);
+  const ofVmis = sum([await reconcileVmisOf(unfinished, deps), underWay(unfinished)]);
   const emptied = await empty(deps, { isConcerned: concernedBy(world.evacuations, world.nodes), isThorough: true });
   await attempt("removing old NodeEvacuations", deps, () => forgetNodeEvacuations(deps));
   return sum([...scanned, ofVmis, await requeue(world, sum(scanned), deps), emptied, await reconcileShield(deps)]);
