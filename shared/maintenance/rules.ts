@@ -163,7 +163,12 @@ function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
   // Lifeboat's cordon for one that has ended is taken over: the one that acts is this one.
   if (node.unschedulable && from === undefined) return undefined;
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? from : undefined };
-  return { phase: ne.status.phase ?? "Scheduled", message: ne.status.message ?? "", first: [cordon], again: true };
+  return {
+    phase: ne.status.phase ?? "Scheduled",
+    message: ne.status.message ?? "starts now",
+    first: [cordon],
+    again: true,
+  };
 }
 
 /** What one that is to start still has to know. */

@@ -25,6 +25,7 @@ const PRESSURE = {
 };
 const OPTIONAL = [
   "optional/guard/guard.yaml",
+  "optional/maintenance/maintenance.yaml",
   "optional/migration-policy/migration-policy.yaml",
   "optional/descheduler-support/descheduler-support.yaml",
 ];

@@ -10,7 +10,7 @@ import {
   startInformer,
   systemClock,
 } from "../../sandbox/index.ts";
-import { evacuations, type Evacuation } from "../stage/evacuations.ts";
+import { evacuations, type Evacuation, type NodeEvacuation, nodeEvacuations } from "../stage/evacuations.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
@@ -28,6 +28,7 @@ export interface Observer {
   readonly pods: Pick<Informer<Pod>, "get" | "list">;
   readonly migrations: Pick<Informer<Migration>, "get" | "list">;
   readonly evacuations: Pick<Informer<Evacuation>, "get" | "list">;
+  readonly nodeEvacuations: Pick<Informer<NodeEvacuation>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
   /** Instead of those that listened before. */
   listen(...listeners: readonly Partial<Listener>[]): void;
@@ -41,6 +42,7 @@ export async function startObserver(client: KubeClient): Promise<Observer> {
     pods: startInformer({ ...options, resource: pods }),
     migrations: startInformer({ ...options, resource: kubevirt.migrations }),
     evacuations: startInformer({ ...options, resource: evacuations }),
+    nodeEvacuations: startInformer({ ...options, resource: nodeEvacuations }),
     budgets: startInformer({ ...options, resource: podDisruptionBudgets }),
   };
   let listeners: readonly Partial<Listener>[] = [];

@@ -6,6 +6,7 @@ export interface Evacuation extends KubeObject {
     readonly virtualMachineInstance: { readonly name: string };
     readonly retryAt?: string;
     readonly cause?: string;
+    readonly by?: string;
     readonly intent?: "Evacuate" | "Withdrawn";
   };
   readonly status?: {
@@ -42,7 +43,12 @@ export interface NodeEvacuation extends KubeObject {
     readonly message?: string;
     readonly verdict?: string;
     readonly virtualMachines?: Readonly<Record<string, number>>;
-    readonly blockers?: readonly { readonly name: string; readonly reason: string; readonly message: string }[];
+    readonly blockers?: readonly {
+      readonly name: string;
+      readonly reason: string;
+      readonly message: string;
+      readonly since?: string;
+    }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }

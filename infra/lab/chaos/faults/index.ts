@@ -7,6 +7,7 @@ export { drainTaint } from "./drain-taint.ts";
 export { evacuationsRefused } from "./evacuations-refused.ts";
 export { leaseLost } from "./lease-lost.ts";
 export { lifeboatAway } from "./lifeboat-away.ts";
+export { maintenance } from "./maintenance.ts";
 export { marksChanged } from "./marks-changed.ts";
 export { memoryPressure } from "./memory-pressure.ts";
 export { migrationsFail } from "./migrations-fail.ts";
