@@ -14,9 +14,16 @@ const HOSTNAME = "kubernetes.io/hostname";
 export type Capacity = Readonly<Record<string, string>>;
 
 /** Resolves when the node accepts pods and virtual machines. */
-export async function createNode(client: KubeClient, name: string, capacity: Capacity = {}): Promise<Node> {
+/** `labels`: further ones; those of a CPU are kept by the node's virt-handler. */
+export async function createNode(
+  client: KubeClient,
+  name: string,
+  capacity: Capacity = {},
+  labels: Readonly<Record<string, string>> = {},
+): Promise<Node> {
+  const own = { [HOSTNAME]: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" };
   await client.create(nodes, {
-    metadata: { name, labels: { [HOSTNAME]: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" } },
+    metadata: { name, labels: { ...own, ...labels } },
     spec: {},
     status: { capacity },
   });
@@ -46,6 +53,8 @@ export interface VirtualMachine {
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
+  /** `host-model`, which is KubeVirt's default, or a name. */
+  readonly cpuModel?: string;
 }
 
 type Spec = kubevirt.VirtualMachineInstanceSpec;
@@ -119,7 +128,11 @@ function specOf(vm: VirtualMachine): Spec {
   const { evictionStrategy, migratable = true, reason, memory = "1Gi" } = vm;
   const { volumes, devices } = migratable ? {} : obstacleFor(reason ?? "DisksNotLiveMigratable");
   return {
-    domain: { memory: { guest: memory }, devices: { interfaces: INTERFACES, ...devices } },
+    domain: {
+      memory: { guest: memory },
+      cpu: { model: vm.cpuModel ?? "host-model" },
+      devices: { interfaces: INTERFACES, ...devices },
+    },
     networks: NETWORKS,
     ...(volumes && { volumes }),
     ...(evictionStrategy !== undefined && { evictionStrategy }),

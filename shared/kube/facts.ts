@@ -91,6 +91,9 @@ export interface VmiFacts extends NamespacedName {
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
+  /** `host-model`, `host-passthrough` or a name. KubeVirt fills it in when the VMI is created. */
+  readonly cpuModel?: string;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly priorityClass?: string;
   /** KubeVirt's labels say that it is being handed over to a target pod, by a migration that has not ended. */
   readonly isMigrating: boolean;

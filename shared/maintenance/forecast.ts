@@ -2,7 +2,8 @@
 import type { VmiFacts } from "../kube/facts.ts";
 import { isOfLiveVm, keyOf, vmiNameOf, untolerated } from "../kube/objects.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../preflight/facts.ts";
-import { placeAll } from "../preflight/fit.ts";
+import { startingAnew } from "../preflight/target-pod.ts";
+import { placeInTurn } from "../preflight/fit.ts";
 import { preflight, verdictOf } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { viewOf, type VmView } from "./vms.ts";
@@ -51,7 +52,7 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | unde
   if (pod === undefined) return "its pod was not found";
   if (untolerated([CORDON], pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
-  const room = placeAll([pod], f).get(pod.uid);
+  const room = placeInTurn([startingAnew(pod, vmi)], f).get(pod.uid);
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }
 

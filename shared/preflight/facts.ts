@@ -93,8 +93,6 @@ export interface RoomFound {
   readonly fits: boolean;
   /** One that has room; the scheduler may choose another. */
   readonly node?: string;
-  /** Every node that has room has another CPU, by its labels: whether the VM can go there is not known. */
-  readonly otherCpu?: boolean;
   /** How many of the other nodes have room for it, with the VMs before it placed. */
   readonly nodes: number;
   /** Where it has none: what keeps it from the other nodes. */

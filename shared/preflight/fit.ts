@@ -16,6 +16,7 @@ import type {
   ScheduledNode as FitNode,
 } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod, RoomFound } from "./facts.ts";
+import { cpuText, missingCpu, targetPods } from "./target-pod.ts";
 
 export type { FitNode };
 
@@ -38,6 +39,8 @@ export interface Spot {
 /** What is around a pod. What is absent is not judged. */
 export interface Around {
   readonly isRepelled?: Judge;
+  /** Labels of its CPU, which a node has to have. */
+  readonly cpu?: Labels;
   /** That the pod uses, and that not every node reaches. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
@@ -48,6 +51,7 @@ type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 /** In the order in which they are asked: what is hardest to change first. */
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
+  CPU: (_, { node }, { cpu = {} }) => missingCpu(cpu, node).length > 0,
   // Of claims that are bound; those of a running VM are.
   Volumes: (_, { node }, { volumes = [] }) =>
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
@@ -145,8 +149,8 @@ function domainOf(labels: Labels = {}, topologyKey: string): string | undefined 
 }
 
 interface World extends Pick<PreflightFacts, "node" | "otherNodes" | "otherPods" | "pods" | "volumes"> {
-  /** Names of the nodes to prefer; absent: which CPU a node has does not matter. */
-  readonly sameCpu?: ReadonlySet<string>;
+  /** By UIDs of pods: what their CPU asks of a node. */
+  readonly cpus?: ReadonlyMap<string, Labels>;
 }
 
 /** What is taken so far. */
@@ -156,12 +160,16 @@ interface Board {
   readonly pods: readonly NeighbourPod[];
 }
 
-/** The largest first, by the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod is placed beside its source. */
-export function placeAll(moving: readonly PreflightPod[], world: World): ReadonlyMap<string, RoomFound> {
-  return placeInTurn(moving.toSorted(largestFirst), {
-    ...world,
-    sameCpu: nodesOfSameCpu(world.node, world.otherNodes),
-  });
+/**
+ * Target pods of migrations, the largest first, by the UIDs of the pods. Pods of the node stay in sight until they have gone: a target pod
+ * is placed beside its source.
+ */
+export function placeAll(
+  moving: readonly PreflightPod[],
+  world: World & Pick<PreflightFacts, "vmis">,
+): ReadonlyMap<string, RoomFound> {
+  const { targets, cpus } = targetPods(moving, world);
+  return placeInTurn(targets.toSorted(largestFirst), { ...world, cpus });
 }
 
 export function placeInTurn(pods: readonly PreflightPod[], w: World): ReadonlyMap<string, RoomFound> {
@@ -204,13 +212,10 @@ function findRoom(pod: PreflightPod, board: Board, w: World): RoomFound {
     const spot = { node, room: board.rooms.get(node.name) ?? new Map<string, number>() };
     const obstacle = obstacleTo(pod, spot, around);
     if (obstacle === undefined) free.push(spot);
-    else obstacles.add(obstacle);
+    else obstacles.add(obstacle === "CPU" ? cpuText(around.cpu ?? {}, node) : obstacle);
   }
-  const same = free.filter(({ node }) => w.sameCpu?.has(node.name) !== false);
-  const [best] = (same.length > 0 ? same : free).toSorted(mostRoomFirst);
-  if (best !== undefined) {
-    return { fits: true, node: best.node.name, ...(same.length === 0 && { otherCpu: true }), nodes: free.length };
-  }
+  const [best] = free.toSorted(mostRoomFirst);
+  if (best !== undefined) return { fits: true, node: best.node.name, nodes: free.length };
   const reasons = [...obstacles].toSorted().join(", ");
   const message = w.otherNodes.length === 0 ? "there is no other node" : `no other node has room for it: ${reasons}`;
   return { fits: false, nodes: 0, message };
@@ -222,27 +227,9 @@ function aroundOf(pod: PreflightPod, { pods: present }: Board, w: World): Around
   const isIts = (one: PreflightPod) => one.namespace === pod.namespace && launcherOfHotplug(one)?.uid === pod.uid;
   const claims = w.volumes.length === 0 ? [] : [pod, ...w.pods.filter(isIts)].flatMap((one) => one.claims);
   const volumes = w.volumes.filter((one) => one.namespace === pod.namespace && claims.includes(one.claim));
-  return { isRepelled: repelling(pod, present, nodes), volumes };
+  return { isRepelled: repelling(pod, present, nodes), volumes, cpu: w.cpus?.get(pod.uid) ?? {} };
 }
 
 function mostRoomFirst(a: Required<Spot>, b: Required<Spot>): number {
   return (b.room.get("memory") ?? 0) - (a.room.get("memory") ?? 0) || (a.node.name < b.node.name ? -1 : 1);
-}
-
-/**
- * KubeVirt's node labeller writes them. The target pod of a migration selects the source node's CPU vendor, and for a `host-model` VM its
- * CPU model and required features; what an individual VM needs of these is not judged.
- * Upstream: `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of KubeVirt's migration controller.
- */
-const CPU_LABELS = /^(cpu-model|cpu-vendor|host-model-cpu|host-model-required-features)\.node\.kubevirt\.io\//;
-
-/** Names of those where a guest of the node certainly finds its CPU: their CPU labels are the same. */
-function nodesOfSameCpu(source: FitNode, nodes: readonly FitNode[]): ReadonlySet<string> {
-  const cpu = cpuOf(source);
-  return new Set(nodes.filter((node) => cpuOf(node) === cpu).map(({ name }) => name));
-}
-
-function cpuOf({ labels }: FitNode): string {
-  const entries = Object.entries(labels).filter(([key]) => CPU_LABELS.test(key));
-  return JSON.stringify(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

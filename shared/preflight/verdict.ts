@@ -22,7 +22,7 @@ export function preflight(f: PreflightFacts): Preflight {
     const room = rooms.get(pod.uid) ?? held.get(pod.uid)?.room;
     return room === undefined ? verdict : { ...verdict, room };
   });
-  const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...otherCpus(pods, f), ...mayStay(judged, held, f)];
+  const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...mayStay(judged, held, f)];
   const verdict = verdictOf(pods, unknown);
   const time = durationOf(vmisOf(pods, f), f);
   const counts: Partial<Record<Outcome, number>> = {};
@@ -100,14 +100,6 @@ function notJudged(
     pod.unchecked.map((field) => `${field} of pod ${keyOf(pod)}: not looked at`),
   );
   return [...unchecked, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
-}
-
-function otherCpus(pods: readonly PodVerdict[], { node }: PreflightFacts): readonly string[] {
-  return pods.flatMap(({ namespace, vmi, room }) => {
-    if (vmi === undefined || room?.otherCpu !== true) return [];
-    const found = room.nodes === 1 ? "the node that has room" : `the ${room.nodes} nodes that have room`;
-    return [`whether VM ${namespace}/${vmi} finds its CPU on ${found}: CPU labels differ from those of ${node.name}`];
-  });
 }
 
 /** Pods that may never go, though nothing says so. */

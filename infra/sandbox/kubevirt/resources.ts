@@ -14,6 +14,7 @@ export interface VirtualMachineInstanceSpec {
   domain: {
     resources?: { requests?: Record<string, string> };
     memory?: { guest?: string };
+    cpu?: { model?: string };
     devices?: {
       interfaces?: { name: string; masquerade?: object; bridge?: object }[];
       hostDevices?: { name: string; deviceName: string }[];

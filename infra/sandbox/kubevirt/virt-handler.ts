@@ -15,7 +15,7 @@ import * as kubevirt from "./resources.ts";
 import { createGuestMigration } from "./virt-handler/guest-migration.ts";
 import { createGuestShutdown } from "./virt-handler/guest-shutdown.ts";
 import { asHandlerOn } from "./virt-handler/identity.ts";
-import { NODE_LABELS } from "./virt-handler/node-labels.ts";
+import { nodeLabels } from "./virt-handler/node-labels.ts";
 import { createNodeHooks, HookError } from "./virt-handler/node-hooks.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -116,11 +116,12 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /** Nobody else ends the target pod of a migration that was deleted before virt-controller knew of the pod. */
-  const giveUpTarget = ({ metadata: { uid, name }, spec }: Pod): void => {
-    const [vmi] = vmis.byIndex("pod", uid);
-    const { nodeName, migrationState } = vmi?.status ?? {};
-    const isComing = migrationState?.targetPod === name && migrationState.startTimestamp !== undefined;
-    if (nodeName !== spec?.nodeName && !isComing) runtime.exit(uid, 2);
+  const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
+    const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
+    const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });
+    const isGone = migration === undefined || kubevirt.isFinal(migration.status);
+    const hasGuest = vmis.byIndex("pod", uid).some(({ status }) => status?.nodeName === spec?.nodeName);
+    if (isGone && !hasGuest) runtime.exit(uid, 2);
   };
 
   const heartbeat = async (name: string): Promise<Result> => {
@@ -128,7 +129,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     if (node === undefined) return undefined;
     const schedulable = String(isReady(node));
     const age = clock.now().getTime() - Date.parse(node.metadata.annotations?.[HEARTBEAT] ?? "1970-01-01T00:00:00Z");
-    const labels = { ...NODE_LABELS, [kubevirt.LABEL.schedulable]: schedulable };
+    const labels = { ...nodeLabels(node.metadata.labels), [kubevirt.LABEL.schedulable]: schedulable };
     const current = Object.entries(labels).every(([label, value]) => node.metadata.labels?.[label] === value);
     if (current && age < HEARTBEAT_MS) return { requeueAfterMs: HEARTBEAT_MS - age };
     const body = { metadata: { labels, annotations: { [HEARTBEAT]: timestamp(clock) } } };
@@ -159,7 +160,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const waits: (() => void)[] = [];
   runtime.onStart((pod) => {
     const isTarget = pod.metadata.annotations?.[kubevirt.ANNOTATION.migrationJobName] !== undefined;
-    if (isTarget) waits.push(clock.setTimer(NO_GUEST_MS, () => giveUpTarget(pod)));
+    if (isTarget) waits.push(clock.setTimer(NO_GUEST_MS, () => void giveUpTarget(pod).catch(() => undefined)));
   });
   runtime.onExit((podUid) => {
     lookAtPod(podUid);

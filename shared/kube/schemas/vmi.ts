@@ -119,7 +119,8 @@ export const Vmi = kind(
       priorityClassName: Text,
       terminationGracePeriodSeconds: z.nullish(z.number()),
       utilityVolumes: Some,
-      domain: part({ memory: part({ guest: Quantity }) }),
+      nodeSelector: TextsOrNone,
+      domain: part({ memory: part({ guest: Quantity }), cpu: part({ model: Text }) }),
     }),
     status: part({
       phase: Phase,
@@ -147,6 +148,8 @@ export const Vmi = kind(
       hasLabels: Boolean(labels),
       hasAnnotations: Boolean(annotations),
       guestMemory: quantity(spec.domain.memory.guest),
+      cpuModel: spec.domain.cpu.model,
+      nodeSelector: Object.keys(spec.nodeSelector).length === 0 ? undefined : spec.nodeSelector,
       priorityClass: spec.priorityClassName,
       backup: changedBlockTracking.backupStatus,
       hasUtilityVolumes: spec.utilityVolumes,

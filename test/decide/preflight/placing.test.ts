@@ -122,7 +122,7 @@ test("what is said to fit, all together, the scheduler places there; what is sai
       if (node === undefined) throw new Error("there is no node");
       const [pods, otherPods] = [moving.map(readPod), others.map(readPod)];
       const volumes = VOLUMES.flatMap((volume) => PersistentVolume.parse(volume) ?? []);
-      const found = placeAll(pods, { node, otherNodes, otherPods, pods, volumes });
+      const found = placeAll(pods, { node, otherNodes, otherPods, pods, volumes, vmis: [] });
       const there = [...others, ...moving];
       for (const uid of found.keys()) {
         const pod = moving.find(({ metadata }) => metadata.uid === uid);

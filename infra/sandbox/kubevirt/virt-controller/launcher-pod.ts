@@ -1,6 +1,6 @@
 /** Launcher pods as virt-controller creates them. */
 import { createHash } from "node:crypto";
-import { ownerReferenceTo, type Draft, type Pod } from "../../actors/resources.ts";
+import { ownerReferenceTo, type Draft, type Node, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
@@ -16,8 +16,14 @@ export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
+/** Where the VM runs. */
+export interface Source {
+  readonly pod: Pod | undefined;
+  readonly node: Node | undefined;
+}
+
 /** The pod that a migration moves the VM into; anti-affinity keeps it off the source's node. */
-export function targetPod(vmi: Vmi, migration: Migration): Draft<Pod> {
+export function targetPod(vmi: Vmi, migration: Migration, source: Source): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);
   const { labels, annotations } = target.metadata;
@@ -27,7 +33,8 @@ export function targetPod(vmi: Vmi, migration: Migration): Draft<Pod> {
   };
   const { podAntiAffinity = {} } = vmi.spec.affinity ?? {};
   const required = podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  const nodeSelector = { ...target.spec?.nodeSelector, ...migration.spec.addedNodeSelector };
+  const own = { ...target.spec?.nodeSelector, ...migration.spec.addedNodeSelector };
+  const nodeSelector = { ...own, ...hostModelOf(vmi, source), ...vendorOf(own, source) };
   const affinity = {
     ...vmi.spec.affinity,
     podAntiAffinity: {
@@ -44,6 +51,32 @@ export function targetPod(vmi: Vmi, migration: Migration): Draft<Pod> {
     },
     spec: { containers: [], ...target.spec, nodeSelector, affinity },
   };
+}
+
+const LABELS = ["cpu-feature", "cpu-model-migration", "host-model-cpu", "host-model-required-features"] as const;
+const [FEATURE = "", MODEL = "", HOST_CPU = "", HOST_FEATURE = ""] = LABELS.map((one) => `${one}.node.kubevirt.io/`);
+const VENDOR = "cpu-vendor.node.kubevirt.io/";
+
+/** Of a VM that has migrated before, what it was given then. Upstream: `prepareNodeSelectorForHostCpuModel`. */
+function hostModelOf({ spec }: Vmi, { pod: sourcePod, node }: Source): Record<string, string> {
+  if (spec.domain.cpu?.model !== "host-model") return {};
+  const given = Object.entries(sourcePod?.spec?.nodeSelector ?? {});
+  const before = given.filter(([key]) => key.startsWith(FEATURE) || key.startsWith(MODEL));
+  if (before.length > 0) return Object.fromEntries(before);
+  const labels = Object.entries(node?.metadata.labels ?? {});
+  if (!labels.some(([key]) => key.startsWith(HOST_CPU))) throw new Error("unable to locate host cpu model");
+  return Object.fromEntries(
+    labels.flatMap(([key, value]) => {
+      if (key.startsWith(HOST_CPU)) return [[key.replace(HOST_CPU, MODEL), value]];
+      return key.startsWith(HOST_FEATURE) ? [[key.replace(HOST_FEATURE, FEATURE), value]] : [];
+    }),
+  );
+}
+
+function vendorOf(selector: Readonly<Record<string, string>>, { node }: Source): Record<string, string> {
+  if (Object.keys(selector).some((key) => key.startsWith(VENDOR))) return {};
+  const vendor = Object.keys(node?.metadata.labels ?? {}).find((key) => key.startsWith(VENDOR));
+  return vendor === undefined ? {} : { [vendor]: "true" };
 }
 
 export function isTargetOf(pod: Pod, migration: Migration): boolean {
@@ -69,12 +102,18 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
       containers: [{ name: "compute", image: IMAGE, resources: { requests: requestsOf(vmi) } }],
       restartPolicy: "Never",
       terminationGracePeriodSeconds: terminationGracePeriodSeconds + EXTRA_GRACE_SECONDS,
-      nodeSelector: { ...nodeSelector, [kubevirt.LABEL.schedulable]: "true" },
+      nodeSelector: { ...nodeSelector, ...modelOf(vmi), [kubevirt.LABEL.schedulable]: "true" },
       ...(spec.tolerations && { tolerations: spec.tolerations }),
       ...(spec.affinity && { affinity: spec.affinity }),
       ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
     },
   };
+}
+
+/** Only a model that is named: upstream, `Render` of the NodeSelectorRenderer. */
+function modelOf({ spec }: Vmi): Record<string, string> {
+  const { model = "host-model" } = spec.domain.cpu ?? {};
+  return model.startsWith("host-") ? {} : { [`cpu-model.node.kubevirt.io/${model}`]: "true" };
 }
 
 function requestsOf({ spec }: Vmi): Record<string, string> {

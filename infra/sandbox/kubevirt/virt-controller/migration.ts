@@ -91,7 +91,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
     created.expect(migration.metadata.uid, 1);
     try {
-      const { metadata } = await client.create(pods, targetPod(vmi, migration));
+      const source = { pod: currentPod(vmi, world.podsOf(vmi)), node: world.nodes.get(vmi.status?.nodeName ?? "") };
+      const { metadata } = await client.create(pods, targetPod(vmi, migration, source));
       await tell(vmi, "Normal", "SuccessfulCreate", `Created migration target pod ${metadata.name}`);
     } catch (error) {
       created.observe(migration.metadata.uid);

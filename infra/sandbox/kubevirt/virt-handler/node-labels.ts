@@ -1,10 +1,16 @@
-/** What virt-handler's node labeller says of a node's virtualization: all nodes are alike. */
+/** What virt-handler's node labeller says of a node's virtualization. */
 const MODEL = "Cascadelake-Server";
+const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
 
-export const NODE_LABELS = {
+const CPU = {
   [`cpu-model.node.kubevirt.io/${MODEL}`]: "true",
   [`cpu-model-migration.node.kubevirt.io/${MODEL}`]: "true",
-  [`host-model-cpu.node.kubevirt.io/${MODEL}`]: "true",
+  [`${HOST_CPU}${MODEL}`]: "true",
   "cpu-vendor.node.kubevirt.io/Intel": "true",
-  "machine-type.node.kubevirt.io/q35": "true",
 } as const;
+
+/** All nodes are alike, but those that were created with a CPU of their own. */
+export function nodeLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const hasOwn = Object.keys(labels).some((key) => key.startsWith(HOST_CPU) && !(key in CPU));
+  return { ...(!hasOwn && CPU), "machine-type.node.kubevirt.io/q35": "true" };
+}
