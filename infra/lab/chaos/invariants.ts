@@ -10,30 +10,11 @@ import {
   type VirtualMachineInstanceMigration as Migration,
 } from "../../sandbox/index.ts";
 import { endingOf, type Evacuation } from "../stage/evacuations.ts";
-import { guestRuns, mayStop } from "../stage/fates.ts";
-import { viewOfVmi, type World } from "../stage/world.ts";
 import type { Listener, Observer } from "./observer.ts";
 
 const URGENT_LABEL = "lifeboat.dev/evacuation";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const MANAGED_BY = { label: "app.kubernetes.io/managed-by", value: "lifeboat" };
-
-export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "lost";
-
-/** What became of each VM, by its key. `deleted`: keys of those that their owners have deleted. */
-export function fatesOf(before: World, after: World, deleted: ReadonlySet<string>): ReadonlyMap<string, Fate> {
-  return new Map(
-    [...before.vmis.values()].map((vmi) => {
-      const now = after.vmis.get(vmi.uid);
-      const fate = (): Fate => {
-        if (guestRuns(now, after)) return now?.nodeName === vmi.nodeName ? "stayed" : "moved";
-        if (deleted.has(vmi.key) && (now === undefined || now.deleting)) return "deleted";
-        return mayStop(vmi, now) ? "shutDown" : "lost";
-      };
-      return [vmi.key, fate()];
-    }),
-  );
-}
 
 export interface Limits {
   readonly cluster: number;
@@ -97,21 +78,6 @@ function isOfKubevirt({ migration }: Running): boolean {
 
 function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
-}
-
-/** No guest ends, unless its owner deletes it or its strategy lets it stop. */
-export function checkGuests(report: (what: string) => void): Partial<Listener> {
-  return {
-    vmiChanged(now, before) {
-      if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;
-      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now))) return;
-      report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
-    },
-  };
-}
-
-function hasEnded({ metadata, status }: Vmi): boolean {
-  return isFinal(status) && metadata.deletionTimestamp === undefined;
 }
 
 /** The API server, asked. */

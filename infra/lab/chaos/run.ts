@@ -17,6 +17,7 @@ import { startDrain } from "./drain.ts";
 import { drawFrom } from "./draw.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
+import { checkGuests, fatesOf } from "./guests.ts";
 import * as invariants from "./invariants.ts";
 import { actAsOwner, missingIn } from "./goal.ts";
 import type { Listener } from "./observer.ts";
@@ -81,13 +82,14 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
   const breaches: string[] = [];
   const report = (what: string) => void breaches.push(`${Math.round(performance.now() - start)} ms: ${what}`);
   const abandoned = new Set<string>();
+  const failedByKubevirt = new Set<string>();
   const budgets = invariants.checkBudgets(askedThrough(client), observer, report);
   const evacuationChanged: Listener["evacuationChanged"] = (now) => {
     if (now?.status?.phase === "Abandoned") abandoned.add(now.status.virtualMachineInstanceUID ?? "");
   };
   observer.listen(
     invariants.checkLimits(plan.limits, report),
-    invariants.checkGuests(report),
+    checkGuests(observer, failedByKubevirt, report),
     { evacuationChanged },
     plan.budgeted ? budgets : {},
   );
@@ -141,7 +143,8 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
   observer.listen();
   await budgets.settled();
 
-  const fates = invariants.fatesOf(before, await persist(() => readWorld(client)), run.deleted);
+  const ends = { deleted: run.deleted, failedByKubevirt };
+  const fates = fatesOf(before, await persist(() => readWorld(client)), ends);
   const { items } = await persist(() => client.list(evacuations, scene.namespace));
   await replicas.stop();
   return {

@@ -42,6 +42,7 @@ export interface Metadata {
   annotations?: Record<string, string>;
   ownerReferences?: V1OwnerReference[];
   finalizers?: string[];
+  managedFields?: { manager?: string; fieldsV1?: { "f:status"?: object } }[];
 }
 
 /** An object as an API server returns it. */

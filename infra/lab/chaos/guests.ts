@@ -1,0 +1,69 @@
+/** What becomes of the guests of a run: that none ends without a reason, and the fate of each. */
+import { isFinal, keyOf, LABEL, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
+import { guestRuns, mayStop } from "../stage/fates.ts";
+import { viewOfVmi, type World } from "../stage/world.ts";
+import type { Listener, Observer } from "./observer.ts";
+
+/** `failedByKubevirt`: see `checkGuests`. */
+export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
+
+/** Keys of VMs. */
+export interface Ends {
+  /** Their owners have deleted them. */
+  readonly deleted: ReadonlySet<string>;
+  readonly failedByKubevirt: ReadonlySet<string>;
+}
+
+/** What became of each VM, by its key. */
+export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<string, Fate> {
+  const { deleted, failedByKubevirt } = ends;
+  return new Map(
+    [...before.vmis.values()].map((vmi) => {
+      const now = after.vmis.get(vmi.uid);
+      const fate = (): Fate => {
+        if (guestRuns(now, after)) return now?.nodeName === vmi.nodeName ? "stayed" : "moved";
+        if (deleted.has(vmi.key) && (now === undefined || now.deleting)) return "deleted";
+        if (mayStop(vmi, now)) return "shutDown";
+        return failedByKubevirt.has(vmi.key) ? "failedByKubevirt" : "lost";
+      };
+      return [vmi.key, fate()];
+    }),
+  );
+}
+
+/**
+ * No guest ends, unless its owner deletes it or its strategy lets it stop. Nor are those judged that virt-controller declares Failed while
+ * their launchers run: the real one does if, after an outage of the API server, it hears sooner of a VMI that has moved than of the pod that
+ * it has moved to (`updateStatus`, "because pod does not exist").
+ */
+export function checkGuests(
+  observer: Pick<Observer, "pods">,
+  failedByKubevirt: Set<string>,
+  report: (what: string) => void,
+): Partial<Listener> {
+  return {
+    vmiChanged(now, before) {
+      if (now === undefined || !hasEnded(now) || (before !== undefined && hasEnded(before))) return;
+      if (mayStop(viewOfVmi(before ?? now), viewOfVmi(now))) return;
+      if (isFailedByKubevirt(now, observer)) failedByKubevirt.add(keyOf(now));
+      else report(`${keyOf(now)} has ended (${now.status?.phase}) on ${now.status?.nodeName}`);
+    },
+  };
+}
+
+/** By the real API server's account of who wrote the phase. */
+function isFailedByKubevirt(
+  { metadata: { uid, managedFields = [] }, status: of }: Vmi,
+  { pods }: Pick<Observer, "pods">,
+) {
+  const writer = managedFields.find(({ fieldsV1 }) => "f:phase" in (fieldsV1?.["f:status"] ?? {}));
+  if (of?.phase !== "Failed" || writer?.manager !== "virt-controller") return false;
+  return [...pods.list()].some(({ metadata, spec, status }) => {
+    const isIts = metadata.labels?.[LABEL.createdBy] === uid && spec?.nodeName === of.nodeName;
+    return isIts && status?.phase === "Running" && metadata.deletionTimestamp === undefined;
+  });
+}
+
+function hasEnded({ metadata, status }: Vmi): boolean {
+  return isFinal(status) && metadata.deletionTimestamp === undefined;
+}
