@@ -174,7 +174,7 @@ export function actForm(name: Act, view: Actable, { target, visitor }: Visit, ke
 function effectOf(name: Act, { vmi, evacuations }: Actable): Html | string {
   switch (name) {
     case "evacuate":
-      return "KubeVirt migrates it to another node that has room for it, or its owner does. The guest continues to run.";
+      return "KubeVirt migrates it to another node that has room for it, or its external controller does. The guest continues to run.";
     case "retry": {
       const failed = vmi && retryOf(vmi, evacuations)?.evacuation.status.message;
       return html`The next attempt begins now. The last one failed: ${isolated(failed)}`;

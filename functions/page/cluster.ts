@@ -141,7 +141,7 @@ function leaving(evacuations: readonly EvacuationFacts[], { name: nodeName }: No
 }
 
 function isBlocked({ status: { phase } }: EvacuationFacts): boolean {
-  return phase === "Blocked" || phase === "WaitingForOwner";
+  return phase === "Blocked" || phase === "WaitingForExternalController";
 }
 
 function conditionsOf(node: NodeFacts, settings: Settings): readonly Labelled[] {

@@ -31,7 +31,7 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Pending:         { mood: "busy",  means: "is to move; KubeVirt has not started its migration yet" },
   Migrating:       { mood: "busy",  means: "moves to another node as soon as KubeVirt lets it" },
   BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
-  WaitingForOwner: { mood: "warn",  means: "waits for the controller that owns it to move it", remedy: REMEDY.External },
+  WaitingForExternalController: { mood: "warn",  means: "waits for the controller that owns it to move it", remedy: REMEDY.External },
   Blocked:         { mood: "bad",   means: "cannot leave its node as things are", remedy: REMEDY.NotMigratable },
   Restarting:      { mood: "busy",  means: "is restarted on another node, because it cannot move" },
   Stopping:        { mood: "busy",  means: "is stopped, because it cannot move" },
@@ -69,7 +69,7 @@ export const CAUSES: Readonly<Record<Cause, string>> = {
 };
 
 /** Those at the top cannot continue without a person; the last one tries again by itself, and may fail again. */
-const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForOwner", "BackingOff"];
+const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];

@@ -68,7 +68,8 @@ async function readSummary(target: Target): Promise<Summary | string> {
   }
 }
 
-const blockedIn = ({ phases }: Summary) => (phases.get("Blocked") ?? 0) + (phases.get("WaitingForOwner") ?? 0);
+const blockedIn = ({ phases }: Summary) =>
+  (phases.get("Blocked") ?? 0) + (phases.get("WaitingForExternalController") ?? 0);
 const activeIn = ({ phases }: Summary) => [...phases.values()].reduce((sum, count) => sum + count, 0);
 const isWrong = ({ problems }: Summary) => problems.some(({ mood }) => mood === "bad");
 

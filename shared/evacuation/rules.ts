@@ -192,7 +192,11 @@ function waitForController(f: Facts): Next | undefined {
   if (!marks.isMarkMissing(f)) {
     const failed = attempts.uncountedFailures(f.e, f.migrations).at(-1);
     const tried = failed && `; migration ${failed.name} has failed: ${attempts.whyFailed(failed, f.vmi)}`;
-    return { phase: "WaitingForOwner", reason: "External", message: `${marks.WAITS_FOR_CONTROLLER}${tried ?? ""}` };
+    return {
+      phase: "WaitingForExternalController",
+      reason: "External",
+      message: `${marks.WAITS_FOR_CONTROLLER}${tried ?? ""}`,
+    };
   }
   if (!attempts.isLeftAlone(f)) return markMissing(f);
   const why =

@@ -49,7 +49,7 @@ export const MESSAGE = {
 /** Of an External VM: how far its external controller is, as the last reconcile has found it. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { phase, message = WAITS_FOR_CONTROLLER } = joined?.status ?? {};
-  return `; ${phase === "Migrating" || phase === "WaitingForOwner" ? message : WAITS_FOR_CONTROLLER}`;
+  return `; ${phase === "Migrating" || phase === "WaitingForExternalController" ? message : WAITS_FOR_CONTROLLER}`;
 }
 
 export const REMEDY = {
@@ -143,7 +143,7 @@ function textOf({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts }: Giv
       return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
     case "Blocked":
       return `${vmi} cannot leave node ${nodeName}: ${message}; ${remedyOfBlocked(reason)}`;
-    case "WaitingForOwner":
+    case "WaitingForExternalController":
       return `${vmi}: ${message}`;
     case "Migrating":
       return UNUSUAL.has(reason) ? `${vmi}: ${message}` : undefined;

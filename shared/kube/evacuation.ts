@@ -47,7 +47,7 @@ export const ACTIVE_PHASES = [
   "Pending",
   "Migrating",
   "BackingOff",
-  "WaitingForOwner",
+  "WaitingForExternalController",
   "Blocked",
   "Restarting",
   "Stopping",
@@ -72,7 +72,7 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
   return phase === undefined || !isEnd(phase);
 }
 
-const WAITING = ["BackingOff", "WaitingForOwner", "Blocked", ...END_PHASES] as const;
+const WAITING = ["BackingOff", "WaitingForExternalController", "Blocked", ...END_PHASES] as const;
 
 /** It waits for KubeVirt, and not for a time or a person. */
 export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {

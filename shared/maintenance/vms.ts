@@ -56,7 +56,7 @@ const OVERDUE_SECONDS = 300;
 function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: Seen): VmView {
   const { phase, reason = "", message = "", startTime } = e.status;
   if (phase === "BackingOff") return { vmi, fate: "Waits" };
-  if (phase === "WaitingForOwner") return { ...blocked(vmi, "External", message), fate: "Waits" };
+  if (phase === "WaitingForExternalController") return { ...blocked(vmi, "External", message), fate: "Waits" };
   const isOverdue = isShutdown(e) && secondsSince(startTime, now) >= OVERDUE_SECONDS;
   return { vmi, fate: "Moving", ...(isOverdue && { blocker: blockerOf(vmi, reason, message) }) };
 }

@@ -129,7 +129,9 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
 
 /** Only reasons that there are: KubeVirt chooses most of them, and a later version may have others. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
-  const blocked = evacuations.filter(({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForOwner");
+  const blocked = evacuations.filter(
+    ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",
+  );
   const byReason = Map.groupBy(blocked, ({ status }) => status.reason ?? "Unknown");
   return [...byReason].map(([reason, { length }]) => ({ labels: [reason], value: length }));
 }

@@ -141,14 +141,14 @@ function refused(
   }
 }
 
-const OF_OWNER = is("Blocked", "External", "eviction strategy External: its owner is to move it");
+const OF_CONTROLLER = is("Blocked", "External", "eviction strategy External: its external controller is to move it");
 
 /** What a VM gets that is refused for now: undefined, if it then moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
   const strategy = strategyOf(vmi, settings);
   switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {
     case "evacuate":
-      return MIGRATES[strategy] ? undefined : OF_OWNER;
+      return MIGRATES[strategy] ? undefined : OF_CONTROLLER;
     case "refuse":
       return is("Blocked", "NotMigratable", MESSAGE.NotMigratable(vmi, strategy));
     case "shutdown":
@@ -160,7 +160,7 @@ function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefi
 
 /** Marked by the eviction, or already. */
 function leaving(vmi: VmiFacts, reason: string, { settings, migrations }: PreflightFacts): Found {
-  if (!MIGRATES[strategyOf(vmi, settings)]) return OF_OWNER;
+  if (!MIGRATES[strategyOf(vmi, settings)]) return OF_CONTROLLER;
   const own = migrations.find((m) => !isFinal(m) && m.namespace === vmi.namespace && m.vmiName === vmi.name);
   if (own === undefined && mobilityOf(vmi) === "pinned") {
     const message = `is marked, but is not live-migratable any more: ${pinnedBecause(vmi)}`;

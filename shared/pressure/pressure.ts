@@ -81,7 +81,7 @@ interface Selecting extends PressureWorld {
 }
 
 /** KubeVirt does nothing for a VM in one of these phases, perhaps for long: the next VM goes. */
-const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForOwner"]);
+const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /** Whether it takes one of the places of its node, as KubeVirt counts: two Evacuations that never begin must not keep the others. */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {

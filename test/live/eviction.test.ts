@@ -137,7 +137,7 @@ describe("an External VM whose owner migrates it, as Cluster API's provider does
     stage.sandbox.migrations.configure({ seconds: 600 });
     const vm = await createVm(stage, "owned", { evictionStrategy: "External", node: "node02" });
     await evicted(vm);
-    await expect.poll(vm.phases).toEqual(["WaitingForOwner"]);
+    await expect.poll(vm.phases).toEqual(["WaitingForExternalController"]);
     expect(await answer(vm)).toBe(later("owned", WAITS));
     await migrateAsOwner(vm);
     const [{ metadata } = { metadata: { name: "" } }] = await vm.migrations();

@@ -34,8 +34,8 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** The owner of VMs whose strategy is External migrates those that are marked. */
-export async function actAsOwner({ cluster, client, plan, namespace }: Run): Promise<void> {
+/** The external controller of VMs whose strategy is External migrates those that are marked. */
+export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;
     if (status?.evacuationNodeName === undefined || status.evacuationNodeName !== status.nodeName) continue;

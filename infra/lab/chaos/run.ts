@@ -19,7 +19,7 @@ import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";
 import { checkGuests, fatesOf } from "./guests.ts";
 import * as invariants from "./invariants.ts";
-import { actAsOwner, missingIn } from "./goal.ts";
+import { actAsExternalController, missingIn } from "./goal.ts";
 import type { Listener } from "./observer.ts";
 import type { Plan } from "./plan.ts";
 import { startRelayOf } from "./relay.ts";
@@ -187,7 +187,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** What drives Lifeboat besides the drain; and the owners of External VMs. */
+/** What drives Lifeboat besides the drain; and the external controller. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {
@@ -198,7 +198,7 @@ function startTicking(run: Run): Ticking {
   };
   const running = Promise.all([
     every(run.plan.tickMs, () => run.replicas.tick()),
-    every(TICK_MS, () => actAsOwner(run)),
+    every(TICK_MS, () => actAsExternalController(run)),
   ]);
   return {
     async stop() {

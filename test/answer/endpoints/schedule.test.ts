@@ -37,7 +37,7 @@ describe("a cluster with VMs", () => {
   test("where budgets are wanted and there is none, every tick is a full scan", async () => {
     await doors.tick(SMALL);
     expect(new Set(owners())).toEqual(new Set(["marked", "web"]));
-    expect(found()).toEqual([["marked", "WaitingForOwner"]]);
+    expect(found()).toEqual([["marked", "WaitingForExternalController"]]);
   });
 
   test("a small tick looks at what has not ended, and at nothing else", async () => {

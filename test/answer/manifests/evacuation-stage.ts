@@ -16,7 +16,15 @@ export const GROUP_VERSION = "/apis/lifeboat.dev/v1alpha1";
 export const PATH = `${GROUP_VERSION}/namespaces/${NAMESPACE}/evacuations`;
 
 // As the CustomResourceDefinition lists them.
-export const ACTIVE = ["Pending", "Migrating", "BackingOff", "WaitingForOwner", "Blocked", "Restarting", "Stopping"];
+export const ACTIVE = [
+  "Pending",
+  "Migrating",
+  "BackingOff",
+  "WaitingForExternalController",
+  "Blocked",
+  "Restarting",
+  "Stopping",
+];
 export const ENDED = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"];
 
 /** What a person writes. */

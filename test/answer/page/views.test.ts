@@ -42,7 +42,7 @@ const DRAIN: Scene = {
     of("moves", { phase: "Migrating" }),
     of("fails", { phase: "BackingOff", attempts: 2, nextAttemptTime: time(90), message: "no node has room" }),
     of("router", {
-      phase: "WaitingForOwner",
+      phase: "WaitingForExternalController",
       message: "eviction strategy External: its external controller has to move it",
     }),
   ],

@@ -51,7 +51,7 @@ const rows: readonly Row[] = [
   ["an attempt has failed",                  { vmi: marked(), evacuations: active(backingOff) },             [BACKING_OFF]],
   ["… after more than one evacuation has",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
   ["it is blocked: by whom",                 { vmi: marked(PINNED), evacuations: active(blocked) },          [`${NAMED} cannot leave node node01: the VM is not live-migratable: no; ${OWNER}`]],
-  ["its owner is to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForOwner", message: "its owner" }) }, [`${NAMED}: its owner`]],
+  ["its owner is to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
   ["it was abandoned",                       { evacuations: [abandoned] },                                   [ABANDONED]],
   ["… its back-off is over",                 { evacuations: [abandoned], now: at(301) },                     [ABANDONED]],
   ["… KubeVirt has marked it again",         { vmi: marked(), evacuations: [abandoned] },                    [ABANDONED]],

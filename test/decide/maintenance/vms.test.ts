@@ -31,7 +31,7 @@ describe("its fate, and why it stays", () => {
     ["migrates",                                    { ...web, isMigrating: true }, {},                                       "Moving"],
     ["has begun",                                   web,     mine({}),                                                       "Moving"],
     ["backs off",                                   web,     mine({ phase: "BackingOff" }),                                  "Waits"],
-    ["its owner moves it",                          web,     mine({ phase: "WaitingForOwner" }),                             "Waits External"],
+    ["its owner moves it",                          web,     mine({ phase: "WaitingForExternalController" }),                             "Waits External"],
     ["cannot begin",                                web,     mine({ phase: "Blocked", reason: "NotMarked" }),                "Blocked NotMarked"],
     ["was abandoned, and its back-off goes on",     web,     mine({ phase: "Abandoned", nextAttemptTime: time(9) }),         "Blocked Abandoned"],
     ["… is over",                                   web,     mine({ phase: "Abandoned", nextAttemptTime: time(-9) }),        "Next"],

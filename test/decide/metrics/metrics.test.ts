@@ -75,7 +75,7 @@ describe("evacuations that do not go on", () => {
     begun("a", 700, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
     begun("b", 600, { phase: "Blocked", reason: "DisksNotLiveMigratable" }),
     begun("c", 500, { phase: "Blocked", reason: "OfALaterKubeVirt" }),
-    begun("d", 400, { phase: "WaitingForOwner", reason: "External" }),
+    begun("d", 400, { phase: "WaitingForExternalController", reason: "External" }),
     begun("e", 300, { phase: "Migrating", reason: "Queued" }),
     begun("f", 200, {}),
     begun("g", 0, { phase: "Pending" }),
@@ -93,7 +93,7 @@ describe("evacuations that do not go on", () => {
     expect(samplesOf("lifeboat_evacuations_oldest_timestamp_seconds", { evacuations })).toEqual([
       ["Pending", 200],
       ["Migrating", 300],
-      ["WaitingForOwner", 400],
+      ["WaitingForExternalController", 400],
       ["Blocked", 500],
     ]);
   });

@@ -63,7 +63,7 @@ describe("before the kubelet kills", () => {
     ["Migrating",       "takes a place",  ["a"]],
     ["BackingOff",      "takes none",     ["a", "b"]],
     ["Blocked",         "takes none",     ["a", "b"]],
-    ["WaitingForOwner", "takes none",     ["a", "b"]],
+    ["WaitingForExternalController", "takes none",     ["a", "b"]],
     ["Withdrawn",       "takes a place",  ["a"]],
   ])("a marked VM whose Evacuation is %s %s", (phase, _, expected) => {
     const going = vmOnNode("x", {}, { evacuationNodeName: NODE });
