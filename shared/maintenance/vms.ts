@@ -146,9 +146,12 @@ export function heldUntil(vm: VmFacts | "None" | undefined, spec: NodeEvacuation
   return secondsUntil(vm.notBefore, now) > 0 ? withoutFractions(vm.notBefore ?? "") : undefined;
 }
 
+/** KubeVirt's queue has the next ones before the first have left; more than that could not be paused, nor be in an order. */
+const AHEAD = 2;
+
 /** How many may leave now. */
 export function placesFree(views: readonly VmView[], { ne, settings }: Pick<NodeWorld, "ne" | "settings">): number {
-  const most = ne.spec.virtualMachines.concurrency ?? settings.limits.parallelOutboundMigrationsPerNode + 1;
+  const most = ne.spec.virtualMachines.concurrency ?? settings.limits.parallelOutboundMigrationsPerNode * AHEAD;
   return Math.max(0, most - views.filter(({ fate }) => fate === "Moving").length);
 }
 

@@ -75,7 +75,7 @@ const vm = (name: string, more: object = {}) => ({
 });
 const PINNED = { migratable: false };
 
-test("its VMs migrate, as many at a time as KubeVirt lets go and one more; its other pods are evicted; the node is empty; uncordoned, they return", async () => {
+test("its VMs migrate, twice as many at a time as KubeVirt lets go; its other pods are evicted; the node is empty; uncordoned, they return", async () => {
   await start();
   const names = ["vm-1", "vm-2", "vm-3", "vm-4", "vm-5"];
   for (const name of names) await createVirtualMachine(stage.client, "Always", vm(name));

@@ -142,7 +142,7 @@ test.each([
 
 // prettier-ignore
 test.each([
-  ["KubeVirt's limit and one more", {},                  3],
+  ["twice KubeVirt's limit",        {},                  4],
   ["as many as are asked for",      { concurrency: 1 },  1],
 ])("places: %s", (_, virtualMachines, expected) => {
   const w = nodeWorld({ ne: started({ spec: { virtualMachines } }), settings: settings({ limits: { parallelOutboundMigrationsPerNode: 2 } }) });
