@@ -19,8 +19,8 @@ interface Alarm {
 
 /** Of the event loop: what needs no time is done in fewer, a module that is loaded again included. */
 const TURNS = 3;
-/** So often nothing is left to wake: what is waited for then never comes. */
-const PATIENCE = 100;
+/** So often nothing is left to wake: what is waited for then never comes. A busy machine may need many turns for its file system. */
+const PATIENCE = 3000;
 
 export class VirtualClock {
   #now: number;
