@@ -11,7 +11,7 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
-import { activeEvacuations, evacuationsFrom, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
+import { activeEvacuations, evacuationsFrom, kubeVirt, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
 import type { Resources } from "../kube/scheduled-pod.ts";
 import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
 import { Limits, resourcesOf } from "../kube/schemas/pod-requirements.ts";
@@ -42,7 +42,7 @@ export async function observePreflight(
   ]);
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const volumes = await readVolumes(here, cluster, unread);
+  const [volumes] = await Promise.all([readVolumes(here, cluster, unread), readRollout(here, cluster, unread)]);
   const otherNodes = nodes.filter((one) => one !== node);
   const migratingElsewhere = migrating.filter(({ nodeName }) => nodeName !== name);
   return { ...here, node, otherNodes, otherPods, migratingElsewhere, volumes, unread: [...here.unread, ...unread] };
@@ -89,6 +89,13 @@ async function unlessUnread<T>(what: string, unread: string[], list: List<T>): P
     unread.push(what);
     return [];
   }
+}
+
+/** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
+async function readRollout({ vmis }: PodsOfNode, cluster: Client, unread: string[]): Promise<void> {
+  if (vmis.length === 0) return;
+  const found = await unlessUnread("the KubeVirt object", unread, async () => [await kubeVirt(cluster)]);
+  if (found.some((one) => one?.isRollingOut === true)) unread.push("how KubeVirt's rollout ends, which is under way");
 }
 
 /** Those that not every node reaches, with the claims that they say themselves: claims need not be read. */
@@ -235,10 +242,9 @@ export const ResourceQuota = z.lazy(() =>
 
 /** What a quota names is some part of a resource, in that resource's unit. */
 function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
-  return Object.fromEntries(
-    Object.entries(quantities).map(([name, text]) => {
-      const resource = resourceOf(name);
-      return [name, resourcesOf({ [resource]: text })[resource] ?? 0];
-    }),
-  );
+  const amounts = Object.entries(quantities).map(([name, text]) => {
+    const resource = resourceOf(name);
+    return [name, resourcesOf({ [resource]: text })[resource] ?? 0] as const;
+  });
+  return Object.fromEntries(amounts);
 }

@@ -44,7 +44,7 @@ type KubeVirtSeen = NonNullable<Awaited<ReturnType<Reads["kubevirt"]>>>;
 
 export async function kubevirtObject({ kubevirt }: Reads): Promise<readonly Finding[]> {
   const found = await kubevirt();
-  if (found !== undefined) return [version, strategy].map((judge) => judge(found));
+  if (found !== undefined) return [version(found), strategy(found), ...rollout(found)];
   return [failed("there is no KubeVirt object", "KubeVirt's operator installs nothing without one", INSTALL)];
 }
 
@@ -57,6 +57,12 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
   if (!isOld("kubevirt", minor)) return ok(`KubeVirt is ${text} ${needs}`);
   const fix = "https://kubevirt.io/user-guide/cluster_admin/updating_and_deletion/";
   return failed(`KubeVirt is ${text}, too old ${needs}`, OLD, fix);
+}
+
+function rollout({ facts: { namespace, isRollingOut } }: KubeVirtSeen): readonly Finding[] {
+  if (isRollingOut !== true) return [];
+  const reason = "its components restart, and it may migrate VMs: better empty no node until it has ended";
+  return [warning("KubeVirt is being rolled out", reason, `kubectl -n ${namespace} get kubevirt,pods`)];
 }
 
 const STRATEGIES = ["LiveMigrate", "LiveMigrateIfPossible", "External"];

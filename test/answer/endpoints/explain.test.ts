@@ -5,7 +5,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { node, NODE } from "../../support/fixtures.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { node, NODE, pod, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
@@ -90,4 +92,19 @@ test("both equal what an eviction then gets, and change nothing", async () => {
       "VmiGone",
     ]
   `);
+});
+
+test("while KubeVirt is being rolled out, nobody knows whether a drain will succeed", async () => {
+  const fake = new FakeCluster();
+  fake.nodes.put(node(), node({ name: "node02" }));
+  fake.pods.put(pod());
+  fake.vmis.put(vmi());
+  const before = await openFakeDoors(fake).explainNode(NODE);
+  fake.kubeVirt = { namespace: "kubevirt", featureGates: [], isRollingOut: true };
+  const { verdict, unknown } = await openFakeDoors(fake).explainNode(NODE);
+  expect([before.verdict, verdict, unknown]).toEqual([
+    "WillSucceed",
+    "Unknown",
+    ["how KubeVirt's rollout ends, which is under way"],
+  ]);
 });
