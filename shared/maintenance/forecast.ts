@@ -4,13 +4,12 @@ import { isOfLiveVm, keyOf, vmiNameOf, untolerated } from "../kube/objects.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../preflight/facts.ts";
 import { startingAnew } from "../preflight/target-pod.ts";
 import { placeInTurn } from "../preflight/fit.ts";
-import { preflight, verdictOf } from "../preflight/verdict.ts";
+import { concluded, preflight } from "../preflight/verdict.ts";
 import type { NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import { viewOf, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Forecast {
-  readonly verdict: NodeVerdict;
   readonly found: Preflight;
   /** Those whose guests end: restarted, stopped, or shut down by their strategy. */
   readonly shutdowns: readonly VmiFacts[];
@@ -24,24 +23,31 @@ export function flagsOf({ otherPods }: NodeEvacuationSpec): DrainFlags {
 export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   const isLeaving = w.ne.spec.otherPods === "Leave" ? isOfLiveVm : () => true;
   const f = { ...facts, pods: facts.pods.filter(isLeaving) };
-  const found = preflight(f);
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
   const of = ({ namespace, vmi = "" }: PodVerdict) => vmiOf.get(keyOf({ namespace, name: vmi }));
-  const pods = found.pods.map((pod): PodVerdict => {
+  const before = preflight(f);
+  const pods = before.pods.map((pod) => {
     const vmi = of(pod);
-    const isShutDown = vmi !== undefined && isBlockedByVm(pod) && isShutDownInstead(viewOf(vmi, w), f);
-    return isShutDown ? { ...pod, outcome: "ShutsDown" } : pod;
+    return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, w), f);
   });
+  const found = concluded({ ...before, pods });
   const ending = pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
-  return { verdict: verdictOf(pods, found.unknown), found, shutdowns: [...new Set(ending)] };
+  return { found, shutdowns: [...new Set(ending)] };
 }
 
-function isBlockedByVm({ outcome, reason }: PodVerdict): boolean {
-  return outcome === "Blocked" && reason === "NotMigratable";
+/** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */
+function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts): PodVerdict {
+  const isPinned = pod.outcome === "Blocked" && pod.reason === "NotMigratable";
+  if (!isPinned && pod.outcome !== "ShutsDown") return pod;
+  const why = whyItStays(view, f);
+  if (why === undefined) return { ...pod, outcome: "ShutsDown" };
+  return { ...pod, outcome: "Blocked", reason: "NotMigratable", message: why };
 }
 
-function isShutDownInstead({ fate, way, vmi }: VmView, f: PreflightFacts): boolean {
-  return fate === "ShutsDown" && (way === "ShutDown" || restartObstacle(vmi, f) === undefined);
+function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts): string | undefined {
+  if (fate === "Goes") return undefined;
+  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f) : undefined;
+  return blocker?.message ?? "it is on its way";
 }
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };

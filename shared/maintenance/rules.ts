@@ -108,7 +108,8 @@ function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne, preflight: facts } = w;
   if (facts === undefined)
     return { phase: "Scheduled", message: `${why}${ne.status.verdict === undefined ? "" : known(ne.status.verdict)}` };
-  const { verdict, shutdowns } = forecastOf(facts, w);
+  const { found, shutdowns } = forecastOf(facts, w);
+  const { verdict } = found;
   const when =
     ne.spec.schedule.notBefore === undefined ? "" : ` from ${withoutFractions(ne.spec.schedule.notBefore)} on`;
   const text = `node ${ne.spec.nodeName} is to be empty${when}: the guest of this VM will shut down (NodeEvacuation ${ne.name})`;
@@ -178,7 +179,8 @@ function judged(w: NodeWorld): NodeNext | undefined {
   const { ne, preflight: facts, now } = w;
   if (hasStarted(ne)) return undefined;
   if (facts === undefined) return NOT_READ;
-  const { verdict, found } = forecastOf(facts, w);
+  const { found } = forecastOf(facts, w);
+  const { verdict } = found;
   const { startIf } = ne.spec;
   if (!mayStart(startIf, verdict)) {
     const message = `startIf is ${startIf}, and the verdict is ${verdict}: ${found.summary}`;

@@ -42,7 +42,10 @@ export function viewOf(vmi: VmiFacts, w: Seen): VmView {
       return { ...pinned(vmi, w), evacuation: active };
     case "allow":
     case "shutdown":
-      return { ...(wayOf(vmi, w) === undefined ? { vmi, fate: "Goes" } : pinned(vmi, w)), evacuation: active };
+      return {
+        ...(wayOf(vmi, w) === undefined ? { vmi, fate: "Goes" } : pinned(vmi, w)),
+        evacuation: active,
+      };
   }
 }
 
@@ -90,8 +93,9 @@ function asItsOwnerWants(vmi: VmiFacts, w: Seen): VmView {
   return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
 }
 
-/** What is to become of a VM that cannot migrate; undefined: nothing has been said, and its strategy counts. */
+/** What is to become of a VM that cannot migrate; undefined: nothing has been said, or it can, and its strategy counts. */
 function wayOf(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): WhenBlocked | undefined {
+  if (vmi.liveMigratable.migratable) return undefined;
   const { ownersChoice, whenBlocked } = ne.spec.virtualMachines;
   const vm = vms.get(keyOf(vmi));
   const own = ownersChoice === "Respected" && vm !== undefined && vm !== "None" ? vm.whenBlocked : undefined;

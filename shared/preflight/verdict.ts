@@ -23,12 +23,17 @@ export function preflight(f: PreflightFacts): Preflight {
     return room === undefined ? verdict : { ...verdict, room };
   });
   const unknown = [...f.unread, ...notJudged(moving, replaced, f), ...mayStay(judged, held, f)];
-  const verdict = verdictOf(pods, unknown);
   const time = durationOf(vmisOf(pods, f), f);
+  return concluded({ node: f.node.name, ...(time && { time }), pods, unknown });
+}
+
+/** What is true of all pods together. */
+export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts">): Preflight {
+  const { node, pods, unknown } = found;
+  const verdict = verdictOf(pods, unknown);
   const counts: Partial<Record<Outcome, number>> = {};
   for (const { outcome } of pods) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  const summary = `draining ${f.node.name} ${summaryOf(verdict, counts, pods)}`;
-  return { node: f.node.name, verdict, summary, counts, ...(time && { time }), pods, unknown };
+  return { ...found, verdict, summary: `draining ${node} ${summaryOf(verdict, counts, pods)}`, counts };
 }
 
 /** A pod that does not leave, a guest that ends, a VM without room elsewhere: a person has to know of it before a drain. */
@@ -45,7 +50,7 @@ function isEvicted({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Evicted" || outcome === "ShutsDown") && !pod.deleting;
 }
 
-export function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
+function verdictOf(pods: readonly PodVerdict[], unknown: readonly string[]): NodeVerdict {
   const has = (outcome: Outcome) => pods.some((pod) => pod.outcome === outcome);
   if (has("Blocked")) return "WillBlock";
   if (pods.some(({ room }) => room?.fits === false)) return "NoRoom";

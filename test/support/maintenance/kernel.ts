@@ -1,4 +1,5 @@
-/** A NodeEvacuation of node01 with two VMs, `db` of which cannot migrate, and what KubeVirt does there. */
+/** A NodeEvacuation of node01 with VMs, as a rule two of which `db` cannot migrate, and what KubeVirt does there. */
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../fake-cluster.ts";
 import { NODE, PINNED } from "../fixtures.ts";
 import { at, textOf } from "../json.ts";
@@ -7,25 +8,41 @@ import { launcher, node as roomy, vmiOf } from "../preflight/fixtures.ts";
 
 const KEY = { name: "kernel" };
 
-export function created(spec: object): FakeCluster {
+export interface Vm {
+  readonly name: string;
+  readonly vmi: Partial<VmiFacts>;
+  readonly runStrategy: string;
+}
+
+const TWO: readonly Vm[] = [
+  { name: "web", vmi: {}, runStrategy: "Always" },
+  { name: "db", vmi: PINNED, runStrategy: "Always" },
+];
+
+export function created(spec: object, vms = TWO): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(roomy(NODE), roomy("node02"));
-  for (const name of ["web", "db"]) {
-    fake.vmis.put(vmiOf(name, name === "db" ? PINNED : {}));
+  for (const { name, vmi, runStrategy } of vms) {
+    fake.vmis.put(vmiOf(name, vmi));
     fake.pods.put(launcher(name));
     const metadata = { namespace: "apps", name, uid: `vm-${name}`, resourceVersion: "1" };
-    fake.api.put("virtualmachines", { metadata, spec: { runStrategy: "Always" }, status: {} });
+    fake.api.put("virtualmachines", { metadata, spec: { runStrategy }, status: {} });
   }
   const metadata = { ...KEY, uid: "uid-of-kernel", resourceVersion: "1", creationTimestamp: "2026-03-01T11:00:00Z" };
   fake.api.put("nodeevacuations", { metadata, spec: object({ nodeName: NODE, ...spec }), status: {} });
   return fake;
 }
 
-/** What KubeVirt does between two functions: marked VMs migrate, restarted ones come up. */
-export function kubevirt(fake: FakeCluster, restarted: ReadonlySet<string> = new Set()): void {
+/** What KubeVirt does between two functions: marked VMs that it is to migrate do so, restarted ones come up. */
+export function kubevirt(
+  fake: FakeCluster,
+  restarted: ReadonlySet<string> = new Set(),
+  isIts: (vmi: VmiFacts) => boolean = () => true,
+): void {
   for (const vmi of fake.vmis.list(({ nodeName }) => nodeName === NODE)) {
     const isRestarted = restarted.has(vmi.uid);
-    if (vmi.evacuationNodeName !== NODE && !isRestarted) continue;
+    const isMigrated = vmi.evacuationNodeName === NODE && isIts(vmi);
+    if (!isMigrated && !isRestarted) continue;
     const uid = isRestarted ? `${vmi.uid}-again` : vmi.uid;
     const pod = launcher(vmi.name, { uid: `pod-${vmi.name}-2`, nodeName: "node02" });
     fake.pods.delete(launcher(vmi.name));
@@ -36,3 +53,5 @@ export function kubevirt(fake: FakeCluster, restarted: ReadonlySet<string> = new
 }
 
 export const phaseOf = (fake: FakeCluster) => textOf(at(fake.api.object("nodeevacuations", KEY), "status", "phase"));
+export const verdictOf = (fake: FakeCluster) =>
+  textOf(at(fake.api.object("nodeevacuations", KEY), "status", "verdict"));
