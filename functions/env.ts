@@ -1,5 +1,6 @@
 /** What the platform gives the Worker: its environment, and what is not pure. */
 import type { ConfigProblem } from "../shared/settings/problem.ts";
+import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */
@@ -54,6 +55,8 @@ export interface Platform {
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
+  /** What watches in this process show of its one cluster. */
+  readonly stores?: () => Stores | undefined;
   /** One structured line. Never a token, never a body of the other side. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

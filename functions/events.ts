@@ -22,7 +22,9 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
   if (requests.length === 0) return c.body(null, 204);
   const reconcile = (deps: Deps) => reconcileRequested(requests, deps);
-  const { failures, refused, left } = await reconcileWithin(target, RECONCILE_SECONDS, reconcile);
+  const { failures, refused, left } = await reconcileWithin(target, RECONCILE_SECONDS, reconcile, {
+    watched: true,
+  });
   if (failures - refused + left > 0 && WHEN_UNDECIDED.delivery === "fail") throw new RejectionError("TryAgain");
   return c.body(null, 204);
 }

@@ -1,12 +1,14 @@
 /** The eviction handler: reviews of evictions, from API servers. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
-import type { NamespacedName } from "../shared/kube/facts.ts";
+import type { Client } from "../shared/kube/client.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
 import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
+import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
@@ -72,11 +74,17 @@ export async function reviewEvictionRequest(
   const key = { namespace: eviction.namespace, name: eviction.name };
   const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
   const settings = async () => (await target.settings(reading)).settings;
-  const pod = reading.get("pods", key);
-  const deps = { cluster: reading, settings, now };
+  let pod = Promise.resolve<PodFacts | undefined>(undefined);
+  const readPod = (cluster: Client) => (pod = cluster.get("pods", key));
+  let cached = target.cached(reading);
   try {
-    const asked = { pod, key, request: { username: eviction.userInfo.username, cause } };
-    const look = () => reviewEviction(asked, deps);
+    const asked = { readPod, key, request: { username: eviction.userInfo.username, cause } };
+    const look = () => {
+      const deps = { cluster: reading, cached, settings, now };
+      // What has changed in between is read live.
+      cached = undefined;
+      return reviewEviction(asked, deps);
+    };
     const ruled: Review | undefined = await (dryRun ? look() : review.reviewAndPerform(look, performing));
     if (ruled === undefined) {
       const why = "its VMI keeps changing";
@@ -139,17 +147,24 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, { decision, facts, created }: Review): void {
+function followUp(c: Context, target: Target, ruled: Review): void {
+  const { decision, facts, created, isCached } = ruled;
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
-  const { vmi, evacuations, migrations } = facts;
+  // Its watch reports what has been created.
+  if (isCached && created !== undefined) return;
+  const { vmi, evacuations } = facts;
   if (vmi === undefined) return;
   const isInProgress = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
   // A VM that may stay must not be kept by a budget of a time when it was to move.
   if (!isInProgress && decision.verdict !== "Allow") return;
-  const known =
-    created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
-  const isUnmarked = decision.actions.some(({ verb }) => verb === "Unmark");
-  c.executionCtx.waitUntil(requeue(target, vmi, isUnmarked ? {} : known));
+  c.executionCtx.waitUntil(requeue(target, vmi, knownBy(ruled, vmi)));
+}
+
+/** Nothing of a mark that has been taken back, nor of what a watch shows anew. */
+function knownBy({ decision, facts, created, isCached }: Review, vmi: VmiFacts): Known {
+  if (isCached || decision.actions.some(({ verb }) => verb === "Unmark")) return {};
+  const { evacuations, migrations } = facts;
+  return created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
 }
 
 function logRuling(target: Target, eviction: EvictionRequest, { decision, facts }: Review, dryRun: boolean): void {

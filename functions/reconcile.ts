@@ -18,15 +18,21 @@ import type { Held } from "../shared/kube/transport.ts";
 export const SETTINGS_SECONDS = 5;
 const STARTING_SHARE = 0.8;
 
+interface Within {
+  readonly fresh?: boolean;
+  readonly held?: Held;
+  readonly watched?: boolean;
+}
+
 /**
  * What failed, and what time did not suffice for, is one line of the log. `fresh`: by settings that are read now; `held`: room for what is
- * read.
+ * read; `watched`: a watch has shown, or will show, what it is about.
  */
 export async function reconcileWithin(
   target: Target,
   seconds: number,
   reconcile: (deps: Deps) => Promise<Result>,
-  { fresh = false, held }: { readonly fresh?: boolean; readonly held?: Held } = {},
+  { fresh = false, held, watched = false }: Within = {},
 ): Promise<Result> {
   const { now } = target.platform;
   const limit = target.within(seconds);
@@ -38,7 +44,8 @@ export async function reconcileWithin(
   const failures = new Failures();
   let left = 0;
   try {
-    const result = await reconcile({ cluster, connect, settings, clock: now, until, onFailure: failures.add });
+    const deps = { cluster, connect, settings, clock: now, until, onFailure: failures.add };
+    const result = await reconcile(watched ? { ...deps, cached: target.cached } : deps);
     left = result.left;
     return result;
   } finally {
@@ -70,7 +77,10 @@ const AFTER_ANSWER_SECONDS = 20;
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
   try {
-    await reconcileWithin(target, AFTER_ANSWER_SECONDS, (deps) => reconcileVmi(vmi, deps, known), { held });
+    await reconcileWithin(target, AFTER_ANSWER_SECONDS, (deps) => reconcileVmi(vmi, deps, known), {
+      held,
+      watched: true,
+    });
   } catch (error) {
     target.logFailure("reconciling after an answer", error);
   } finally {

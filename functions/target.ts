@@ -1,4 +1,5 @@
 /** The cluster that a request is about: found by name, and ready to be connected to. */
+import { readsFrom } from "../shared/kube/cache.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { MemoryBudget, type Endpoint, type Held } from "../shared/kube/transport.ts";
@@ -39,6 +40,8 @@ export interface Target {
   readonly state: IsolateState;
   /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
   connect(seconds: number, held?: Held): Client;
+  /** The client, with reads that may be old; undefined where nothing is watched. */
+  readonly cached: (cluster: Client) => Client | undefined;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
@@ -80,6 +83,10 @@ export function targetOf(
       onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
       hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
     });
+  const cached = (cluster: Client) => {
+    const stores = platform.stores?.();
+    return stores && readsFrom(stores, cluster);
+  };
   return {
     name,
     entry,
@@ -87,6 +94,7 @@ export function targetOf(
     state,
     within,
     connect,
+    cached,
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

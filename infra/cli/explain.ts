@@ -102,7 +102,7 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
         const [cluster, key] = [connection.cluster(), { namespace: connection.namespace, name }];
         const request = { username: "explain", cause: "ApiEviction" } as const;
         const review = await reviewEviction(
-          { key, pod: cluster.get("pods", key), request },
+          { key, readPod: (from) => from.get("pods", key), request },
           { cluster, settings: connection.settings, now: host.now() },
         );
         const explanation = explanationOf(review);

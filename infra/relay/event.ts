@@ -25,9 +25,9 @@ export interface Noticed {
 
 /** What the Worker has to know, if anything, when an object changes from one state to the next. */
 export function noticeOf<Facts>(
-  kind: WatchedKind<Facts>,
-  now: Seen<Facts> | undefined,
-  before: Seen<Facts> | undefined,
+  kind: WatchedKind<Facts, unknown>,
+  now: Seen<Facts, unknown> | undefined,
+  before: Seen<Facts, unknown> | undefined,
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;

@@ -14,9 +14,11 @@ export interface Identity {
 }
 
 /** What is kept of an object. */
-export interface Seen<Facts> {
+export interface Seen<Facts, View = never> {
   readonly metadata: Identity;
   readonly facts: Facts;
+  /** What else is kept. */
+  readonly view?: View;
 }
 
 /** What the Worker has to know, before it becomes an event. */
@@ -30,14 +32,14 @@ interface Change<Facts> {
   readonly gone: boolean;
 }
 
-export interface WatchedKind<Facts> {
+export interface WatchedKind<Facts, View = never> {
   /** In metrics and log. */
   readonly name: string;
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Undefined: ignored. Throws what zod throws. */
-  readonly read: (object: unknown) => Seen<Facts> | undefined;
+  readonly read: (object: unknown) => Seen<Facts, View> | undefined;
   /** Called when an object appears, when any of its facts change, and when it goes. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
 }
@@ -144,17 +146,17 @@ export const MIGRATIONS = kind({
 export const EVACUATIONS = kind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
-  // Ended ones are history: to the relay an Evacuation that ends is gone.
-  fieldSelector: END_PHASES.map((phase) => `status.phase!=${phase}`).join(","),
   fields: {
     spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text, retryAt: Text }),
     status: part({ phase: Text, observedRetryAt: Text }),
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => {
+    // Of one that has ended no person can ask anything.
+    const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
     // What a person asks for, and Lifeboat may not have seen.
     const asked = status.phase === undefined ? "New" : isRetried ? retryAt : undefined;
-    return { vmi: vmi.name, asked: intent === "Withdrawn" ? intent : asked };
+    return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
   },
   notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {
     if (gone || facts.asked === undefined || facts.asked === before?.asked) return undefined;

@@ -15,7 +15,7 @@ export interface KubeletEventFacts {
 /** Events lack their pods' labels. The name keeps most other Events out of memory; the pod's labels decide. */
 const POD_NAMES = /^(virt-launcher|hp-volume)-/;
 
-type PodOf = (namespace: string, name: string) => Seen<PodFacts> | undefined;
+type PodOf = (namespace: string, name: string) => Pick<Seen<PodFacts>, "metadata" | "facts"> | undefined;
 
 /**
  * About pods that a kubelet ends: it does not ask the API server, and sets the pod's condition only afterwards. One watch for each reason:
@@ -52,7 +52,11 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 const STALE_MS = 10 * 60 * 1000;
 
 /** Undefined for a pod that has been deleted: PODS reports that, or the owner wants it. */
-export function killingOf(event: KubeletEventFacts, pod: Seen<PodFacts> | undefined, now: Date): Notice | undefined {
+export function killingOf(
+  event: KubeletEventFacts,
+  pod: Pick<Seen<PodFacts>, "metadata" | "facts"> | undefined,
+  now: Date,
+): Notice | undefined {
   if (pod === undefined || pod.metadata.uid !== event.podUid) return undefined;
   if (event.at !== undefined && now.getTime() - Date.parse(event.at) > STALE_MS) return undefined;
   if (pod.facts.deleting || pod.facts.completed) return undefined;

@@ -1,5 +1,6 @@
 /** The relay: connects watches to deliveries. */
 import type { KubeConfig } from "@kubernetes/client-node";
+import type { Stores } from "../../shared/kube/cache.ts";
 import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
 import type { Clock, Random } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
@@ -11,6 +12,7 @@ import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "./met
 import { createOutbox } from "./outbox.ts";
 import type { Probed } from "./probes.ts";
 import { createSend, type Fetch } from "./send.ts";
+import { keptOf, storeOf } from "./stores.ts";
 import { startWatch, type Watched } from "./watch.ts";
 
 export interface RelayOptions {
@@ -22,15 +24,19 @@ export interface RelayOptions {
   readonly random: Random;
   readonly fetch: Fetch;
   readonly log: Log;
+  /** For an app in this process, which reads from the watches; and which of its replicas acts on what is not urgent. */
+  readonly within?: { readonly isLeader: () => boolean };
 }
 
 export interface Relay extends Probed {
+  /** Of an app in the same process: without `within` they are empty. */
+  readonly stores: Stores;
   metrics(): string;
   stop(): Promise<void>;
 }
 
 export function startRelay(options: RelayOptions): Relay {
-  const { clock, random, log } = options;
+  const { clock, random, log, within } = options;
   const counters = createCounters();
   const outboxes = { urgent: createOutbox(), routine: createOutbox() };
   const send = createSend(options);
@@ -51,14 +57,20 @@ export function startRelay(options: RelayOptions): Relay {
   const report = (noticed: Noticed | undefined) => {
     if (noticed === undefined) return;
     const { type } = noticed.notice;
+    const lane = LANE_OF[type];
+    // What the other replica misses meanwhile, its first tick finds.
+    if (lane === "routine" && within?.isLeader() === false) return;
     counters.events.add([type]);
-    deliveries[LANE_OF[type]].put(eventOf(noticed, clock.now()));
+    deliveries[lane].put(eventOf(noticed, clock.now()));
   };
 
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "stop">>();
-  const watch = <Facts>(kind: kinds.WatchedKind<Facts>, onSeen?: (now: kinds.Seen<Facts>) => void): Watched<Facts> => {
+  const watch = <Facts, View>(
+    kind: kinds.WatchedKind<Facts, View>,
+    onSeen?: (now: kinds.Seen<Facts, View>) => void,
+  ): Watched<Facts, View> => {
     const onFailure = () => counters.failures.add([kind.name]);
-    const onChange = (now: kinds.Seen<Facts> | undefined, before: kinds.Seen<Facts> | undefined) => {
+    const onChange = (now: kinds.Seen<Facts, View> | undefined, before: kinds.Seen<Facts, View> | undefined) => {
       report(noticeOf(kind, now, before));
       if (now !== undefined && now.metadata.uid !== before?.metadata.uid) onSeen?.(now);
     };
@@ -69,18 +81,19 @@ export function startRelay(options: RelayOptions): Relay {
 
   let stopped = false;
   let watchedEvents: readonly Watched<kubelets.KubeletEventFacts>[] = [];
-  const pods = watch(kinds.PODS, (pod) => {
+  const keeps = within !== undefined;
+  const pods = watch(keptOf("pods", kinds.PODS, keeps), (pod) => {
     const events = watchedEvents.flatMap((watched) => [...watched.all()]);
     for (const { facts, metadata } of events) {
       const notice = facts.podUid === pod.metadata.uid ? kubelets.killingOf(facts, pod, clock.now()) : undefined;
       report(notice && { object: metadata, gone: false, notice });
     }
   });
-  watch(kinds.VIRTUAL_MACHINE_INSTANCES);
-  watch(kinds.MIGRATIONS);
-  watch(kinds.EVACUATIONS);
+  const vmis = watch(keptOf("virtualmachineinstances", kinds.VIRTUAL_MACHINE_INSTANCES, keeps));
+  const migrations = watch(keptOf("virtualmachineinstancemigrations", kinds.MIGRATIONS, keeps));
+  const evacuations = watch(keptOf("evacuations", kinds.EVACUATIONS, keeps));
   watch(kinds.NODE_EVACUATIONS);
-  watch(kinds.NODES);
+  const nodes = watch(keptOf("nodes", kinds.NODES, keeps));
   // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
   const watchKubelets = async () => {
     await pods.synced;
@@ -90,6 +103,13 @@ export function startRelay(options: RelayOptions): Relay {
   void watchKubelets();
 
   return {
+    stores: {
+      pods: storeOf(pods),
+      nodes: storeOf(nodes),
+      virtualmachineinstances: storeOf(vmis),
+      virtualmachineinstancemigrations: storeOf(migrations),
+      evacuations: storeOf(evacuations),
+    },
     isReady: () => watchedEvents.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),
     metrics: () =>
       renderOpenMetrics([

@@ -16,21 +16,23 @@ import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Identity, Seen, WatchedKind } from "./kinds.ts";
 import { type Log, reasonOf } from "./log.ts";
 
-export interface WatchOptions<Facts> {
+export interface WatchOptions<Facts, View = never> {
   readonly kubeConfig: KubeConfig;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly onChange: (now: Seen<Facts> | undefined, before: Seen<Facts> | undefined) => void;
+  readonly onChange: (now: Seen<Facts, View> | undefined, before: Seen<Facts, View> | undefined) => void;
   readonly onFailure: () => void;
 }
 
-export interface Watched<Facts> {
+export interface Watched<Facts, View = never> {
   /** Resolves once the first list is complete. */
   readonly synced: Promise<void>;
   isSynced(): boolean;
-  get(namespace: string, name: string): Seen<Facts> | undefined;
-  all(): Iterable<Seen<Facts>>;
+  /** And changes are shown as they happen: its watch is open. */
+  isCurrent(): boolean;
+  get(namespace: string, name: string): Seen<Facts, View> | undefined;
+  all(): Iterable<Seen<Facts, View>>;
   stop(): void;
 }
 
@@ -40,26 +42,29 @@ const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** Where watches end one after the other and bring nothing. */
 const RECONNECT_MS = 2_000;
 
-export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOptions<Facts>): Watched<Facts> {
+export function startWatch<Facts, View>(
+  kind: WatchedKind<Facts, View>,
+  options: WatchOptions<Facts, View>,
+): Watched<Facts, View> {
   const { kubeConfig, clock, random, onChange, onFailure } = options;
   const log: Log = (level, message, details) => options.log(level, message, { watch: kind.name, ...details });
   const read = createReader(kind, log);
-  const known = new Map<string, Seen<Facts>>();
+  const known = new Map<string, Seen<Facts, View>>();
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   const stopped = new AbortController();
   const { signal } = stopped;
   let request: AbortController | undefined;
-  let isSynced = false;
+  let [isSynced, isOpen] = [false, false];
   /** From where to watch; undefined: from a new list. */
   let version: string | undefined;
 
-  const put = (seen: Seen<Facts>) => {
+  const put = (seen: Seen<Facts, View>) => {
     const before = known.get(keyOf(seen.metadata));
     if (before?.metadata.resourceVersion === seen.metadata.resourceVersion) return;
     known.set(keyOf(seen.metadata), seen);
     onChange(seen, before);
   };
-  const remove = (seen: Seen<Facts>) => {
+  const remove = (seen: Seen<Facts, View>) => {
     if (known.delete(keyOf(seen.metadata))) onChange(undefined, seen);
   };
 
@@ -99,7 +104,8 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
     request = await new Watch(kubeConfig).watch(path, query, onEvent, onEnd);
     // It could not be aborted while it was being opened.
     if (signal.aborted) request.abort();
-    return await promise;
+    isOpen = true;
+    return await promise.finally(() => (isOpen = false));
   };
 
   let [failures, silent, since] = [0, 0, 0];
@@ -139,6 +145,7 @@ export function startWatch<Facts>(kind: WatchedKind<Facts>, options: WatchOption
   return {
     synced,
     isSynced: () => isSynced,
+    isCurrent: () => isSynced && isOpen,
     get: (namespace, name) => known.get(`${namespace}/${name}`),
     all: () => known.values(),
     stop() {
@@ -164,7 +171,10 @@ function codeOf(error: unknown): unknown {
 }
 
 /** Leaves out, and logs, an object that is not as expected: it hides no other one. */
-export function createReader<Facts>({ read }: Pick<WatchedKind<Facts>, "read">, log: Log): WatchedKind<Facts>["read"] {
+export function createReader<Facts, View>(
+  { read }: Pick<WatchedKind<Facts, View>, "read">,
+  log: Log,
+): WatchedKind<Facts, View>["read"] {
   return (object) => {
     try {
       return read(object);
@@ -183,12 +193,12 @@ const Page = z.object({
   items: z.nullish(z.array(z.unknown())),
 });
 
-async function listPages<Facts>(
+async function listPages<Facts, View>(
   kubeConfig: KubeConfig,
-  { path, labelSelector, fieldSelector, read }: Omit<WatchedKind<Facts>, "notice">,
+  { path, labelSelector, fieldSelector, read }: Omit<WatchedKind<Facts, View>, "notice">,
   signal: AbortSignal,
-): Promise<{ readonly items: readonly Seen<Facts>[]; readonly resourceVersion: string }> {
-  const items: Seen<Facts>[] = [];
+): Promise<{ readonly items: readonly Seen<Facts, View>[]; readonly resourceVersion: string }> {
+  const items: Seen<Facts, View>[] = [];
   const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
   for (let next: string | undefined; ;) {
     const query = new URLSearchParams({ ...selectors, limit: String(PAGE), ...(next && { continue: next }) });

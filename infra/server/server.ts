@@ -47,6 +47,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     sleep: (ms) => new Promise((resolve) => clock.setTimer(ms, resolve)),
     timeout: (ms) => AbortSignal.timeout(ms),
     random: Math.random,
+    stores: () => relay?.stores,
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
@@ -89,6 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       // To the app in this process: nothing travels.
       fetch: (url, post) => opened.ask(new Request(url, post), answerRelay),
       log,
+      within: leadership,
     });
     log("info", "serving", { port: opened.port });
   };

@@ -42,6 +42,8 @@ interface As<T> {
   readonly as?: z.ZodMiniType<T>;
 }
 
+export type Reading<T> = As<T> & Expecting;
+
 interface Expecting {
   readonly expect?: readonly number[];
 }
@@ -80,7 +82,7 @@ export interface Client {
   get<R extends Resource, T = Facts<R>>(
     resource: R,
     key: NamespacedName,
-    how?: As<T> & Expecting,
+    how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
   list<R extends Resource, T = Facts<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
   /** How many there are in all; undefined: the API server does not count them. */
@@ -119,9 +121,9 @@ export function createClient(options: ClientOptions): Client {
   function get<R extends Resource, T = Facts<R>>(
     resource: R,
     key: NamespacedName,
-    how?: As<T> & Expecting,
+    how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
-  async function get(resource: Resource, key: NamespacedName, how: As<unknown> & Expecting = {}) {
+  async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
     const reading = readObject(send, { resource, key, schema: how.as ?? SCHEMAS[resource].facts, expect: how.expect });
     return await (resource === "lifeboatconfigurations" ? unlessNotServed(send, resource, reading) : reading);
   }

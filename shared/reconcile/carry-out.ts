@@ -5,6 +5,7 @@ import type { EvacuationWorld } from "../evacuation/world.ts";
 import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
 import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
 import { planShield, type ShieldWorld } from "../shield/shield.ts";
+import { isSafeInAReconcile } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
@@ -50,6 +51,8 @@ export type ReconcileRequest =
 export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
+  /** The client, with reads that may be old. Absent: where nothing is watched, and what must find what no watch has shown. */
+  readonly cached?: (cluster: Client) => Client | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */
@@ -145,6 +148,21 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
     results.push(...performed, { ...NOTHING, left: chained.left, again });
   }
   return sum(results);
+}
+
+/** Of one VMI. */
+export function plansFor({ pods, launchers }: World): readonly PlanName[] {
+  return [
+    ...(pods.length > 0 ? (["disruption"] as const) : []),
+    "budget" as const,
+    ...(launchers.length > 0 ? (["annotations"] as const) : []),
+    "evacuation" as const,
+  ];
+}
+
+/** Whether all that would be done may be done although the world may be old. */
+export function isSafe(world: World): boolean {
+  return plansFor(world).every((name) => PLANS[name](world).chains.flat().every(isSafeInAReconcile));
 }
 
 export function isTime({ clock, until }: Deps): () => boolean {

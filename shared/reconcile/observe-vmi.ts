@@ -7,7 +7,7 @@ import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuati
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
-import { NO_WORLD, type World } from "./carry-out.ts";
+import { isSafe, NO_WORLD, type World } from "./carry-out.ts";
 import { evacuationsOf, LAUNCHER, migratingVmis, migrationsOf } from "../kube/requests.ts";
 import { isFinal } from "../kube/objects.ts";
 import type { Observer } from "../settings/load-settings.ts";
@@ -21,7 +21,24 @@ export interface Known {
   readonly migrations?: readonly MigrationFacts[];
 }
 
-export async function observeVmi(key: NamespacedName, observer: Observer, given: Known = {}): Promise<World> {
+interface OfVmi extends Observer {
+  /** Its reads may be old. */
+  readonly cached?: Client | undefined;
+}
+
+/** As watches show it, where nothing is known, and nothing comes of it that must not be done on old facts. */
+export async function observeVmi(
+  key: NamespacedName,
+  { cached, ...observer }: OfVmi,
+  given: Known = {},
+): Promise<World> {
+  const isKnown = given.vmi !== undefined || given.evacuations !== undefined || (given.pods ?? []).length > 0;
+  if (cached === undefined || isKnown) return await observe(key, observer, given);
+  const world = await observe(key, { ...observer, cluster: cached }, {});
+  return isSafe(world) ? world : await observe(key, observer, given);
+}
+
+async function observe(key: NamespacedName, observer: Observer, given: Known): Promise<World> {
   const { cluster, settings, now } = observer;
   const known = stillKnown(given);
   const evacuations = known.evacuations ?? (await evacuationsOf(key, cluster));

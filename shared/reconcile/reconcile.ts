@@ -14,6 +14,7 @@ import {
   type Deps,
   isTime,
   NOTHING,
+  plansFor,
   type ReconcileRequest,
   type Result,
   sum,
@@ -36,23 +37,16 @@ export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known
   const results: Result[] = [];
   const { result } = await attempt(`reconciling VMI ${keyOf(key)}`, deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
-      // What the caller knows is old the second time.
-      const world = await observeVmi(key, observerOf(deps), i === 0 ? known : { pods: known.pods ?? [] });
+      // What the caller knows, and what watches show, is old the second time.
+      const isFirst = i === 0;
+      const observer = { ...observerOf(deps), cached: isFirst ? deps.cached?.(deps.cluster) : undefined };
+      const world = await observeVmi(key, observer, isFirst ? known : { pods: known.pods ?? [] });
       const done = await carryOut(plansFor(world), world, deps);
       results.push({ ...done, pressed: pressedBy(world), emptied: emptiedBy(world, done) });
       if (!done.again) break;
     }
   });
   return sum([...results, result]);
-}
-
-function plansFor({ pods, launchers }: World) {
-  return [
-    ...(pods.length > 0 ? (["disruption"] as const) : []),
-    "budget" as const,
-    ...(launchers.length > 0 ? (["annotations"] as const) : []),
-    "evacuation" as const,
-  ];
 }
 
 function pressedBy({ evacuations }: World): readonly string[] {

@@ -79,7 +79,7 @@ export function openFakeDoors(
     explain: async (key) => {
       const request = { username: "explain", cause: "ApiEviction" } as const;
       const { cluster, settings, now } = await asking();
-      const asked = { key, pod: cluster.get("pods", key), request };
+      const asked = { key, readPod: () => cluster.get("pods", key), request };
       return explanationOf(await reviewEviction(asked, { cluster, settings: async () => settings, now }));
     },
     explainNode: async (node, flags = { force: false, deleteEmptyDirData: false }) => {

@@ -1,0 +1,93 @@
+/**
+ * Reads from watches, where a process has them: facts of objects as a watch last showed them.
+ *
+ * They may be old, so they may only refuse. What may be done on them stands here; for everything else the facts are read live, and decided on
+ * again. A watch that has not read its first list, or is not connected, is not asked.
+ */
+import type { Action } from "./action.ts";
+import type { Client, Listing, Reading } from "./client.ts";
+import type { Phase } from "./evacuation.ts";
+import type { NamespacedName } from "./facts.ts";
+import { CREATED_BY_LABEL, VMI_NAME_LABEL } from "./names.ts";
+import type { Facts, Resource } from "./resources.ts";
+
+/** Deletions are reviewed live: an allow of theirs ends a VM, and no other webhook stands beside it. */
+export const SAFE_IN_A_REVIEW: ReadonlySet<Action["verb"]> = new Set([
+  // Its name says which pod it is about, and counts up: one that exists is joined, or read. One too many ends as a Duplicate.
+  "CreateEvacuation",
+  // It is looked for first.
+  "CreateBudget",
+]);
+
+export function isSafeInAReconcile(action: Action): boolean {
+  // On the version that was read. Ends and failed attempts have consequences that no later reconcile takes back.
+  if (action.verb === "WriteStatus") return CONTINUING.has(action.status.phase ?? "Pending");
+  // An annotation of the migration with this UID, and words.
+  return action.verb === "AdoptMigration" || action.verb === "Event";
+}
+
+const CONTINUING: ReadonlySet<Phase> = new Set(["Pending", "Migrating", "WaitingForExternalController"]);
+
+export interface Store<T> {
+  /** It has read its first list, and its watch is open. */
+  isCurrent(): boolean;
+  get(key: NamespacedName): T | undefined;
+  all(): Iterable<T>;
+}
+
+export type Stores = { readonly [R in CachedResource]: Store<Facts<R>> };
+
+/** Another implementation of the client's reads: of single objects, and of what belongs to one VMI. */
+export function readsFrom(stores: Stores, client: Client): Client {
+  function get<R extends Resource, T = Facts<R>>(
+    resource: R,
+    key: NamespacedName,
+    how?: Reading<T>,
+  ): Promise<NoInfer<T> | undefined>;
+  async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
+    const store = how.as === undefined && isCached(resource) ? stores[resource] : undefined;
+    return store?.isCurrent() === true ? store.get(key) : await client.get(resource, key, how);
+  }
+
+  function list<R extends Resource, T = Facts<R>>(
+    resource: R,
+    listing?: Listing & Reading<T>,
+  ): Promise<readonly NoInfer<T>[]>;
+  async function list(resource: Resource, listing: Listing & Reading<unknown> = {}) {
+    return belongings(stores, resource, listing) ?? (await client.list(resource, listing));
+  }
+
+  return { ...client, get, list };
+}
+
+/** Undefined: another list than of what belongs to a VMI, by its name or UID. */
+function belongings(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
+  const { namespace, labels = {}, fields = {}, ...others } = listing;
+  const [[criterion, wanted] = [], ...more] = [...Object.entries(labels), ...Object.entries(fields)];
+  if (wanted === undefined || wanted === true || more.length + Object.keys(others).length > 0) return undefined;
+  const values = new Set([wanted].flat());
+  const from = <T extends { readonly namespace: string }>(
+    store: Store<T>,
+    valueOf: (facts: T) => string | undefined,
+  ) =>
+    store.isCurrent()
+      ? [...store.all()].filter((one) => one.namespace === namespace && values.has(valueOf(one) ?? ""))
+      : undefined;
+  switch (`${resource} by ${criterion}`) {
+    case `pods by ${CREATED_BY_LABEL}`:
+      return from(stores.pods, ({ labels: own }) => own[CREATED_BY_LABEL]);
+    case `virtualmachineinstancemigrations by ${VMI_NAME_LABEL}`:
+      return from(stores.virtualmachineinstancemigrations, ({ vmiName }) => vmiName);
+    case "evacuations by spec.virtualMachineInstance.name":
+      return from(stores.evacuations, ({ spec }) => spec.vmiName);
+    default:
+      return undefined;
+  }
+}
+
+const CACHED = ["pods", "nodes", "virtualmachineinstances", "virtualmachineinstancemigrations", "evacuations"] as const;
+export type CachedResource = (typeof CACHED)[number];
+
+function isCached(resource: Resource): resource is CachedResource {
+  return (CACHED as readonly Resource[]).includes(resource);
+}
