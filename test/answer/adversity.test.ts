@@ -3,22 +3,8 @@
  * is refused, lost, or the last thing that its function does; each read is refused, lost, old or empty.
  */
 import { describe, expect, test } from "vitest";
-import { type Flow, run } from "./adversity.ts";
+import { type Flow, FLOWS, run } from "./adversity.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
-
-const MOVES = { outcomes: [], evacuates: true } as const;
-const MOVED = { node: "node02", phases: ["Moved"] } as const;
-
-// prettier-ignore
-const FLOWS: readonly Flow[] = [
-  { name: "a drain",                                  ...MOVES, asks: "evicts",  end: MOVED },
-  { name: "a preemption",                             ...MOVES, asks: "deletes", end: MOVED },
-  { name: "a drain that Lifeboat migrates",           ...MOVES, evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 2 } }, asks: "evicts", end: MOVED },
-  { name: "a drain that a person cancels",            ...MOVES, isFull: true, asks: "evicts", rounds: 3, person: { round: 3, does: "cancels" }, end: { node: "node01", phases: ["Withdrawn"] } },
-  { name: "a drain that goes on after a cancel",      ...MOVES, asks: "evicts", person: { round: 1, does: "cancels" }, end: { node: "node02", phases: ["Moved", "Withdrawn"] } },
-  { name: "a drain of which every attempt fails",     outcomes: ["Failed", "Failed"], evacuates: true, asks: "evicts", rounds: 4, end: { node: "node01", phases: ["Abandoned"] } },
-  { name: "a failed attempt that a person retries",   outcomes: ["Failed"], evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 3, backoffSeconds: 200 } }, asks: "evicts", rounds: 2, person: { round: 6, does: "retries" }, end: MOVED },
-];
 
 /** At night all of it. Else each write once, and each kind of write in each of the ways; of reads what this number draws. */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { isUnfinished } from "../../shared/kube/evacuation.ts";
+import type { Stores } from "../../shared/kube/cache.ts";
 import { retryVm } from "../../shared/evacuation/api.ts";
 import { type Disturbance, Disturbed } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
@@ -30,6 +31,20 @@ export interface Flow extends Moves {
   readonly end: { readonly node: string; readonly phases: readonly string[] };
 }
 
+const MOVES = { outcomes: [], evacuates: true } as const;
+const MOVED = { node: "node02", phases: ["Moved"] } as const;
+
+// prettier-ignore
+export const FLOWS: readonly Flow[] = [
+  { name: "a drain",                                  ...MOVES, asks: "evicts",  end: MOVED },
+  { name: "a preemption",                             ...MOVES, asks: "deletes", end: MOVED },
+  { name: "a drain that Lifeboat migrates",           ...MOVES, evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 2 } }, asks: "evicts", end: MOVED },
+  { name: "a drain that a person cancels",            ...MOVES, isFull: true, asks: "evicts", rounds: 3, person: { round: 3, does: "cancels" }, end: { node: "node01", phases: ["Withdrawn"] } },
+  { name: "a drain that goes on after a cancel",      ...MOVES, asks: "evicts", person: { round: 1, does: "cancels" }, end: { node: "node02", phases: ["Moved", "Withdrawn"] } },
+  { name: "a drain of which every attempt fails",     outcomes: ["Failed", "Failed"], evacuates: true, asks: "evicts", rounds: 4, end: { node: "node01", phases: ["Abandoned"] } },
+  { name: "a failed attempt that a person retries",   outcomes: ["Failed"], evacuates: false, configuration: { evacuation: { adoptSeconds: 0, maxAttempts: 3, backoffSeconds: 200 } }, asks: "evicts", rounds: 2, person: { round: 6, does: "retries" }, end: MOVED },
+];
+
 const ROUND_SECONDS = 5;
 const ROUNDS = 14;
 /** Of full scans. */
@@ -50,11 +65,24 @@ function given(configuration: object = {}): FakeCluster {
   return fake;
 }
 
-/** How often each kind of request was made in the course of it: of a disturbed one only until all is over. */
-export async function run(flow: Flow, disturbance?: Disturbance): Promise<ReadonlyMap<string, number>> {
+export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
+/** What watches show, when the cluster was so in the rounds before and is so now. */
+export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
+
+/**
+ * How often each kind of request was made in the course of it: of a disturbed one only until all is over. `watching`: in the cluster, which of
+ * its states the watches show.
+ */
+export async function run(
+  flow: Flow,
+  disturbance?: Disturbance,
+  watching?: Watching,
+): Promise<ReadonlyMap<string, number>> {
   const fake = given(flow.configuration);
   const kubeVirt = new KubeVirt(fake, WEB, flow);
-  const course = new Disturbed(fake, disturbance);
+  const history = [fake.api.snapshot()];
+  const stores = watching && (() => watching(fake, [...history, fake.api.snapshot()]));
+  const course = new Disturbed(fake, disturbance, stores);
   const { rounds = ROUNDS, person: { round: personRound } = { round: Infinity } } = flow;
   let isDone = false;
   const act = async () => {
@@ -62,12 +90,14 @@ export async function run(flow: Flow, disturbance?: Disturbance): Promise<Readon
   };
   const pass = async (seconds: number) => {
     await course.reconcile(seconds > ROUND_SECONDS);
+    if (watching !== undefined) await course.report(WEB);
     kubeVirt.step(course.now);
     course.seconds += seconds;
   };
   const isOver = () => course.isDisturbed && isDeepStrictEqual(endOf(fake), expectedOf(flow));
   for (let round = 0; round < ROUNDS + MINUTES && !isOver(); round++) {
     course.remember();
+    history.push(fake.api.snapshot());
     if (round < rounds) await course.isolate((app) => ask(flow, app, fake));
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);

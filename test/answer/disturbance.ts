@@ -2,7 +2,10 @@
 import { expect } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { reconcileActive, reconcileAll } from "../../shared/reconcile/reconcile.ts";
+import type { Stores } from "../../shared/kube/cache.ts";
+import type { NamespacedName } from "../../shared/kube/facts.ts";
+import type { Deps } from "../../shared/reconcile/carry-out.ts";
+import { reconcileActive, reconcileAll, reconcileRequested } from "../../shared/reconcile/reconcile.ts";
 import type { Asked } from "../support/asked.ts";
 import { type Before, failure } from "../support/fake-api.ts";
 import type { FakeCluster } from "../support/fake-cluster.ts";
@@ -89,8 +92,12 @@ export class Disturbed {
   seconds = 0;
   isDisturbed = false;
 
-  constructor(fake: FakeCluster, disturbance?: Disturbance) {
+  readonly #stores: (() => Stores) | undefined;
+
+  /** `stores`: in the cluster, what the watches show. */
+  constructor(fake: FakeCluster, disturbance?: Disturbance, stores?: () => Stores) {
     this.#fake = fake;
+    this.#stores = stores;
     this.#disturbance = disturbance;
     this.#last = this.#before = fake.api.snapshot();
   }
@@ -119,7 +126,7 @@ export class Disturbed {
       this.isDisturbed = true;
       return fault(asked, { fake: this.#fake, die, before: this.#before });
     };
-    const app = openFakeDoors(this.#fake, disturb);
+    const app = openFakeDoors(this.#fake, disturb, { ...(this.#stores && { stores: this.#stores }) });
     app.pass(this.seconds);
     await Promise.race([work(app).then(() => app.settle()), death.promise]);
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
@@ -133,6 +140,12 @@ export class Disturbed {
         : reconcileWithin(target, 20, reconcileActive);
       return reconciling.catch(() => undefined);
     });
+  }
+
+  /** As its relay has it done, when a watch shows something new. */
+  async report(vmi: NamespacedName): Promise<void> {
+    const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);
+    await this.isolate(({ target }) => reconcileWithin(target, 20, work, { watched: true }));
   }
 
   /** What becomes of it. */

@@ -1,5 +1,6 @@
 /** The app of one isolate over a fake cluster, and what people ask of it by the command. */
 import { createApp } from "../../functions/app.ts";
+import type { Platform } from "../../functions/env.ts";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { newIsolateState, type Target, targetOf } from "../../functions/target.ts";
 import { cancelEvacuations, type Cancelling } from "../../shared/evacuation/api.ts";
@@ -44,13 +45,18 @@ export function openDoorsOf(fake: FakeCluster, before?: Before): Doors {
   return doors;
 }
 
+interface FakeOptions extends Pick<Platform, "stores"> {
+  readonly token?: string;
+  readonly clock?: VirtualClock;
+}
+
 /** `clock`: time passes by it, and deadlines with it. */
 export function openFakeDoors(
   fake: FakeCluster,
   before?: Before,
-  { clock, ...tweak }: { readonly token?: string; readonly clock?: VirtualClock } = {},
+  { clock, stores, ...tweak }: FakeOptions = {},
 ): FakeDoors {
-  const instead = { fetch: fake.api.fetch(before), ...clock?.platform };
+  const instead = { fetch: fake.api.fetch(before), ...clock?.platform, ...(stores && { stores }) };
   const { platform, context, world } = newPlatform(undefined, NOW, instead);
   const state = newIsolateState();
   const prod = { ...entry(SERVER), ...tweak };

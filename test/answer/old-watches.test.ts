@@ -1,0 +1,139 @@
+/** However old what the watches show is: no VM is lost, no end is wrong, and the evacuation ends as it does where nothing is watched. */
+import { expect, test } from "vitest";
+import type { Store, Stores } from "../../shared/kube/cache.ts";
+import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
+import { FakeCluster } from "../support/fake-cluster.ts";
+import { openFakeDoors } from "../support/fake-doors.ts";
+import { MOBILITY, pod, vmi } from "../support/fixtures.ts";
+import { evictionOf, refusal } from "../support/reviews.ts";
+import { FLOWS, run, type Snapshot, type Watching } from "./adversity.ts";
+
+type Kind = keyof Stores;
+/** Which of the states of a cluster, of which the last one is that of now, a watch of a kind shows. */
+type Age = (history: readonly Snapshot[], kind: Kind) => Snapshot | undefined;
+
+const behind =
+  (rounds: number): Age =>
+  (history) =>
+    history.at(-1 - rounds) ?? history[0];
+/** 0 to 6 rounds: 30 s. */
+const drawn = (seed: number): Age => {
+  let state = seed;
+  return (history) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return behind(Math.floor((state / 2 ** 31) * 7))(history, "pods");
+  };
+};
+const only =
+  (...kinds: readonly Kind[]): Age =>
+  (history, kind) =>
+    behind(kinds.includes(kind) ? 3 : 0)(history, kind);
+
+// prettier-ignore
+const AGES: readonly (readonly [string, Age])[] = [
+  ["as old as nothing",                    behind(0)],
+  ["5 s old",                              behind(1)],
+  ["15 s old",                             behind(3)],
+  ["30 s old",                             behind(6)],
+  ["of the beginning, for ever",           (history) => history[0]],
+  ["only the pods are old",                only("pods")],
+  ["only the VMIs are old",                only("virtualmachineinstances")],
+  ["only the Evacuations are old",         only("evacuations")],
+  ["only the migrations are old",          only("virtualmachineinstancemigrations")],
+  ["only the VMIs are new",                only("pods", "nodes", "evacuations", "virtualmachineinstancemigrations")],
+  ...Array.from({ length: 8 }, (_, i) => [`they jump, to and fro: ${i + 1}`, drawn(i + 1)] as const),
+];
+
+interface Shelf<T> {
+  get(key: NamespacedName): T | undefined;
+  list(): readonly T[];
+}
+
+function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefined, isCurrent = true): Stores {
+  const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
+    const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);
+    return { isCurrent: () => isCurrent, get: (key) => at(() => shelf.get(key)), all: () => at(() => shelf.list()) };
+  };
+  return {
+    pods: store("pods", fake.pods),
+    nodes: store("nodes", fake.nodes),
+    virtualmachineinstances: store("virtualmachineinstances", fake.vmis),
+    virtualmachineinstancemigrations: store("virtualmachineinstancemigrations", fake.migrations),
+    evacuations: store("evacuations", fake.evacuations),
+  };
+}
+
+const watching =
+  (age: Age): Watching =>
+  (fake, history) =>
+    storesOf(fake, (kind) => age(history, kind));
+
+test.each(AGES)("what the watches show is %s", async (_, age) => {
+  for (const flow of FLOWS) {
+    const requests = await run(flow, undefined, watching(age)).catch((cause: unknown) => {
+      throw new Error(flow.name, { cause });
+    });
+    expect(requests.size).toBeGreaterThan(0);
+  }
+});
+
+const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible" };
+
+function given(web: VmiFacts | undefined, launcher: PodFacts | undefined = pod()): FakeCluster {
+  const fake = new FakeCluster();
+  fake.configure({ disruptionBudgets: "Never" });
+  if (web !== undefined) fake.vmis.put(web);
+  if (launcher !== undefined) fake.pods.put(launcher);
+  return fake;
+}
+
+/** Evicts the VM's pod, and resolves to the answer and to the requests that it has cost. */
+async function evict(fake: FakeCluster, stores: Stores) {
+  const requests: string[] = [];
+  const noteRequest = (label: string) => void requests.push(label);
+  const doors = openFakeDoors(fake, noteRequest, { stores: () => stores });
+  // They are read every thirty seconds.
+  await doors.target.settings(doors.target.connect(10));
+  requests.length = 0;
+  const { body } = await doors.evict(evictionOf(pod()));
+  await doors.settle();
+  return { body, requests };
+}
+
+const fresh = (fake: FakeCluster) => storesOf(fake, () => undefined);
+const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
+
+test("in the cluster, a first eviction needs two requests, the first look at it one, and a repeat none", async () => {
+  const fake = given(vmi());
+  const inProgress = refusal(`Evacuation in progress: ${TRIGGERED}`);
+  const first = { body: refusal(TRIGGERED), requests: ["create evacuations", "create events"] };
+  expect(await evict(fake, fresh(fake))).toEqual(first);
+  expect(await evict(fake, fresh(fake))).toEqual({ body: inProgress, requests: ["patch evacuations/status"] });
+  expect(await evict(fake, fresh(fake))).toEqual({ body: inProgress, requests: [] });
+});
+
+// prettier-ignore
+test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
+  ["no VMI",                              undefined,                                                 pod(),                       vmi()],
+  ["no pod",                              vmi(),                                                     undefined,                   vmi()],
+  ["a pod that has ended",                vmi(),                                                     pod({ phase: "Succeeded" }), vmi()],
+  ["a VMI of the same name before it",    vmi({ uid: "before" }),                                    pod(),                       vmi()],
+  ["a VMI that has ended",                vmi({ phase: "Failed" }),                                  pod(),                       vmi()],
+  ["a VMI that may shut down",            vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],
+  ["a VMI without protection",            vmi({ evictionStrategy: "None" }),                         pod(),                       vmi()],
+])("what only the watches show allows no eviction: %s", async (_, shownVmi, shownPod, web) => {
+  const fake = given(web);
+  const shown = given(shownVmi, shownPod).api.snapshot();
+  expect(await evict(fake, storesOf(fake, () => shown))).toMatchObject({ body: refusal(TRIGGERED) });
+});
+
+test("watches that are not connected are not asked", async () => {
+  const fake = given(vmi());
+  const shown = given(vmi({ liveMigratable: MOBILITY.pinned })).api.snapshot();
+  const { body, requests } = await evict(
+    fake,
+    storesOf(fake, () => shown, false),
+  );
+  expect(body).toEqual(refusal(TRIGGERED));
+  expect(requests).toContain("get virtualmachineinstances");
+});
