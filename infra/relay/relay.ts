@@ -24,7 +24,7 @@ export interface RelayOptions {
   readonly random: Random;
   readonly fetch: Fetch;
   readonly log: Log;
-  /** For an app in this process, which reads from the watches; and which of its replicas acts on what is not urgent. */
+  /** For an app in this process, which reads from the watches. */
   readonly within?: { readonly isLeader: () => boolean };
 }
 
@@ -34,6 +34,9 @@ export interface Relay extends Probed {
   metrics(): string;
   stop(): Promise<void>;
 }
+
+/** So much later a replica acts on what is not urgent, if another one is the leader: by then there is nothing left to do. */
+const FOLLOWING_MS = 3_000;
 
 export function startRelay(options: RelayOptions): Relay {
   const { clock, random, log, within } = options;
@@ -54,14 +57,17 @@ export function startRelay(options: RelayOptions): Relay {
     });
   const deliveries = { urgent: deliveryOf("urgent"), routine: deliveryOf("routine") };
 
+  let stopped = false;
   const report = (noticed: Noticed | undefined) => {
     if (noticed === undefined) return;
     const { type } = noticed.notice;
     const lane = LANE_OF[type];
-    // What the other replica misses meanwhile, its first tick finds.
-    if (lane === "routine" && within?.isLeader() === false) return;
     counters.events.add([type]);
-    deliveries[lane].put(eventOf(noticed, clock.now()));
+    const put = () => {
+      if (!stopped) deliveries[lane].put(eventOf(noticed, clock.now()));
+    };
+    if (lane === "routine" && within?.isLeader() === false) clock.setTimer(FOLLOWING_MS, put);
+    else put();
   };
 
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "stop">>();
@@ -79,7 +85,6 @@ export function startRelay(options: RelayOptions): Relay {
     return watched;
   };
 
-  let stopped = false;
   let watchedEvents: readonly Watched<kubelets.KubeletEventFacts>[] = [];
   const keeps = within !== undefined;
   const pods = watch(keptOf("pods", kinds.PODS, keeps), (pod) => {

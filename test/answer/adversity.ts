@@ -90,7 +90,7 @@ export async function run(
   };
   const pass = async (seconds: number) => {
     await course.reconcile(seconds > ROUND_SECONDS);
-    if (watching !== undefined) await course.report(WEB);
+    await course.report(WEB);
     kubeVirt.step(course.now);
     course.seconds += seconds;
   };

@@ -142,8 +142,9 @@ export class Disturbed {
     });
   }
 
-  /** As its relay has it done, when a watch shows something new. */
+  /** As its relay has it done in the cluster, when a watch shows something new. */
   async report(vmi: NamespacedName): Promise<void> {
+    if (this.#stores === undefined) return;
     const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);
     await this.isolate(({ target }) => reconcileWithin(target, 20, work, { watched: true }));
   }

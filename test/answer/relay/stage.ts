@@ -4,7 +4,7 @@ import { createBareNode } from "../../support/bare-node.ts";
 import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
-import { type Relay, startRelay } from "../../../infra/relay/relay.ts";
+import { type Relay, type RelayOptions, startRelay } from "../../../infra/relay/relay.ts";
 import {
   applyManifests,
   createSteppedClock,
@@ -40,8 +40,8 @@ export interface Stage {
   /** Between the relays and the API server. */
   readonly proxy: ApiProxy;
   readonly log: readonly string[];
-  /** Resolves when it is ready. */
-  startRelay(): Promise<Relay>;
+  /** Resolves when it is ready. `within`: of an app in the same process. */
+  startRelay(within?: RelayOptions["within"]): Promise<Relay>;
   /** With another token, straight to the API server. */
   startRelayAs(token: string): Relay;
   /** The relay's shipped account and permissions; resolves to a token of its own. */
@@ -69,7 +69,7 @@ export async function startStage(): Promise<Stage> {
 
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromString(sandbox.kubeconfig.replaceAll(sandbox.url, proxy.url));
-  const start = (as: KubeConfig) => {
+  const start = (as: KubeConfig, within?: RelayOptions["within"]) => {
     const relay = startRelay({
       kubeConfig: as,
       endpoint: new URL(`${worker.url}/clusters/sandbox/events`),
@@ -78,6 +78,7 @@ export async function startStage(): Promise<Stage> {
       random: Math.random,
       fetch: globalThis.fetch,
       log: createLog(clock, (line) => log.push(line)),
+      ...(within && { within }),
     });
     relays.push(relay);
     return relay;
@@ -89,8 +90,8 @@ export async function startStage(): Promise<Stage> {
     worker,
     proxy,
     log,
-    async startRelay() {
-      const relay = start(kubeConfig);
+    async startRelay(within) {
+      const relay = start(kubeConfig, within);
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },

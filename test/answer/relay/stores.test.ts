@@ -1,0 +1,48 @@
+/** What the app of the same process reads from the watches, and when its relay has it act. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { kubevirt } from "../../../infra/sandbox/index.ts";
+import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await startStage();
+});
+afterEach(() => stage.stop());
+
+const WEB = { namespace: NAMESPACE, name: "web" };
+const told = () => brief(stage.worker.taken());
+
+test("the stores show what is there, its changes, and its end", async () => {
+  await stage.createNode("node01");
+  const { stores } = await stage.startRelay({ isLeader: () => true });
+  const { nodes, virtualmachineinstances: vmis } = stores;
+  expect(nodes.get({ namespace: "", name: "node01" })).toMatchObject({ name: "node01", unschedulable: false });
+  const { metadata } = await stage.createVmi("web");
+  await soon(() => expect(vmis.get(WEB)).toMatchObject({ uid: metadata.uid, evictionStrategy: "LiveMigrate" }));
+  expect([...vmis.all()]).toHaveLength(1);
+  await stage.client.delete(kubevirt.virtualMachineInstances, metadata);
+  await soon(() => expect([vmis.get(WEB), ...vmis.all()]).toEqual([undefined]));
+});
+
+test("a store whose watch has broken is not current, until it watches again", async () => {
+  const { stores } = await stage.startRelay({ isLeader: () => true });
+  await soon(() => expect(stores.pods.isCurrent()).toBe(true));
+  stage.proxy.cut();
+  await soon(() => expect(stores.pods.isCurrent()).toBe(false));
+  stage.proxy.mend();
+  await soon(() => {
+    stage.clock.advance(1_000);
+    expect(stores.pods.isCurrent()).toBe(true);
+  });
+});
+
+test("a replica that is not the leader acts three seconds later, but at once on a disruption", async () => {
+  const pod = await stage.createPod("virt-launcher-a");
+  const { stores } = await stage.startRelay({ isLeader: () => false });
+  await stage.createVmi("web");
+  await soon(() => expect(stores.virtualmachineinstances.get(WEB)).toBeDefined());
+  await stage.preempt(pod);
+  await soon(() => expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
+  stage.clock.advance(3_000);
+  await soon(() => expect(told()).toContain("vmi.changed vms/web"));
+});
