@@ -5,9 +5,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { isUnfinished } from "../../shared/kube/evacuation.ts";
-import type { Stores } from "../../shared/kube/cache.ts";
 import { retryVm } from "../../shared/evacuation/api.ts";
-import { type Disturbance, Disturbed } from "./disturbance.ts";
+import { type Disturbance, Disturbed, type Watching } from "./disturbance.ts";
 import { budget, node, pod, POD_UID, time, vmi } from "../support/fixtures.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
 import { type FakeDoors, objectOf } from "../support/fake-doors.ts";
@@ -65,10 +64,6 @@ function given(configuration: object = {}): FakeCluster {
   return fake;
 }
 
-export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
-/** What watches show, when the cluster was so in the rounds before and is so now. */
-export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
-
 /**
  * How often each kind of request was made in the course of it: of a disturbed one only until all is over. `watching`: in the cluster, which of
  * its states the watches show.
@@ -80,9 +75,7 @@ export async function run(
 ): Promise<ReadonlyMap<string, number>> {
   const fake = given(flow.configuration);
   const kubeVirt = new KubeVirt(fake, WEB, flow);
-  const history = [fake.api.snapshot()];
-  const stores = watching && (() => watching(fake, [...history, fake.api.snapshot()]));
-  const course = new Disturbed(fake, disturbance, stores);
+  const course = new Disturbed(fake, disturbance, watching);
   const { rounds = ROUNDS, person: { round: personRound } = { round: Infinity } } = flow;
   let isDone = false;
   const act = async () => {
@@ -97,7 +90,6 @@ export async function run(
   const isOver = () => course.isDisturbed && isDeepStrictEqual(endOf(fake), expectedOf(flow));
   for (let round = 0; round < ROUNDS + MINUTES && !isOver(); round++) {
     course.remember();
-    history.push(fake.api.snapshot());
     if (round < rounds) await course.isolate((app) => ask(flow, app, fake));
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);

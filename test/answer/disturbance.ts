@@ -65,7 +65,9 @@ export interface Course {
   /** The cluster as it was a round ago. */
   readonly before: Snapshot;
 }
-type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
+/** What watches show, when the cluster was so in the rounds before and is so now. */
+export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
+export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
 
 /** Of the requests of a kind one: which one, from 1 on. */
 export interface Request {
@@ -86,20 +88,19 @@ export class Disturbed {
   readonly #disturbance: Disturbance | undefined;
   /** So often each kind of request was made. */
   readonly requests = new Map<string, number>();
-  #last: Snapshot;
-  #before: Snapshot;
+  /** The cluster at the beginning of each round. */
+  readonly #history: Snapshot[];
   /** Since the beginning. */
   seconds = 0;
   isDisturbed = false;
 
-  readonly #stores: (() => Stores) | undefined;
+  readonly #watching: Watching | undefined;
 
-  /** `stores`: in the cluster, what the watches show. */
-  constructor(fake: FakeCluster, disturbance?: Disturbance, stores?: () => Stores) {
+  constructor(fake: FakeCluster, disturbance?: Disturbance, watching?: Watching) {
     this.#fake = fake;
-    this.#stores = stores;
+    this.#watching = watching;
     this.#disturbance = disturbance;
-    this.#last = this.#before = fake.api.snapshot();
+    this.#history = [fake.api.snapshot()];
   }
 
   get now(): Date {
@@ -108,8 +109,7 @@ export class Disturbed {
 
   /** A round begins. */
   remember(): void {
-    this.#before = this.#last;
-    this.#last = this.#fake.api.snapshot();
+    this.#history.push(this.#fake.api.snapshot());
   }
 
   async isolate(work: (app: FakeDoors) => Promise<unknown>): Promise<void> {
@@ -124,9 +124,11 @@ export class Disturbed {
       const fault = asked && this.#faultOf(asked);
       if (!fault) return undefined;
       this.isDisturbed = true;
-      return fault(asked, { fake: this.#fake, die, before: this.#before });
+      return fault(asked, { fake: this.#fake, die, before: this.#history.at(-2) ?? this.#fake.api.snapshot() });
     };
-    const app = openFakeDoors(this.#fake, disturb, { ...(this.#stores && { stores: this.#stores }) });
+    const watching = this.#watching;
+    const stores = watching && (() => watching(this.#fake, [...this.#history, this.#fake.api.snapshot()]));
+    const app = openFakeDoors(this.#fake, disturb, stores && { stores });
     app.pass(this.seconds);
     await Promise.race([work(app).then(() => app.settle()), death.promise]);
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
@@ -144,7 +146,7 @@ export class Disturbed {
 
   /** As its relay has it done in the cluster, when a watch shows something new. */
   async report(vmi: NamespacedName): Promise<void> {
-    if (this.#stores === undefined) return;
+    if (this.#watching === undefined) return;
     const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);
     await this.isolate(({ target }) => reconcileWithin(target, 20, work, { watched: true }));
   }

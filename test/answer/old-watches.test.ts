@@ -6,7 +6,8 @@ import { FakeCluster } from "../support/fake-cluster.ts";
 import { openFakeDoors } from "../support/fake-doors.ts";
 import { MOBILITY, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";
-import { FLOWS, run, type Snapshot, type Watching } from "./adversity.ts";
+import { FLOWS, run } from "./adversity.ts";
+import type { Snapshot, Watching } from "./disturbance.ts";
 
 type Kind = keyof Stores;
 /** Which of the states of a cluster, of which the last one is that of now, a watch of a kind shows. */
