@@ -7,6 +7,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { Server } from "node:net";
+import { PassThrough, Transform } from "node:stream";
 import { createSecureContext } from "node:tls";
 
 export interface Link {
@@ -15,6 +16,9 @@ export interface Link {
   readonly url: string;
   /** From now on so many more writes go through, and the next one finds the replica dead; at first, any number. */
   limit(writes: number): void;
+  /** From now on it hears nothing; at last all of it, in its order. */
+  hold(): void;
+  release(): void;
   /** For good. */
   close(): void;
 }
@@ -46,7 +50,16 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
       const address = `${name}.${++opened}`;
       const open = new Set<ServerResponse>();
       let left = Infinity;
-      let isDead = false;
+      let [isDead, isHeld] = [false, false];
+      const waiting = new Set<() => void>();
+      const heard = () =>
+        new Transform({
+          transform(chunk, _, done) {
+            const pass = () => done(null, chunk);
+            if (isHeld) waiting.add(pass);
+            else pass();
+          },
+        });
       const cut = (): void => {
         if (isDead) return;
         isDead = true;
@@ -61,6 +74,15 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
         limit(writes) {
           left = writes;
         },
+        hold() {
+          isHeld = true;
+        },
+        release() {
+          isHeld = false;
+          const passes = [...waiting];
+          waiting.clear();
+          for (const pass of passes) pass();
+        },
         close() {
           links.delete(address);
           cut();
@@ -71,7 +93,7 @@ export async function startLinks({ url: server, caPem }: { url: string; caPem: s
           if (isDead) return void response.destroy();
           open.add(response);
           response.on("close", () => open.delete(response));
-          forward(`${server}${path}`, agent, { request, response });
+          forward(`${server}${path}`, agent, { request, response }, heard());
         },
       };
       links.set(address, link);
@@ -95,13 +117,13 @@ interface Exchange {
 }
 
 /** Whatever breaks on the one side breaks on the other. */
-export function forward(url: string, agent: Agent, { request, response }: Exchange): void {
+export function forward(url: string, agent: Agent, { request, response }: Exchange, heard = new PassThrough()): void {
   const { host: _, connection: __, ...headers } = request.headers;
   const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });
   outgoing.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.on("error", () => response.destroy()).on("aborted", () => response.destroy());
-    answer.pipe(response);
+    answer.pipe(heard).pipe(response);
   });
   outgoing.on("error", () => response.destroy());
   response.on("close", () => outgoing.destroy());

@@ -28,3 +28,4 @@ export { severalReplicas } from "./several-replicas.ts";
 export { taintComesAndGoes } from "./taint-comes-and-goes.ts";
 export { virtControllerAway } from "./virt-controller-away.ts";
 export { watchesBreak } from "./watches-break.ts";
+export { watchesLate } from "./watches-late.ts";

@@ -12,6 +12,8 @@ export interface Replica {
   /** Of its endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
+  /** Of a replica that watches. */
+  readonly watches?: Link;
   /** Asks for a full scan; throws if there is no answer. */
   reconcile(): Promise<void>;
   /** Its cron trigger fires for what is under way; in the cluster its own timer does. */

@@ -75,13 +75,17 @@ export async function startInClusterForm({ sandbox, links, optional, onLog }: Fo
 
   const startReplica = async (onDeath: () => void): Promise<Replica> => {
     const name = free.pop() ?? `lifeboat-server-${++count}`;
-    const link = links.open(name, onDeath);
+    const watches = links.open(`${name}.watches`, () => undefined);
+    const link = links.open(name, () => {
+      watches.close();
+      onDeath();
+    });
     const opened = Promise.withResolvers<number>();
     const running = await startServer({
       environment: { cluster: CLUSTER, identity: name, httpsPort: 0, port: 0, root: "" },
       account: {
         server: link.url,
-        kubeConfig: kubeconfigOf({ url: sandbox.url, caPem: sandbox.caPem, user: name, token }),
+        kubeConfig: kubeconfigOf({ url: watches.url, user: name, token }),
         token: () => token,
       },
       clock: FAST_CLOCK,
@@ -98,6 +102,7 @@ export async function startInClusterForm({ sandbox, links, optional, onLog }: Fo
       name,
       url,
       link,
+      watches,
       async reconcile() {
         const signal = AbortSignal.timeout(PATIENCE_MS);
         await answerTo({ url: `${url}/clusters/${CLUSTER}/reconcile`, options: { headers, agent, signal } });

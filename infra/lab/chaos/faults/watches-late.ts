@@ -1,0 +1,14 @@
+import { atTimes, type Fault, waited } from "../fault.ts";
+
+export const watchesLate: Fault = {
+  says: "what a replica's watches show is old, and then all of it comes at once",
+  weight: 6,
+  form: "InCluster",
+  inject: (run, draw) =>
+    atTimes(run, draw, [2, 6], async () => {
+      const { watches } = draw.pick(run.replicas.alive);
+      watches?.hold();
+      await waited(run, draw.int(100, 3000));
+      watches?.release();
+    }),
+};
