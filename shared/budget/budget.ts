@@ -45,6 +45,11 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
+/** Not while the VM is on its way: it was, before the first request was refused. */
+export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
+  return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
+}
+
 /** A VM with an unknown strategy is protected: its owner meant something by it. */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;

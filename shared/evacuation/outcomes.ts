@@ -36,17 +36,15 @@ export function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, unti
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
-export function follow({ e, vmi, w }: Facts, migration: MigrationFacts) {
+export function follow({ e, w }: Facts, migration: MigrationFacts) {
   const { name, uid, targetNode } = migration;
   const isNew = e.status.migration?.uid !== uid && migration.cause === undefined && !migration.deleting;
-  const event = `migration ${name} moves the VM off node ${vmi.nodeName} (cause ${e.spec.cause})`;
   const adopt: readonly Action[] = isNew ? [{ verb: "AdoptMigration", migration, evacuation: e }] : [];
   return {
     phase: "Migrating",
     ...progressOf(migration, w.now),
     more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
     actions: adopt,
-    after: isNew ? [recordEvent(vmi, "MigrationAdopted", event, uid)] : [],
   } as const satisfies Next;
 }
 

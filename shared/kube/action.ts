@@ -124,7 +124,6 @@ export const EVENT_TYPES = {
   EvictionRefused: "Warning",
   ShutdownByStrategy: "Warning",
   MigrationCreated: "Normal",
-  MigrationAdopted: "Normal",
   MigrationFailed: "Warning",
   MigrationRefused: "Warning",
   NotMigratable: "Warning",

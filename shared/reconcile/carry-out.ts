@@ -1,6 +1,6 @@
 /** Carries out what the policy plans for a world. */
 import { type AnnotationWorld, planAnnotations } from "../annotations/descheduler-annotations.ts";
-import { type BudgetWorld, planBudgets } from "../budget/budget.ts";
+import { type BudgetWorld, isBudgetDue, planBudgets } from "../budget/budget.ts";
 import type { EvacuationWorld } from "../evacuation/world.ts";
 import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
 import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
@@ -151,10 +151,10 @@ export async function carryOut(names: readonly PlanName[], world: World, deps: D
 }
 
 /** Of one VMI. */
-export function plansFor({ pods, launchers }: World): readonly PlanName[] {
+export function plansFor({ evacuations, pods, launchers }: World): readonly PlanName[] {
   return [
     ...(pods.length > 0 ? (["disruption"] as const) : []),
-    "budget" as const,
+    ...(isBudgetDue(evacuations) ? (["budget"] as const) : []),
     ...(launchers.length > 0 ? (["annotations"] as const) : []),
     "evacuation" as const,
   ];

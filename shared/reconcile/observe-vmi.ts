@@ -1,6 +1,6 @@
 /** Observing one VMI: what no rule needs is not read. Evacuations come before it, so that a missing mark means that it was removed. */
 import { mayBeStuck } from "../evacuation/attempts.ts";
-import { areBudgetsWanted, budgetName } from "../budget/budget.ts";
+import { areBudgetsWanted, budgetName, isBudgetDue } from "../budget/budget.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
 import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
@@ -89,7 +89,7 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
     active.some((e) => needsPods(e, migrations, observer.now))
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
-    areBudgetsWanted(settings) ? readBudget(vmi, observer) : [],
+    areBudgetsWanted(settings) && isBudgetDue(active) ? readBudget(vmi, observer) : [],
     settings.featureGates.includes("DeschedulerSupport")
       ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher })
       : [],

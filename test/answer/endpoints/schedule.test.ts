@@ -45,7 +45,8 @@ describe("a cluster with VMs", () => {
     putVm(fake, "later", MARKED);
     end("marked");
     await doors.tick(SMALL);
-    expect(owners()).toEqual(["web"]);
+    // The VMI owns the other one: it goes with it.
+    expect(owners()).toEqual(["marked", "web"]);
     expect(found()).toEqual([["marked", "Gone"]]);
   });
 
