@@ -3,7 +3,13 @@ import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
 import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
-import { COMPONENT_LABEL, HOTPLUG_COMPONENT, LAUNCHER_COMPONENT } from "../../shared/kube/names.ts";
+import {
+  COMPONENT_LABEL,
+  HOTPLUG_COMPONENT,
+  LAUNCHER_COMPONENT,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+} from "../../shared/kube/names.ts";
 
 export interface Identity {
   /** Absent on what is not namespaced. */
@@ -79,9 +85,9 @@ export interface PodFacts {
   readonly completed: boolean;
 }
 
-/** First sight of a condition that is True, or of a deletion. */
+/** First sight of a condition that is True, or of the deletion that follows it. Any other deletion is nobody's disruption. */
 function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | undefined): boolean {
-  return (disruption !== undefined && disruption !== before?.disruption) || (deleting && before?.deleting !== true);
+  return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
 export const PODS = kind({
@@ -109,6 +115,16 @@ export const PODS = kind({
       data: { namespace, name, uid, ...(node !== undefined && { node }) },
     };
   },
+});
+
+/** Lifeboat's own. The app reads them; there is nothing to report. */
+export const BUDGETS = kind({
+  name: "poddisruptionbudgets",
+  path: "/apis/policy/v1/poddisruptionbudgets",
+  labelSelector: `${MANAGED_BY_LABEL}=${MANAGED_BY}`,
+  fields: {},
+  facts: () => ({}),
+  notice: () => undefined,
 });
 
 /** The fields on which Lifeboat decides. */

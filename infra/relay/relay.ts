@@ -29,8 +29,8 @@ export interface RelayOptions {
 }
 
 export interface Relay extends Probed {
-  /** Of an app in the same process: without `within` they are empty. */
-  readonly stores: Stores;
+  /** Of an app in the same process. */
+  readonly stores: Stores | undefined;
   metrics(): string;
   stop(): Promise<void>;
 }
@@ -99,6 +99,14 @@ export function startRelay(options: RelayOptions): Relay {
   const evacuations = watch(keptOf("evacuations", kinds.EVACUATIONS, keeps));
   watch(kinds.NODE_EVACUATIONS);
   const nodes = watch(keptOf("nodes", kinds.NODES, keeps));
+  const stores = within && {
+    pods: storeOf(pods),
+    nodes: storeOf(nodes),
+    poddisruptionbudgets: storeOf(watch(keptOf("poddisruptionbudgets", kinds.BUDGETS, keeps))),
+    virtualmachineinstances: storeOf(vmis),
+    virtualmachineinstancemigrations: storeOf(migrations),
+    evacuations: storeOf(evacuations),
+  };
   // Pods are listed first: an Event of the kubelet counts only for a pod that is known.
   const watchKubelets = async () => {
     await pods.synced;
@@ -108,13 +116,7 @@ export function startRelay(options: RelayOptions): Relay {
   void watchKubelets();
 
   return {
-    stores: {
-      pods: storeOf(pods),
-      nodes: storeOf(nodes),
-      virtualmachineinstances: storeOf(vmis),
-      virtualmachineinstancemigrations: storeOf(migrations),
-      evacuations: storeOf(evacuations),
-    },
+    stores,
     isReady: () => watchedEvents.length > 0 && [...watches.values()].every((watched) => watched.isSynced()),
     metrics: () =>
       renderOpenMetrics([

@@ -50,6 +50,10 @@ export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
 
+export function isBudgetRead(evacuations: readonly EvacuationFacts[], settings: Settings): boolean {
+  return areBudgetsWanted(settings) && isBudgetDue(evacuations);
+}
+
 /** A VM with an unknown strategy is protected: its owner meant something by it. */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;

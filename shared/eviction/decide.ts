@@ -72,6 +72,8 @@ export interface EvictionFacts extends Moment {
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
+  /** Its budget was seen. Absent: it is looked for before one is created. */
+  readonly hasBudget?: boolean;
   /** Of the VMI, where they decide anything: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
 }
@@ -104,6 +106,7 @@ function deny(f: OfVmi, reason: DenyReason, message: string, events: readonly Ac
 }
 
 function budgetOf(f: OfVmi): readonly Action[] {
+  if (f.hasBudget === true) return [];
   const isMigrating = f.vmi.isMigrating || hasMigration(f) || isMigrationTarget(f.pod, f.vmi);
   return ensureBudget(f.vmi, f.settings, isMigrating);
 }

@@ -1,4 +1,6 @@
 /** Reviewing an eviction: observe and decide; on what watches show, where that is enough to refuse it. */
+import { areBudgetsWanted } from "../budget/budget.ts";
+import { readBudget } from "../budget/read.ts";
 import { SAFE_IN_A_REVIEW } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import type { NamespacedName, PodFacts } from "../kube/facts.ts";
@@ -32,19 +34,25 @@ export interface ReviewDeps {
 export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): Promise<Review> {
   const { cached, ...live } = deps;
   if (cached === undefined) return { ...(await review(asked, live)), isCached: false };
-  const found = await review(asked, { ...live, cluster: cached });
+  const found = await review(asked, live, cached);
   const { verdict, actions } = found.decision;
   const isSafe = verdict === "Deny" && actions.every(({ verb }) => SAFE_IN_A_REVIEW.has(verb));
   return isSafe ? { ...found, isCached: true } : await reviewEviction(asked, live);
 }
 
-async function review({ key, readPod, request }: EvictionRequest, { cluster, settings, now }: ReviewDeps) {
-  const observing = observeSubject(key, readPod(cluster), cluster).then(async (subject) => {
+async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDeps, cached?: Client) {
+  const cluster = cached ?? deps.cluster;
+  const [pod, loading] = [readPod(cluster), deps.settings()];
+  const observing = observeSubject(key, pod, cluster).then(async (subject) => {
     const { vmi } = subject;
     const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
-    return { ...subject, migrations: isNeeded ? await migrationsOf([vmi], cluster) : [] };
+    const migrations = isNeeded ? await migrationsOf([vmi], cluster) : [];
+    // Live it is looked for beside the Evacuation's creation.
+    const isBudgetRead = vmi !== undefined && cached !== undefined && areBudgetsWanted(await loading);
+    const budgets = isBudgetRead ? await readBudget(vmi, cached) : [];
+    return { ...subject, migrations, hasBudget: budgets.length > 0 };
   });
-  const [subject, loaded] = await Promise.all([observing, settings()]);
-  const facts = { ...subject, request, settings: loaded, now };
+  const [subject, settings] = await Promise.all([observing, loading]);
+  const facts = { ...subject, request, settings, now: deps.now };
   return { facts, decision: decideEviction(facts) };
 }

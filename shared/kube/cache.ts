@@ -85,7 +85,14 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
   }
 }
 
-const CACHED = ["pods", "nodes", "virtualmachineinstances", "virtualmachineinstancemigrations", "evacuations"] as const;
+const CACHED = [
+  "pods",
+  "nodes",
+  "poddisruptionbudgets",
+  "virtualmachineinstances",
+  "virtualmachineinstancemigrations",
+  "evacuations",
+] as const;
 export type CachedResource = (typeof CACHED)[number];
 
 function isCached(resource: Resource): resource is CachedResource {

@@ -1,8 +1,9 @@
 /** Observing one VMI: what no rule needs is not read. Evacuations come before it, so that a missing mark means that it was removed. */
 import { mayBeStuck } from "../evacuation/attempts.ts";
-import { areBudgetsWanted, budgetName, isBudgetDue } from "../budget/budget.ts";
+import { isBudgetRead } from "../budget/budget.ts";
+import { readBudget } from "../budget/read.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
-import type { BudgetFacts, MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
@@ -89,14 +90,20 @@ async function observeAround(vmi: VmiFacts, found: Found, observer: Observer) {
     active.some((e) => needsPods(e, migrations, observer.now))
       ? cluster.list("pods", { namespace: vmi.namespace, labels: launchersOf(vmi) })
       : [],
-    areBudgetsWanted(settings) && isBudgetDue(active) ? readBudget(vmi, observer) : [],
+    isBudgetRead(active, settings) ? readBudget(vmi, cluster) : [],
     settings.featureGates.includes("DeschedulerSupport")
       ? cluster.list("pods", { labels: { ...LAUNCHER, ...launchersOf(vmi) }, as: Launcher })
       : [],
     isQueueNeeded(found, observer) ? readQueue(vmi, observer) : undefined,
   ]);
   // What was read later comes first.
-  return { nodes, pods: [...own, ...pods], budgets, launchers, ...(queues && { queues }) };
+  return {
+    nodes,
+    pods: [...own, ...pods],
+    budgets,
+    launchers,
+    ...(queues && { queues }),
+  };
 }
 
 export async function readNodes(
@@ -111,13 +118,6 @@ export async function readNodes(
 
 function launchersOf({ uid }: VmiFacts) {
   return { [CREATED_BY_LABEL]: uid };
-}
-
-/** A missing permission must not keep the VM from being evacuated: then there seems to be none. */
-async function readBudget(vmi: VmiFacts, { cluster }: Observer): Promise<readonly BudgetFacts[]> {
-  const key = { namespace: vmi.namespace, name: budgetName(vmi) };
-  const budget = await cluster.get("poddisruptionbudgets", key, { expect: [403] });
-  return budget === undefined ? [] : [budget];
 }
 
 function isQueueNeeded({ active, migrations }: Found, observer: Observer): boolean {

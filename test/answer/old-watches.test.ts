@@ -58,6 +58,7 @@ function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefin
   return {
     pods: store("pods", fake.pods),
     nodes: store("nodes", fake.nodes),
+    poddisruptionbudgets: store("poddisruptionbudgets", fake.budgets),
     virtualmachineinstances: store("virtualmachineinstances", fake.vmis),
     virtualmachineinstancemigrations: store("virtualmachineinstancemigrations", fake.migrations),
     evacuations: store("evacuations", fake.evacuations),

@@ -45,13 +45,13 @@ describe("the relay tells of", () => {
 
   test("what the kubelet ends by itself, not of what was deleted", async () => {
     const [alive, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
-    await stage.startRelay();
+    const { stores } = await stage.startRelay({ isLeader: () => true });
     await stage.client.delete(pods, deleted.metadata);
-    await untilTold("pod.disrupted vms/virt-launcher-b");
+    await soon(() => expect(stores?.pods.get(named("virt-launcher-b"))?.deleting ?? true).toBe(true));
     await stage.tell(deleted, "Killing");
     await stage.tell(alive, "Evicted");
     await untilTold("pod.killing vms/virt-launcher-a");
-    expect(told()).toEqual(["pod.disrupted vms/virt-launcher-b", "pod.killing vms/virt-launcher-a"]);
+    expect(told()).toEqual(["pod.killing vms/virt-launcher-a"]);
     expect(stage.worker.taken().at(-1)?.data).toMatchObject({ uid: alive.metadata.uid, reason: "Evicted" });
   });
 
@@ -90,6 +90,7 @@ describe("nothing is missed", () => {
     const [preempted, deleted] = [await stage.createPod("virt-launcher-a"), await stage.createPod("virt-launcher-b")];
     const [killed] = [await stage.createPod("virt-launcher-c"), await stage.createPod("virt-launcher-d")];
     await stage.preempt(preempted);
+    await stage.preempt(deleted);
     await stage.client.delete(pods, deleted.metadata);
     await stage.tell(killed, "Preempting");
     await stage.createVmi("web-1");
@@ -108,6 +109,7 @@ describe("nothing is missed", () => {
     const relay = await stage.startRelay();
     stage.proxy.cut();
     await stage.preempt(a);
+    await stage.preempt(b);
     await stage.client.delete(pods, b.metadata);
     await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 1'));
     stage.clock.advance(60_000);

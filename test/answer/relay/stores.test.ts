@@ -10,11 +10,13 @@ beforeEach(async () => {
 afterEach(() => stage.stop());
 
 const WEB = { namespace: NAMESPACE, name: "web" };
+const storesOf = async (within: { isLeader: () => boolean }) =>
+  (await stage.startRelay(within)).stores ?? expect.fail();
 const told = () => brief(stage.worker.taken());
 
 test("the stores show what is there, its changes, and its end", async () => {
   await stage.createNode("node01");
-  const { stores } = await stage.startRelay({ isLeader: () => true });
+  const stores = await storesOf({ isLeader: () => true });
   const { nodes, virtualmachineinstances: vmis } = stores;
   expect(nodes.get({ namespace: "", name: "node01" })).toMatchObject({ name: "node01", unschedulable: false });
   const { metadata } = await stage.createVmi("web");
@@ -25,7 +27,7 @@ test("the stores show what is there, its changes, and its end", async () => {
 });
 
 test("a store whose watch has broken is not current, until it watches again", async () => {
-  const { stores } = await stage.startRelay({ isLeader: () => true });
+  const stores = await storesOf({ isLeader: () => true });
   await soon(() => expect(stores.pods.isCurrent()).toBe(true));
   stage.proxy.cut();
   await soon(() => expect(stores.pods.isCurrent()).toBe(false));
@@ -38,7 +40,7 @@ test("a store whose watch has broken is not current, until it watches again", as
 
 test("a replica that is not the leader acts three seconds later, but at once on a disruption", async () => {
   const pod = await stage.createPod("virt-launcher-a");
-  const { stores } = await stage.startRelay({ isLeader: () => false });
+  const stores = await storesOf({ isLeader: () => false });
   await stage.createVmi("web");
   await soon(() => expect(stores.virtualmachineinstances.get(WEB)).toBeDefined());
   await stage.preempt(pod);

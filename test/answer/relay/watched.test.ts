@@ -66,7 +66,8 @@ describe("a launcher pod", () => {
     ["is no longer preempted",                preempted, rescued,                                              false],
     ["is preempted again",                    rescued,   preempted,                                            TELL],
     ["is preempted again, unseen in between", preempted, later,                                                TELL],
-    ["is deleted",                            pod(),     deleted,                                              TELL],
+    ["is deleted",                            pod(),     deleted,                                              false],
+    ["is deleted when it is preempted",       preempted, pod({ status: disrupted(), metadata: DELETING }),          TELL],
     ["is scheduled",                          pod({ spec: { nodeName: "" } }), pod(),                          false],
     ["is deleted when it has ended",          ended,     pod({ status: ENDED, metadata: DELETING }),           false],
     ["ends as the kubelet wants",             pod(),     pod({ status: { ...disrupted("TerminationByKubelet"), phase: "Failed" } }), false],
@@ -157,7 +158,7 @@ describe("a node", () => {
 
 // prettier-ignore
 test.each<[string, ReturnType<typeof noticed>, string, object]>([
-  ["pods, with their node",    noticed(PODS, NONE, pod({ metadata: DELETING })),          "pod.disrupted",      { name: LAUNCHER, uid: `uid-of-${LAUNCHER}`, node: "node01" }],
+  ["pods, with their node",    noticed(PODS, NONE, pod({ status: disrupted() })),         "pod.disrupted",      { name: LAUNCHER, uid: `uid-of-${LAUNCHER}`, node: "node01" }],
   ["VMIs",                     noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi()),           "vmi.changed",        { name: "web-1", uid: "uid-of-web-1" }],
   ["migrations, by their VMI", noticed(MIGRATIONS, NONE, migration()),                    "migration.changed",  { name: "web-1", migration: "lifeboat-web-1-1" }],
   ["Evacuations, by theirs",   noticed(EVACUATIONS, NONE, evacuation()),                  "evacuation.changed", { name: "web-1", evacuation: "web-1-by-hand" }],

@@ -141,5 +141,6 @@ export const SERVERS_NEEDS: readonly Need[] = [
     ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
     ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
   ]),
+  ...of(SERVER, ["list", "watch"].map((verb) => [`${verb} policy/poddisruptionbudgets`, "reviews and reconciles read each VM's budget by a request"] as const)),
   ...of(SERVER, RELAYS_NEEDS.map(({ permission, without }) => [permission, without] as const)),
 ];
