@@ -76,7 +76,7 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 }
 
 /** Past its deadline a deletion that comes is allowed. It comes after the longest pause that a refusal names, or at the start of a round. */
-const LATEST_SECONDS = 30;
+export const LATEST_SECONDS = 30;
 
 /** Whether the scheduler has given the preemption up, unless it is deleting the pod by now. */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {

@@ -80,7 +80,7 @@ export function allow(
 export function decideDeletion(f: DeletionFacts): DeletionDecision {
   const { pod, launcher = pod, vmi, settings } = f;
   if (!isRequester(f.requester, settings)) return allow("OtherRequester");
-  const disruption = disruptionOf(pod, { ...f, vmi, podUID: launcher.uid }, f, f);
+  const disruption = disruptionOf({ ...f, vmi, podUID: launcher.uid }, f, f);
   if (disruption === undefined) return allow("NotADisruption");
   const unprotected = kube.unprotectedReason(pod, f.launcher, vmi);
   if (unprotected !== undefined) return allow(unprotected);
@@ -151,8 +151,8 @@ export function decideUndecided(
 /** Until the deadline that the request shows; 0: it shows none, and a preemptor must not wait for ever. */
 function secondsLeft(pod: PodFacts, terms: DeletionTerms, { settings, now }: Moment): number {
   if (!mayBeRefused(terms.requester, settings) || !kube.isOfLiveVm(pod) || !showsTime(pod, terms, settings)) return 0;
-  const subject = { vmi: undefined, evacuations: [], podUID: pod.uid };
-  const disruption = disruptionOf(pod, subject, terms, { settings, now });
+  const subject = { pod, vmi: undefined, evacuations: [], podUID: pod.uid };
+  const disruption = disruptionOf(subject, terms, { settings, now });
   return disruption === undefined ? 0 : (disruption.deadline - now.getTime()) / 1000;
 }
 

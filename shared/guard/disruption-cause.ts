@@ -1,6 +1,7 @@
 /** What is about to end a pod, and until when its deletion is refused. Upstream: `DisruptionTarget`; Karpenter's node termination. */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import { LATEST_SECONDS } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { Moment } from "../settings/time.ts";
 import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "../settings/guarded.ts";
@@ -24,15 +25,18 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface Subject {
+  /** That is to be deleted: the VM's launcher, or a pod that goes with it. */
+  readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
+  /** Of the launcher. */
   readonly podUID: string;
 }
 
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /** Disruptions that Evacuations record, the oldest first: until their end or that of their back-off; and those of their Duplicates. */
-export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
+export function knownDisruptions({ pod, vmi, evacuations, podUID }: Subject, now: Date): readonly KnownDisruption[] {
   const about = vmi === undefined ? [] : evacuations.filter((e) => isAbout(e, vmi, podUID));
   const inForce = about.filter((e) => isActive(e) || Date.parse(e.status.nextAttemptTime ?? "") > now.getTime());
   const isInForce = (e: EvacuationFacts) => {
@@ -41,7 +45,17 @@ export function knownDisruptions({ vmi, evacuations, podUID }: Subject, now: Dat
   return about
     .filter(isInForce)
     .toSorted(byAge)
-    .flatMap((evacuation) => disruptionIn(evacuation) ?? []);
+    .flatMap((evacuation) => disruptionIn(evacuation) ?? [])
+    .filter((one) => !isOver(one, pod, now));
+}
+
+/** An earlier one than what ends the pod by now. The VM still has to leave for another cause, so that no Evacuation ends with it. */
+function isOver({ cause, deadline, evacuation }: KnownDisruption, { disruptionTarget }: PodFacts, now: Date): boolean {
+  if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
+  const over = deadline + LATEST_SECONDS * 1000;
+  if (cause === "Preemption") return over <= now.getTime();
+  if (cause !== "NoExecuteTaint" || disruptionTarget?.active !== true) return false;
+  return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
 }
 
 function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined {
@@ -55,7 +69,8 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
  * Who ends nodes names the cause; of others the True condition does, and once that is reset, after 120 s, the newest Evacuation. The earliest
  * deadline counts.
  */
-export function disruptionOf(pod: PodFacts, subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
+export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disruption | undefined {
+  const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
   // It ends already: only sooner now.
   if (isOfNode && pod.deleting) return undefined;

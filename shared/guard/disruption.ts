@@ -51,7 +51,7 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
   // The guard has seen it: its Evacuation says what is left to do.
-  const isKnown = knownDisruptions({ vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
+  const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
@@ -71,7 +71,7 @@ function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, n
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);
   if (taint === undefined || !isGateOn("NoExecuteTaint", settings)) return [];
-  const subject = { vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
+  const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];
   const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {
     const isWanted = isActive(evacuation)

@@ -80,6 +80,25 @@ describe("the deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
+  // A drain goes on, for hours perhaps: nothing ends what its Duplicate records.
+  test.each([
+    ["Preemption", -31, 0, 120],
+    ["Preemption", -29, 0, "DeadlinePassed"],
+    ["NoExecuteTaint", -9999, 0, 300],
+    ["NoExecuteTaint", -9999, 5000, 300],
+    ["NoExecuteTaint", -9999, -9970, "DeadlinePassed"],
+  ] as const)(
+    "of an earlier %s, whose deadline was at %d s, is none of the one at %d s",
+    (cause, late, since, left) => {
+      const duplicate = disrupted(cause, late, { status: { phase: "Duplicate" } });
+      const again = { pod: target(cause, since), requester: REQUESTER[cause], vmi: marked() };
+      const given = { ...again, evacuations: [drained({ createdAt: at(-99_999).getTime() }), duplicate] };
+      if (typeof left === "string") return expect(answerTo(given)).toBe(left);
+      expect(secondsLeft(given)).toBe(left);
+      expect(begunBy(given)?.spec).toMatchObject({ cause, deadline: time(left) });
+    },
+  );
+
   test("the cause at work now is held by its own Evacuation", () => {
     expect(begunBy({ vmi: marked(), evacuations: [disrupted("NoExecuteTaint", 200)] })?.spec).toMatchObject({
       cause: "Preemption",

@@ -138,6 +138,15 @@ describe("the deadline keeper", () => {
     expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
   });
 
+  test.each([
+    ["of its time", 29, DELETED],
+    ["of another taint since", 31, []],
+  ] as const)("a drain's Duplicate, and the pod's condition is %s", (_, since, deleted) => {
+    const evacuations = [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })];
+    const pods = [target("NoExecuteTaint", since)];
+    expect(verbs(plannedDisruptions({ ...given, evacuations, pods, now: at(40) }))).toEqual(deleted);
+  });
+
   // prettier-ignore
   test.each<[string, Partial<Parameters<typeof plannedDisruptions>[0]>]>([
     ["the taint is gone",            { nodes: [node()] }],
