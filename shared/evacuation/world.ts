@@ -115,6 +115,11 @@ export function isElsewhere({ e, vmi }: Facts): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
+/** Whether its cause may be over before the VM has left: then its Duplicates say what the VM still has to leave for. */
+export function mayBeOver({ spec: { cause } }: EvacuationFacts): boolean {
+  return cause === "DrainTaint" || cause === "NoExecuteTaint" || cause === "Preemption";
+}
+
 /** By another cause, whose Evacuation has ended as this one's Duplicate. */
 export function isWantedBesides({ e, w }: Facts): boolean {
   return w.evacuations.some((other) => {

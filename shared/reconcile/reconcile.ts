@@ -1,7 +1,6 @@
-/**
- * Reconciling one VMI, what the relay asks for, all in progress, or the whole cluster; any number may run at once and be ended anywhere.
- */
+/** Reconciles of one VMI, what the relay asks for, all in progress, or everything; any number may run at once and be ended anywhere. */
 import { eachOf } from "../evacuation/each-of.ts";
+import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -136,8 +135,8 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    const needsDuplicates = isGateOn("NoExecuteTaint", deps.settings);
-    return await reconcileOneOfMany(key, deps, needsDuplicates ? {} : { evacuations: ofVmi });
+    const needsAll = isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
+    return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), reconcile, isTime(deps));
   return sum([...results, { ...NOTHING, left }]);
