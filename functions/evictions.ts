@@ -5,6 +5,7 @@ import type { Client } from "../shared/kube/client.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
 import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
+import { isDue } from "../shared/evacuation/attempts.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
 import { type Review, reviewEviction } from "../shared/eviction/review.ts";
@@ -148,16 +149,21 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
 function followUp(c: Context, target: Target, ruled: Review): void {
-  const { decision, facts, created, isCached } = ruled;
-  if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));
-  // Its watch reports what has been created.
-  if (isCached && created !== undefined) return;
-  const { vmi, evacuations } = facts;
-  if (vmi === undefined) return;
-  const isInProgress = vmi.evacuationNodeName !== undefined || evacuations.some(isActive) || created !== undefined;
+  const { events } = ruled.decision;
+  if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
+  const { vmi } = ruled.facts;
+  if (vmi !== undefined && isWorthALook(ruled, vmi))
+    c.executionCtx.waitUntil(requeue(target, vmi, knownBy(ruled, vmi)));
+}
+
+function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
+  // A watch shows what follows.
+  if (created !== undefined) return !isCached;
+  const { evacuations } = facts;
+  const isActed = decision.actions.length > 0;
+  if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
   // A VM that may stay must not be kept by a budget of a time when it was to move.
-  if (!isInProgress && decision.verdict !== "Allow") return;
-  c.executionCtx.waitUntil(requeue(target, vmi, knownBy(ruled, vmi)));
+  return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
 /** Nothing of a mark that has been taken back, nor of what a watch shows anew. */

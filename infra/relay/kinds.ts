@@ -145,11 +145,18 @@ export const VIRTUAL_MACHINE_INSTANCES = kind({
   }),
 });
 
+/** From when it leaves KubeVirt's queue: what decides then is time, and how it ends. */
+const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
+
 export const MIGRATIONS = kind({
   name: "virtualmachineinstancemigrations",
   path: "/apis/kubevirt.io/v1/virtualmachineinstancemigrations",
   fields: { spec: z.object({ vmiName: z.string() }), status: part({ phase: Text }) },
-  facts: ({ spec, status }, deleting) => ({ vmi: spec.vmiName, phase: status.phase, deleting }),
+  facts: ({ spec, status: { phase = "Pending" } }, deleting) => ({
+    vmi: spec.vmiName,
+    phase: ON_THE_WAY.has(phase) ? "Running" : phase,
+    deleting,
+  }),
   notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
     // KubeVirt keeps five finished ones of every VMI. Those from before the relay started, and their removal, do not matter.
     const isFinished = phase === "Succeeded" || phase === "Failed";
@@ -158,20 +165,26 @@ export const MIGRATIONS = kind({
   },
 });
 
-/** Those that a person creates, cancels or has tried again. Else the status does not count: Lifeboat itself writes it. */
+/** Those that a person creates, cancels or has tried again. Else nothing counts: Lifeboat itself writes it, and names the pod. */
 export const EVACUATIONS = kind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
   fields: {
-    spec: z.object({ virtualMachineInstance: z.object({ name: z.string() }), intent: Text, retryAt: Text }),
+    spec: z.object({
+      virtualMachineInstance: z.object({ name: z.string() }),
+      intent: Text,
+      retryAt: Text,
+      pod: z.nullish(z.unknown()),
+    }),
     status: part({ phase: Text, observedRetryAt: Text }),
   },
-  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt }, status }) => {
+  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, pod }, status }) => {
     // Of one that has ended no person can ask anything.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
     // What a person asks for, and Lifeboat may not have seen.
-    const asked = status.phase === undefined ? "New" : isRetried ? retryAt : undefined;
+    const isNew = status.phase === undefined && pod === undefined;
+    const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
   },
   notice: ({ object: { namespace = "", name: evacuation }, facts, before, gone }) => {

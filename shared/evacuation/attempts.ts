@@ -3,9 +3,16 @@
  * migration.go.
  */
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
-import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
+import {
+  type EvacuationFacts,
+  type EvacuationStatus,
+  isActive,
+  isToBeReleased,
+  type Phase,
+} from "../kube/evacuation.ts";
 import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
+import { isMarked } from "../settings/strategy.ts";
 import { type Moment, secondsSince, secondsUntil } from "../settings/time.ts";
 import { type Facts, inheritedAttempts } from "./world.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
@@ -178,6 +185,24 @@ export function isLeftAlone({ e, w }: Facts): boolean {
   // The API server's clock may be ahead of ours.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
+
+/** Whether a look at it may find something to write: by what its VMI shows, or because its time has come. */
+export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {
+  if (!isActive(e)) return isToBeReleased(e);
+  const { phase, sourceNode, conditions } = e.status;
+  const isAsked = e.spec.intent === "Withdrawn" || isRetried(e);
+  const isMarkSeen = conditions.some(({ type }) => type === "Marked");
+  if (isAsked || vmi.nodeName !== sourceNode || isMarked(vmi) !== isMarkSeen) return true;
+  return isFinal(vmi) || vmi.deleting || (phase && DUE[phase])?.(e, vmi, moment) !== false;
+}
+
+const DUE: { readonly [P in Phase]?: typeof isDue } = {
+  Pending: ({ createdAt }, vmi, { settings, now }) =>
+    vmi.isMigrating || secondsSince(createdAt, now) >= settings.evacuation.adoptSeconds,
+  Migrating: ({ status }, vmi) => vmi.isMigrating === (status.reason === "Queued"),
+  BackingOff: ({ status }, _, { now }) => Date.parse(status.nextAttemptTime ?? "") <= now.getTime(),
+  Blocked: (_, { liveMigratable }) => liveMigratable.migratable,
+};
 
 /** Seconds left; 0 if none. KubeVirt's nodes write when a VM has moved: a time far in the future does not count. */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {

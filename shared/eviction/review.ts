@@ -35,9 +35,11 @@ export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): 
   const { cached, ...live } = deps;
   if (cached === undefined) return { ...(await review(asked, live)), isCached: false };
   const found = await review(asked, live, cached);
-  const { verdict, actions } = found.decision;
-  const isSafe = verdict === "Deny" && actions.every(({ verb }) => SAFE_IN_A_REVIEW.has(verb));
-  return isSafe ? { ...found, isCached: true } : await reviewEviction(asked, live);
+  const { verdict, reason, actions } = found.decision;
+  // A pod that has completed stays so.
+  const isSafe = verdict === "Deny" || reason === "PodCompleted";
+  const mayStand = isSafe && actions.every(({ verb }) => SAFE_IN_A_REVIEW.has(verb));
+  return mayStand ? { ...found, isCached: true } : await reviewEviction(asked, live);
 }
 
 async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDeps, cached?: Client) {

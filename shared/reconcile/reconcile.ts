@@ -1,4 +1,5 @@
 /** Reconciles of one VMI, what the relay asks for, all in progress, or everything; any number may run at once and be ended anywhere. */
+import { isDue } from "../evacuation/attempts.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
@@ -24,7 +25,7 @@ import { observeNodes } from "./observe-nodes.ts";
 import { observeShield } from "./observe-shield.ts";
 import { type Known, observeVmi } from "./observe-vmi.ts";
 import { activeEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, vmisOn } from "../kube/requests.ts";
-import { isFinal, keyOf } from "../kube/objects.ts";
+import { keyOf } from "../kube/objects.ts";
 
 /** What one VM may take in a reconcile of many: a few whose requests get no answer must not use up a tick. */
 const VM_SECONDS = 5;
@@ -92,7 +93,7 @@ export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
   const looks = [...nodes].map(([node, leaving]) =>
-    attempt(`listing VMIs of node ${node}`, deps, async () => changedOf(leaving, await vmisOn(node, deps.cluster))),
+    attempt(`listing VMIs of node ${node}`, deps, async () => dueOf(leaving, await vmisOn(node, deps.cluster), deps)),
   );
   const found = await Promise.all(looks);
   const ofVmis = await reconcileVmisOf(
@@ -107,11 +108,12 @@ function underWay(evacuations: readonly EvacuationFacts[]): Result {
   return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
 }
 
-/** Of those whose VM has left the node, or whose migration has started or ended, as far as the VMIs of the node tell. */
-function changedOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[]): readonly EvacuationFacts[] {
-  return evacuations.filter(({ status: { phase, virtualMachineInstanceUID } }) => {
-    const vmi = here.find(({ uid }) => uid === virtualMachineInstanceUID);
-    return vmi === undefined || isFinal(vmi) || vmi.isMigrating !== (phase === "Migrating");
+/** `here`: the VMIs of their node. */
+function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[], { settings, clock }: Deps) {
+  const now = clock();
+  return evacuations.filter((e) => {
+    const vmi = here.find(({ uid }) => uid === e.status.virtualMachineInstanceUID);
+    return vmi === undefined || isDue(e, vmi, { settings, now });
   });
 }
 

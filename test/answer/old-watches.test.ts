@@ -118,7 +118,6 @@ test("in the cluster, a first eviction needs two requests, the first look at it 
 test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
   ["no VMI",                              undefined,                                                 pod(),                       vmi()],
   ["no pod",                              vmi(),                                                     undefined,                   vmi()],
-  ["a pod that has ended",                vmi(),                                                     pod({ phase: "Succeeded" }), vmi()],
   ["a VMI of the same name before it",    vmi({ uid: "before" }),                                    pod(),                       vmi()],
   ["a VMI that has ended",                vmi({ phase: "Failed" }),                                  pod(),                       vmi()],
   ["a VMI that may shut down",            vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],

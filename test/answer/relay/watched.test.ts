@@ -93,7 +93,8 @@ describe("a migration", () => {
   // prettier-ignore
   changes(MIGRATIONS, [
     ["appears",                          NONE,               migration({ status: { phase: null } }),                 TELL],
-    ["goes a step further",              phase("Scheduling"), phase("Scheduled"),                                    TELL],
+    ["leaves KubeVirt's queue",          phase("Pending"),   phase("Scheduling"),                                    TELL],
+    ["goes a step further",              phase("Scheduling"), phase("Running"),                                      false],
     ["succeeds",                         migration(),        phase("Succeeded"),                                     TELL],
     ["fails",                            migration(),        phase("Failed"),                                        TELL],
     ["goes before it is over",           migration(),        NONE,                                                   TELL],
@@ -114,6 +115,7 @@ describe("an Evacuation", () => {
   // prettier-ignore
   changes(EVACUATIONS, [
     ["appears",                                    NONE,         evacuation(),                                      TELL],
+    ["of a review appears",                        NONE,         evacuation({ spec: { pod: { uid: "1" } } }),       false],
     ["appears, cancelled",                         NONE,         withdrawn,                                         TELL],
     ["was under way before the relay came",        NONE,         begun,                                             false],
     ["was cancelled before the relay came",        NONE,         cancelled,                                         TELL],

@@ -64,7 +64,12 @@ function restarted({ cluster: { observer }, namespace, nodeOf, report }: Run): r
   return phase === "Running" && nodeName !== nodeOf(PLACE) ? [] : [`${PINNED} does not run on another node`];
 }
 
-const WANTED = { progress: "Running", schedule: null, virtualMachines: { whenBlocked: "Restart", concurrency: null } };
+const WANTED = {
+  progress: "Running",
+  startIf: "Always",
+  schedule: null,
+  virtualMachines: { whenBlocked: "Restart", concurrency: null },
+};
 
 function createPinned({ client, namespace, nodeOf }: Run): Promise<unknown> {
   const vm = { namespace, name: PINNED, evictionStrategy: "LiveMigrateIfPossible", migratable: false } as const;
