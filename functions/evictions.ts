@@ -157,8 +157,9 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // A watch shows what follows.
-  if (created !== undefined) return !isCached;
+  // Watches report what follows, and the tick what time brings.
+  if (isCached) return false;
+  if (created !== undefined) return true;
   const { evacuations } = facts;
   const isActed = decision.actions.length > 0;
   if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
@@ -166,9 +167,9 @@ function isWorthALook({ decision, facts, created, isCached }: Review, vmi: VmiFa
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
-/** Nothing of a mark that has been taken back, nor of what a watch shows anew. */
-function knownBy({ decision, facts, created, isCached }: Review, vmi: VmiFacts): Known {
-  if (isCached || decision.actions.some(({ verb }) => verb === "Unmark")) return {};
+/** Nothing of a mark that has been taken back. */
+function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
+  if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};
   const { evacuations, migrations } = facts;
   return created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
 }

@@ -125,5 +125,5 @@ export async function scanActive(target: Target): Promise<Result> {
 }
 
 export async function scanUnderWay(target: Target): Promise<Result> {
-  return await reconcileWithin(target, UNDER_WAY_SECONDS, reconcileUnderWay);
+  return await reconcileWithin(target, UNDER_WAY_SECONDS, reconcileUnderWay, { watched: true });
 }

@@ -21,3 +21,13 @@ export async function eachOf<T, R>(
   await Promise.all(Array.from({ length: Math.min(AT_A_TIME, items.length) }, worker));
   return { results, left };
 }
+
+/** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
+const STEP = (Math.sqrt(5) - 1) / 2;
+
+/** Starts at another item every minute: those that used up the time of one tick are not the first of the next. */
+export function rotated<T>(items: readonly T[], now: Date): readonly T[] {
+  const turns = Math.floor(now.getTime() / 60_000) * STEP;
+  const first = Math.floor((turns % 1) * items.length);
+  return [...items.slice(first), ...items.slice(0, first)];
+}

@@ -1,6 +1,6 @@
 /** Reconciles of one VMI, what the relay asks for, all in progress, or everything; any number may run at once and be ended anywhere. */
 import { isDue } from "../evacuation/attempts.ts";
-import { eachOf } from "../evacuation/each-of.ts";
+import { eachOf, rotated } from "../evacuation/each-of.ts";
 import { mayBeOver } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
@@ -123,7 +123,8 @@ async function empty(deps: Deps, which: Pick<Maintaining, "isConcerned" | "isTho
     reconcileNodeEvacuations({ ...deps, ...which }),
   );
   const keys = new Map(found.flatMap(({ vmis }) => vmis).map((key) => [keyOf(key), key]));
-  const { results, left } = await eachOf([...keys.values()], (key) => reconcileOneOfMany(key, deps, {}), isTime(deps));
+  const reconcile = (key: NamespacedName) => reconcileOneOfMany(key, liveOf(deps), {});
+  const { results, left } = await eachOf([...keys.values()], reconcile, isTime(deps));
   const looks = found.map(({ done, failures, isUnderWay }) =>
     sum([...done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } })), { ...NOTHING, failures, isUnderWay }]),
   );
@@ -137,7 +138,8 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    const needsAll = isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
+    // The watches show all of them.
+    const needsAll = deps.cached !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };
   const { results, left } = await eachOf(rotated([...byVmi.values()], deps.clock()), reconcile, isTime(deps));
@@ -146,16 +148,6 @@ async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: De
 
 function vmiOf({ namespace, spec }: EvacuationFacts): NamespacedName {
   return { namespace, name: spec.vmiName };
-}
-
-/** The golden ratio: starts that are so far apart are spread evenly, however many items there are. */
-const STEP = (Math.sqrt(5) - 1) / 2;
-
-/** Starts at another item every minute: those that used up the time of one tick are not the first of the next. */
-function rotated<T>(items: readonly T[], now: Date): readonly T[] {
-  const turns = Math.floor(now.getTime() / 60_000) * STEP;
-  const first = Math.floor((turns % 1) * items.length);
-  return [...items.slice(first), ...items.slice(0, first)];
 }
 
 export async function reconcileRequested(requests: readonly ReconcileRequest[], deps: Deps): Promise<Result> {
@@ -209,6 +201,9 @@ async function reconcileNodes(around: Parameters<typeof observeNodes>[0], deps: 
   return sum([started, await requeue(world, started, deps)]);
 }
 
+/** What has just been created no watch may have shown yet. */
+const liveOf = (deps: Deps): Deps => ({ ...deps, cached: undefined });
+
 async function requeue(before: World, started: Result, deps: Deps): Promise<Result> {
   if (started.done["CreateEvacuation"] === undefined) return NOTHING;
   const known = new Set(before.evacuations.map(({ uid }) => uid));
@@ -216,7 +211,7 @@ async function requeue(before: World, started: Result, deps: Deps): Promise<Resu
   const fresh = unfinished.filter(({ uid }) => !known.has(uid)).map((e) => keyOf(vmiOf(e)));
   return await reconcileVmisOf(
     unfinished.filter((e) => fresh.includes(keyOf(vmiOf(e)))),
-    deps,
+    liveOf(deps),
   );
 }
 
