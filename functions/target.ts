@@ -1,5 +1,5 @@
 /** The cluster that a request is about: found by name, and ready to be connected to. */
-import { readsFrom } from "../shared/kube/cache.ts";
+import { notedIn, readsFrom } from "../shared/kube/cache.ts";
 import { type Client, createClient } from "../shared/kube/client.ts";
 import { ClusterError } from "../shared/kube/failures.ts";
 import { MemoryBudget, type Endpoint, type Held } from "../shared/kube/transport.ts";
@@ -75,17 +75,16 @@ export function targetOf(
   };
   const endpoint = endpointOf(entry, env, platform);
   const log = (line: Readonly<Record<string, unknown>>) => platform.log({ cluster: name, ...line });
-  const connect = (seconds: number, held?: Held) =>
-    createClient({
+  const stores = platform.stores?.();
+  const connect = (seconds: number, held?: Held) => {
+    const client = createClient({
       endpoint,
       signal: platform.timeout(Math.max(1, Math.floor(within(seconds) * 1000))),
       timeout: platform.timeout,
       onOddItem: (resource, issue) => log({ level: "warn", message: `left out one of ${resource}`, issue }),
       hold: held === undefined ? () => state.budget.count(platform.now()) : () => ({ ...held, end: () => undefined }),
     });
-  const cached = (cluster: Client) => {
-    const stores = platform.stores?.();
-    return stores && readsFrom(stores, cluster);
+    return stores === undefined ? client : notedIn(stores, client);
   };
   return {
     name,
@@ -94,7 +93,7 @@ export function targetOf(
     state,
     within,
     connect,
-    cached,
+    cached: (cluster) => stores && readsFrom(stores, cluster),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

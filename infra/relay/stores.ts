@@ -23,10 +23,34 @@ export function keptOf<R extends CachedResource, Noted>(
   };
 }
 
-export function storeOf<Noted, View>(watched: Watched<Noted, View>): Store<View> {
+export function storeOf<Noted, View extends Versioned>(watched: Watched<Noted, View>): Store<View> {
+  const written = new Map<string, View>();
+  const newest = (view: View): View => {
+    const own = written.get(keyOf(view));
+    if (own === undefined || versionOf(own) > versionOf(view)) return own ?? view;
+    written.delete(keyOf(view));
+    return view;
+  };
+  const shown = ({ view }: { readonly view?: View }) => (view === undefined ? [] : [newest(view)]);
   return {
     isCurrent: () => watched.isCurrent(),
-    get: ({ namespace, name }) => watched.get(namespace, name)?.view,
-    all: () => [...watched.all()].flatMap(({ view }) => view ?? []),
+    get: ({ namespace, name }) => shown(watched.get(namespace, name) ?? {})[0],
+    all: () => [...watched.all()].flatMap(shown),
+    note: (view) => void written.set(keyOf(view), view),
   };
+}
+
+interface Versioned {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly resourceVersion?: string;
+}
+
+function keyOf({ namespace = "", name }: Versioned): string {
+  return `${namespace}/${name}`;
+}
+
+/** They are numbers that grow: https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions, since 1.35. */
+function versionOf({ resourceVersion = "0" }: Versioned): number {
+  return Number(resourceVersion);
 }

@@ -5,7 +5,7 @@
  * again. A watch that has not read its first list, or is not connected, is not asked.
  */
 import type { Action } from "./action.ts";
-import type { Client, Listing, Reading } from "./client.ts";
+import type { Answer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { Phase } from "./evacuation.ts";
 import type { NamespacedName } from "./facts.ts";
 import { CREATED_BY_LABEL, VMI_NAME_LABEL } from "./names.ts";
@@ -33,6 +33,8 @@ export interface Store<T> {
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
+  /** As it is after a write of this process, until the watch shows it. */
+  note(facts: T): void;
 }
 
 export type Stores = { readonly [R in CachedResource]: Store<Facts<R>> };
@@ -58,6 +60,25 @@ export function readsFrom(stores: Stores, client: Client): Client {
   }
 
   return { ...client, get, list };
+}
+
+/** The client; what it changes the stores show at once: else the next reconcile would decide on what has just been changed. */
+export function notedIn(stores: Stores, client: Client): Client {
+  function patch<R extends Resource>(resource: R, ...change: Change): Promise<Answer<Facts<R>>>;
+  async function patch(resource: Resource, ...change: Change): Promise<Answer> {
+    if (resource === "evacuations") return noted(stores[resource], await client.patch(resource, ...change));
+    if (resource === "virtualmachineinstancemigrations")
+      return noted(stores[resource], await client.patch(resource, ...change));
+    return await client.patch(resource, ...change);
+  }
+  return { ...client, patch };
+}
+
+type Change = [key: NamespacedName, patch: object, how?: WriteOptions];
+
+function noted<T>(store: Store<T>, answer: Answer<T>): Answer<T> {
+  if (answer.code < 300) store.note(answer.facts());
+  return answer;
 }
 
 /** Undefined: another list than of what belongs to a VMI, by its name or UID. */

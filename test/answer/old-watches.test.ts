@@ -55,7 +55,8 @@ interface Shelf<T> {
 function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefined, isCurrent = true): Stores {
   const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
     const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);
-    return { isCurrent: () => isCurrent, get: (key) => at(() => shelf.get(key)), all: () => at(() => shelf.list()) };
+    const [get, all] = [(key: NamespacedName) => at(() => shelf.get(key)), () => at(() => shelf.list())];
+    return { isCurrent: () => isCurrent, get, all, note: () => undefined };
   };
   return {
     pods: store("pods", fake.pods),

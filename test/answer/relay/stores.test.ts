@@ -1,5 +1,6 @@
 /** What the app of the same process reads from the watches, and when its relay has it act. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
 import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
@@ -47,4 +48,19 @@ test("a replica that is not the leader acts three seconds later, but at once on 
   await soon(() => expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
   stage.clock.advance(3_000);
   await soon(() => expect(told()).toContain("vmi.changed vms/web"));
+});
+
+test("what this process has written is shown until the watch shows it, or what came after", () => {
+  const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
+  let view = seen(9);
+  const metadata = { ...view, uid: "1" };
+  const all = () => [{ metadata, facts: undefined, view }];
+  const watched = { synced: Promise.resolve(), isSynced: () => true, isCurrent: () => true, stop: () => undefined };
+  const store = storeOf({ ...watched, get: () => all()[0], all });
+  store.note(seen(10));
+  expect([store.get(WEB), ...store.all()]).toEqual([seen(10), seen(10)]);
+  view = seen(10);
+  expect(store.get(WEB)).toBe(view);
+  view = seen(11);
+  expect(store.get(WEB)).toBe(view);
 });
