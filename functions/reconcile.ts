@@ -26,7 +26,7 @@ interface Within {
 
 /**
  * What failed, and what time did not suffice for, is one line of the log. `fresh`: by settings that are read now; `held`: room for what is
- * read; `watched`: a watch has shown, or will show, what it is about.
+ * read; `watched`: what watches show may do. Full scans read everything anew.
  */
 export async function reconcileWithin(
   target: Target,
@@ -121,7 +121,9 @@ export async function scanActive(target: Target): Promise<Result> {
   const [budget] = areBudgetsWanted(settings)
     ? await cluster.list("poddisruptionbudgets", { labels: OURS, limit: 1, as: z.unknown() })
     : [{}];
-  return await (budget === undefined ? scanAll(target) : reconcileWithin(target, TICK_SECONDS, reconcileActive));
+  return await (budget === undefined
+    ? scanAll(target)
+    : reconcileWithin(target, TICK_SECONDS, reconcileActive, { watched: true }));
 }
 
 export async function scanUnderWay(target: Target): Promise<Result> {

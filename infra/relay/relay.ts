@@ -36,7 +36,7 @@ export interface Relay extends Probed {
 }
 
 /** So much later a replica acts on what is not urgent, if another one is the leader: by then there is nothing left to do. */
-const FOLLOWING_MS = 3_000;
+const FOLLOWING_MS = 10_000;
 
 export function startRelay(options: RelayOptions): Relay {
   const { clock, random, log, within } = options;
