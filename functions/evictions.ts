@@ -77,7 +77,7 @@ export async function reviewEvictionRequest(
   const settings = async () => (await target.settings(reading)).settings;
   let pod = Promise.resolve<PodFacts | undefined>(undefined);
   const readPod = (cluster: Client) => (pod = cluster.get("pods", key));
-  let cached = target.cached(reading);
+  let cached = target.cached?.(reading);
   try {
     const asked = { readPod, key, request: { username: eviction.userInfo.username, cause } };
     const look = () => {

@@ -41,7 +41,7 @@ export interface Target {
   /** Its requests end after so many seconds, and with its share of a tick at the latest; what they read counts in `held`. */
   connect(seconds: number, held?: Held): Client;
   /** The client, with reads that may be old; undefined where nothing is watched. */
-  readonly cached: (cluster: Client) => Client | undefined;
+  readonly cached: ((cluster: Client) => Client) | undefined;
   /** Of so many seconds, those that its share of a tick leaves; without a share, all of them. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
@@ -93,7 +93,7 @@ export function targetOf(
     state,
     within,
     connect,
-    cached: (cluster) => stores && readsFrom(stores, cluster),
+    cached: stores && ((cluster) => readsFrom(stores, cluster)),
     settings: (cluster, fresh) => state.settings.load(name, cluster, platform.now(), fresh),
     log,
     logFailure: (doing, error) => log({ level: "error", doing, ...described(error) }),

@@ -52,7 +52,7 @@ export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
   /** The client, with reads that may be old. Absent: where nothing is watched, and what must find what no watch has shown. */
-  readonly cached?: ((cluster: Client) => Client | undefined) | undefined;
+  readonly cached?: ((cluster: Client) => Client) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
   /** Nothing is started after this time; absent: the requests' own deadline ends what is left. */

@@ -50,8 +50,9 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
   await soon(() => expect(told()).toContain("vmi.changed vms/web"));
 });
 
+const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
+
 test("what this process has written is shown until the watch shows it, or what came after", () => {
-  const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
   let view = seen(9);
   const metadata = { ...view, uid: "1" };
   const all = () => [{ metadata, facts: undefined, view }];
