@@ -102,12 +102,15 @@ describe("an Evacuation says who has asked for it", () => {
   const JANE = "jane@example.com";
   const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
   const BY = "spec.requestedBy: expected your own user name, or nothing";
+  const WAITS = "spec.inherited: expected nothing: what an Evacuation takes over is Lifeboat's to say";
 
   // prettier-ignore
   test.each<[string, string, object, string]>([
     // by           what                       spec                                               refused
     [JANE,     "herself",                 { requestedBy: JANE, cause: "Operator" },          "" ],
     [JANE,     "someone else",            { requestedBy: "system:kube-scheduler" },          BY ],
+    [JANE,     "when it may begin",       { inherited: { notBefore: "9999-12-31T00:00:00Z" } }, WAITS ],
+    [LIFEBOAT, "when it may begin",       { inherited: { notBefore: "9999-12-31T00:00:00Z" } }, "" ],
     [LIFEBOAT, "whose eviction it was",   { requestedBy: JANE, cause: "ApiEviction" },       "" ],
   ])("created by %s, naming %s", async (user, _, spec, refused) => {
     const body = {
