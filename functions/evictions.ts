@@ -99,8 +99,7 @@ export async function reviewEvictionRequest(
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
     if (!dryRun) noteUndecided(c, target, describeFailure(error), error);
-    const known = await pod.catch(() => undefined);
-    const posture = isBusy(error) ? "refuse" : whenEvictionIsUndecided(known, isForGood(error, hasFacts));
+    const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
     return say(answerUndecided(posture, uid, key, error));
   }
 }
@@ -118,6 +117,10 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
   const { status, warnings = [] } = response;
   const message = `${DRY_RUN_WORDS}${status?.message ?? "allowed"}`;
   return { ...answer, response: { ...response, warnings: [message, ...warnings] } };
+}
+
+function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
+  return isBusy(error) ? "refuse" : whenEvictionIsUndecided(pod, isForGood(error, hasFacts));
 }
 
 function answerUndecided(posture: Posture, uid: string, key: NamespacedName, error: unknown): review.AdmissionReview {
