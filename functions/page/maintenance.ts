@@ -11,7 +11,7 @@ import {
   type WhenBlocked,
 } from "../../shared/kube/node-evacuation.ts";
 import type { NodeVerdict, Preflight } from "../../shared/preflight/facts.ts";
-import { timeText } from "../../shared/preflight/verdict.ts";
+import { timeText } from "../../shared/preflight/duration.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
 import {
   badge,

@@ -15,7 +15,8 @@ import {
   subjectsOf,
   type VmProgress,
 } from "../../shared/preflight/progress.ts";
-import { isInTheWay, preflight, timeText } from "../../shared/preflight/verdict.ts";
+import { timeText } from "../../shared/preflight/duration.ts";
+import { isInTheWay, preflight } from "../../shared/preflight/verdict.ts";
 import { isObjectKey } from "../../shared/kube/read.ts";
 import type { Observer } from "../../shared/settings/load-settings.ts";
 import { RejectionError } from "../errors.ts";
@@ -100,7 +101,8 @@ async function observeAgain(before: Judged["node"], observer: Observer): Promise
     observePodsOf(name, FLAGS, observer),
   ]);
   if (node === undefined) return undefined;
-  return { ...here, node: { ...before, ...node }, otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
+  const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
+  return { ...here, ...around, node: { ...before, ...node } };
 }
 
 function withRoom(subject: Subject, rooms: ReadonlyMap<string, PodVerdict["room"]>): Subject {

@@ -10,7 +10,8 @@ import type {
 } from "../../shared/preflight/facts.ts";
 import { observePreflight } from "../../shared/preflight/observe.ts";
 import { subjectOf } from "../../shared/preflight/progress.ts";
-import { isInTheWay, timeText } from "../../shared/preflight/verdict.ts";
+import { timeText } from "../../shared/preflight/duration.ts";
+import { isInTheWay } from "../../shared/preflight/verdict.ts";
 import { durationText } from "../../shared/settings/time.ts";
 import { UsageError } from "../tools/console/arguments.ts";
 import { EXIT, type ExitCode } from "./command.ts";

@@ -127,6 +127,8 @@ export interface MigrationFacts extends NamespacedName {
   /** Milliseconds since the epoch, by the API server's clock (0 if it does not say), and by virt-controller's. */
   readonly createdAt: number;
   readonly failedAt?: number;
+  /** Of one that has succeeded: for how long it had a place in KubeVirt's queue, from its target pod on. */
+  readonly tookSeconds?: number;
   /** The node that it evacuates (annotation): only KubeVirt's evacuation controller sets it. */
   readonly evacuates?: string;
   /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */

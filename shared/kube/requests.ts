@@ -47,6 +47,14 @@ export async function migratingVmis(cluster: Client): Promise<readonly VmiFacts[
   return (await cluster.list("virtualmachineinstances", { labels })).filter(({ isMigrating }) => isMigrating);
 }
 
+const ENOUGH = 250;
+
+/** Some that have succeeded: KubeVirt keeps five of each VMI, so that there are too many to read. */
+export async function finishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
+  const some = await cluster.list("virtualmachineinstancemigrations", { limit: ENOUGH });
+  return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
+}
+
 /** KubeVirt shortens longer names in the label: there the namespace is read. */
 const LONGEST_LABEL = 63;
 /** Names in a selector, as they are in a URL, a comma after each: there are proxies that take 8 KB. */

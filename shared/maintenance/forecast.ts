@@ -16,8 +16,9 @@ export interface Forecast {
 }
 
 /** As `kubectl drain` without `--force`. */
-export function flagsOf({ otherPods }: NodeEvacuationSpec): DrainFlags {
-  return { force: false, deleteEmptyDirData: otherPods === "EvictWithLocalData" };
+export function flagsOf({ otherPods, virtualMachines: { concurrency } }: NodeEvacuationSpec): DrainFlags {
+  const deleteEmptyDirData = otherPods === "EvictWithLocalData";
+  return { force: false, deleteEmptyDirData, ...(concurrency !== undefined && { concurrency }) };
 }
 
 export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {

@@ -89,7 +89,7 @@ async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeW
   const ready = isRunning ? await withCandidates(seen, looking) : seen;
   if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;
   const pods = await observePodsOf(ne.spec.nodeName, flagsOf(ne.spec), looking);
-  const around = { otherNodes: [], otherPods: [], volumes: [], migratingElsewhere: [] };
+  const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
   const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
 }

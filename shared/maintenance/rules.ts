@@ -2,7 +2,7 @@
 import { type Action, recordEvent } from "../kube/action.ts";
 import { isActive } from "../kube/evacuation.ts";
 import { hasEnded, isOpen, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
-import { timeText } from "../preflight/verdict.ts";
+import { timeText } from "../preflight/duration.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";

@@ -47,10 +47,12 @@ export interface QuotaFacts extends NamespacedName {
   readonly counted: boolean;
 }
 
-/** The flags of `kubectl drain` that let pods go which it leaves in place otherwise. */
+/** The flags of `kubectl drain` that let pods go which it leaves in place otherwise; and how many VMs are asked to leave at a time. */
 export interface DrainFlags {
   readonly force: boolean;
   readonly deleteEmptyDirData: boolean;
+  /** Absent: as many as KubeVirt lets leave. */
+  readonly concurrency?: number;
 }
 
 export interface PreflightFacts extends Moment {
@@ -67,6 +69,8 @@ export interface PreflightFacts extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
   /** Every unfinished one of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
+  /** Some that have succeeded, of any VMI of the cluster. */
+  readonly finished: readonly MigrationFacts[];
   /** VMIs that are handed over from other nodes: they take up KubeVirt's places. */
   readonly migratingElsewhere: readonly VmiFacts[];
   /** Of the pods' namespaces, those of others included. */

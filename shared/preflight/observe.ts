@@ -11,17 +11,18 @@ import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
-import { activeEvacuations, evacuationsFrom, kubeVirt, migratingVmis, migrationsOf, vmisOn } from "../kube/requests.ts";
-import type { Resources } from "../kube/scheduled-pod.ts";
-import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
-import { Limits, resourcesOf } from "../kube/schemas/pod-requirements.ts";
+import * as requests from "../kube/requests.ts";
+import { listOf, part } from "../kube/schemas/fields.ts";
+import { Limits } from "../kube/schemas/pod-requirements.ts";
 import { type Issues, NodeWithResources, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import type { Observer } from "../settings/load-settings.ts";
-import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod, QuotaFacts, Volume } from "./facts.ts";
-import { budgetOf, resourceOf } from "./refusals.ts";
+import type { DrainFlags, NeighbourPod, PreflightFacts, PreflightPod } from "./facts.ts";
+import { PersistentVolume, ResourceQuota } from "./kinds.ts";
+import { budgetOf } from "./refusals.ts";
 
 /** What decides about the pods of the node alone: a drain reads it again and again. */
-type PodsOfNode = Omit<PreflightFacts, "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere">;
+type Elsewhere = "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "finished";
+type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
 
 /** Undefined: there is no such node. */
 export async function observePreflight(
@@ -38,14 +39,20 @@ export async function observePreflight(
     unlessUnread("pods of other nodes", unread, (onOdd) =>
       cluster.list("pods", { unlike, as: neighbourPodSchema(), onOdd }),
     ),
-    migratingVmis(cluster),
+    requests.migratingVmis(cluster),
   ]);
   const node = nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const [volumes] = await Promise.all([readVolumes(here, cluster, unread), readRollout(here, cluster, unread)]);
+  const [volumes, finished] = await Promise.all([
+    readVolumes(here, cluster, unread),
+    // Without them there is an estimate, too.
+    here.vmis.length === 0 ? [] : unlessUnread("finished migrations", [], () => requests.finishedMigrations(cluster)),
+    readRollout(here, cluster, unread),
+  ]);
   const otherNodes = nodes.filter((one) => one !== node);
   const migratingElsewhere = migrating.filter(({ nodeName }) => nodeName !== name);
-  return { ...here, node, otherNodes, otherPods, migratingElsewhere, volumes, unread: [...here.unread, ...unread] };
+  const all = [...here.unread, ...unread];
+  return { ...here, node, otherNodes, otherPods, migratingElsewhere, finished, volumes, unread: all };
 }
 
 export async function observePodsOf(
@@ -57,7 +64,7 @@ export async function observePodsOf(
   const fields = { "spec.nodeName": name };
   const [pods, here, evacuations, budgets] = await Promise.all([
     listed("pods of the node", unread, (onOdd) => cluster.list("pods", { fields, as: preflightPodSchema(), onOdd })),
-    vmisOn(name, cluster),
+    requests.vmisOn(name, cluster),
     evacuationsSeen(name, cluster),
     unlessUnread("disruption budgets", unread, () => cluster.list("poddisruptionbudgets")),
   ]);
@@ -94,7 +101,7 @@ async function unlessUnread<T>(what: string, unread: string[], list: List<T>): P
 /** While KubeVirt is being rolled out, its own migrations and restarts of its components come between. */
 async function readRollout({ vmis }: PodsOfNode, cluster: Client, unread: string[]): Promise<void> {
   if (vmis.length === 0) return;
-  const found = await unlessUnread("the KubeVirt object", unread, async () => [await kubeVirt(cluster)]);
+  const found = await unlessUnread("the KubeVirt object", unread, async () => [await requests.kubeVirt(cluster)]);
   if (found.some((one) => one?.isRollingOut === true)) unread.push("how KubeVirt's rollout ends, which is under way");
 }
 
@@ -110,7 +117,10 @@ async function readVolumes({ pods, budgets }: PodsOfNode, cluster: Client, unrea
 
 /** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
 async function evacuationsSeen(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
-  const [active, fromHere] = await Promise.all([activeEvacuations(cluster), evacuationsFrom(node, cluster)]);
+  const [active, fromHere] = await Promise.all([
+    requests.activeEvacuations(cluster),
+    requests.evacuationsFrom(node, cluster),
+  ]);
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
 }
 
@@ -135,7 +145,7 @@ async function vmisOf(
 /** Of a VM that nothing moves none is looked for. */
 async function unfinishedMigrations(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly MigrationFacts[]> {
   const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
-  return (await migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
+  return (await requests.migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
 }
 
 const Asking = z.lazy(() =>
@@ -201,50 +211,4 @@ function uncheckedOf(spec: z.output<typeof Asking>["spec"], hasResourceClaims: b
     ...(isStrict ? ["topologySpreadConstraints"] : []),
     ...(hasResourceClaims ? ["resourceClaims"] : []),
   ];
-}
-
-/** Undefined: every node reaches it, or no claim is bound to it. */
-export const PersistentVolume = z.lazy(() =>
-  z.pipe(
-    z.object({
-      spec: z.object({
-        claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })),
-        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })) }),
-      }),
-      status: part({ phase: Text }),
-    }),
-    z.transform(({ spec: { claimRef, nodeAffinity }, status: { phase } }): Volume | undefined => {
-      if (!claimRef || !nodeAffinity.required || phase !== "Bound") return undefined;
-      const { namespace, name: claim } = claimRef;
-      return { namespace, claim, reachedFrom: nodeAffinity.required.nodeSelectorTerms };
-    }),
-  ),
-);
-
-export const ResourceQuota = z.lazy(() =>
-  z.pipe(
-    z.object({
-      metadata: z.object({ namespace: ObjectNamespace, name: ObjectName }),
-      spec: part({
-        hard: Quantities,
-        scopes: listOf(z.string()),
-        scopeSelector: part({ matchExpressions: listOf(z.object({ scopeName: z.string() })) }),
-      }),
-      status: part({ hard: Quantities, used: Quantities }),
-    }),
-    z.transform(({ metadata: { namespace, name }, spec, status: { hard, used } }): QuotaFacts => {
-      const scopes = [...spec.scopes, ...spec.scopeSelector.matchExpressions.map(({ scopeName }) => scopeName)];
-      const counted = Object.keys(spec.hard).every((key) => Object.hasOwn(hard, key) && Object.hasOwn(used, key));
-      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, counted };
-    }),
-  ),
-);
-
-/** What a quota names is some part of a resource, in that resource's unit. */
-function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
-  const amounts = Object.entries(quantities).map(([name, text]) => {
-    const resource = resourceOf(name);
-    return [name, resourcesOf({ [resource]: text })[resource] ?? 0] as const;
-  });
-  return Object.fromEntries(amounts);
 }

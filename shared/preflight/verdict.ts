@@ -1,7 +1,7 @@
 /** Will this drain succeed? What happens to every pod of a node, one verdict for all of them, and about how long it takes. */
 import type { VmiFacts } from "../kube/facts.ts";
-import { durationText } from "../settings/time.ts";
-import type { DrainTime, NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
+import type { NodeVerdict, Outcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
+import { durationOf } from "./duration.ts";
 import { placeAll } from "./fit.ts";
 import { hangingIn, verdictOfPod } from "./pod-verdict.ts";
 import { type Held, heldByBudgets, quotaFinding } from "./refusals.ts";
@@ -122,55 +122,4 @@ function mayStay(judged: readonly Judged[], held: ReadonlyMap<string, Held>, f: 
   const isDead = !f.node.ready && leaving.length > 0;
   const dead = isDead ? [`when the pods of ${f.node.name} go: its kubelet is not ready, and ends none`] : [];
   return [...unreplaced, ...hanging, ...dead];
-}
-
-const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
-
-/** Without a migration of this cluster to go by: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
-const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
-
-/** To schedule and start the target pod, and to end the source. An idle cluster with the image at hand takes few seconds. */
-const AROUND_SECONDS = { least: 3, most: 60 };
-
-/** At best no place is ever free, at worst each wave is as long as the slowest VM. */
-function durationOf(moving: readonly VmiFacts[], w: PreflightFacts): DrainTime | undefined {
-  if (moving.length === 0) return undefined;
-  const { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: outbound } = w.settings.limits;
-  const atOnce = Math.max(1, Math.floor(Math.min(all, outbound)));
-  const { fast, slow, basis } = paceOf(w);
-  const memory = moving.map(({ guestMemory = GIB }) => guestMemory);
-  const least = memory.map((bytes) => AROUND_SECONDS.least + bytes / fast);
-  const longest = AROUND_SECONDS.most + Math.max(...memory) / slow;
-  const busy = least.reduce((sum, seconds) => sum + seconds, 0) / atOnce;
-  const seconds = {
-    least: Math.ceil(Math.max(busy, ...least)),
-    most: Math.ceil(Math.ceil(moving.length / atOnce) * longest),
-  };
-  return { moves: moving.length, atOnce, seconds, basis };
-}
-
-/** What was seen was seen under KubeVirt's limit of bandwidth already. */
-function paceOf({ settings: { limits }, vmis }: PreflightFacts) {
-  const rates = vmis.flatMap(({ guestMemory = 0, movedInSeconds = 0 }) =>
-    guestMemory > 0 && movedInSeconds > 0 ? [guestMemory / movedInSeconds] : [],
-  );
-  if (rates.length > 0) {
-    const basis = `based on ${rates.length} earlier migration${rates.length === 1 ? "" : "s"} of VMs on this node`;
-    return { fast: Math.max(...rates), slow: Math.min(...rates), basis };
-  }
-  const limit = limits.bandwidthPerMigration ?? Infinity;
-  const [fast, slow] = [Math.min(BYTES_PER_SECOND.fast, limit), Math.min(BYTES_PER_SECOND.slow, limit)];
-  const pace = fast === slow ? inWords(fast) : `between ${inWords(slow)} and ${inWords(fast)}`;
-  return { fast, slow, basis: `no finished migration to go by: ${pace} for each VM` };
-}
-
-function inWords(bytesPerSecond: number): string {
-  return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
-}
-
-export function timeText({ moves, atOnce, seconds, basis }: DrainTime): string {
-  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
-  const range = least === most ? least : `${least} to ${most}`;
-  const inWaves = moves <= atOnce ? "all at once" : `${atOnce} at a time`;
-  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
 }

@@ -35,12 +35,18 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-const FailedAt = z.lazy(() =>
+/** When it last came into a phase: to the second. */
+const Phases = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
     z.transform((phases) => {
-      const failed = phases.find(({ phase }) => phase === "Failed");
-      return Date.parse(failed?.phaseTransitionTimestamp ?? "") || undefined;
+      const at = (wanted: string) => {
+        const found = phases.find(({ phase }) => phase === wanted)?.phaseTransitionTimestamp;
+        return Date.parse(found ?? "") || undefined;
+      };
+      const [began, succeeded] = [at("Scheduling"), at("Succeeded")];
+      const isKnown = began !== undefined && succeeded !== undefined;
+      return { failedAt: at("Failed"), tookSeconds: isKnown ? (succeeded - began) / 1000 : undefined };
     }),
   ),
 );
@@ -64,14 +70,14 @@ export const Migration = kind(
       phase: Phase,
       migrationState: part({ sourceNode: Text, targetNode: Text, targetPod: Text, failureReason: Text }),
       conditions: Conditions,
-      phaseTransitionTimestamps: FailedAt,
+      phaseTransitionTimestamps: Phases,
     }),
   }),
   ({ metadata, spec, status: { phase, migrationState, conditions, phaseTransitionTimestamps } }): MigrationFacts =>
     present({
       ...identityOf(metadata),
       ...backoffOf(metadata.annotations),
-      failedAt: phaseTransitionTimestamps,
+      ...phaseTransitionTimestamps,
       vmiName: spec.vmiName,
       decentralized: decentralized(Boolean(spec.sendTo), Boolean(spec.receive)),
       ...migrationState,

@@ -1,7 +1,8 @@
 /** What only a preflight reads, from JSON to facts. */
 import { expect, test } from "vitest";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
-import { PersistentVolume, preflightPodSchema, ResourceQuota } from "../../../shared/preflight/observe.ts";
+import { PersistentVolume, ResourceQuota } from "../../../shared/preflight/kinds.ts";
+import { preflightPodSchema } from "../../../shared/preflight/observe.ts";
 
 const CLAIM = { namespace: "apps", name: "root" };
 const terms = [{ matchExpressions: [{ key: "zone", operator: "In", values: ["1"] }] }];

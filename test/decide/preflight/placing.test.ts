@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
-import { PersistentVolume } from "../../../shared/preflight/observe.ts";
+import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { placeAll } from "../../../shared/preflight/fit.ts";
 import {

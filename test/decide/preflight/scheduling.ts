@@ -3,7 +3,8 @@
  * code with it.
  */
 import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
-import { PersistentVolume, preflightPodSchema } from "../../../shared/preflight/observe.ts";
+import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
+import { preflightPodSchema } from "../../../shared/preflight/observe.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import type { PreflightPod } from "../../../shared/preflight/facts.ts";
 import { obstacleTo, repelling, roomOn } from "../../../shared/preflight/fit.ts";

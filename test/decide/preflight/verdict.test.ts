@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
-import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, settings, time } from "../../support/fixtures.ts";
+import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, time } from "../../support/fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
@@ -128,45 +128,4 @@ test("what a VM waits for is named before any migration is there", () => {
   );
   expect(backedUp?.message).toBe("no migration of it begins before its backup b1 has ended");
   expect(collecting?.message).toContain("utility volumes");
-});
-
-describe("how long", () => {
-  const names = ["a", "b", "c", "d", "e"];
-  const many = (tweak: Parameters<typeof vmiOf>[1] = {}) =>
-    preflight(facts({ pods: names.map((n) => launcher(n)), vmis: names.map((n) => vmiOf(n, tweak)) })).time;
-
-  test("as many at a time as may leave the node; by default as fast as nets usually are", () => {
-    expect(many()).toMatchObject({ moves: 5, atOnce: 2, seconds: { least: 12, most: 276 } });
-  });
-
-  test("as fast as VMs have come here", () => {
-    expect(many({ movedInSeconds: 20 })).toMatchObject({ seconds: { least: 58, most: 240 } });
-  });
-
-  const limited = (bandwidthPerMigration: number, tweak: Parameters<typeof vmiOf>[1] = {}) =>
-    preflight(
-      facts({
-        settings: settings({ limits: { bandwidthPerMigration } }),
-        pods: names.map((n) => launcher(n)),
-        vmis: names.map((n) => vmiOf(n, tweak)),
-      }),
-    ).time;
-  const MIB = 1024 ** 2;
-  // prettier-ignore
-  test.each([
-    // KubeVirt's limit   least  most  basis
-    [256 * MIB,          28,    276,  "between 64 MiB/s and 256 MiB/s"],
-    [32 * MIB,           168,   372,  "no finished migration to go by: 32 MiB/s for each VM"],
-    [1e12,               12,    276,  "between 64 MiB/s and 10 Gbit/s"],
-  ])("no faster than bandwidthPerMigration: %d bytes per second", (limit, least, most, basis) => {
-    expect(limited(limit)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
-  });
-
-  test("what was seen was seen under that limit", () => {
-    expect(limited(MIB, { movedInSeconds: 20 })).toEqual(many({ movedInSeconds: 20 }));
-  });
-
-  test("nothing moves: no time", () => {
-    expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
-  });
 });

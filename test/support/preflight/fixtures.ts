@@ -76,6 +76,7 @@ export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
     vmis: [vmiOf("web")],
     evacuations: [],
     migrations: [],
+    finished: [],
     migratingElsewhere: [],
     budgets: [],
     quotas: [],

@@ -1,0 +1,133 @@
+/** About how long the VMs of a node take to leave: as VMs of this cluster have moved, as many at a time as may. */
+import type { VmiFacts } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+import { durationText } from "../settings/time.ts";
+import type { DrainTime, PreflightFacts } from "./facts.ts";
+
+type Seconds = DrainTime["seconds"];
+type Facts = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
+
+const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
+
+/** A migration that has succeeded: guest memory, and how long it had a place in KubeVirt's queue. */
+interface Seen {
+  readonly key: string;
+  readonly memory: number;
+  readonly seconds: number;
+}
+
+export function durationOf(moving: readonly VmiFacts[], f: Facts): DrainTime | undefined {
+  if (moving.length === 0) return undefined;
+  const { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: outbound } = f.settings.limits;
+  const atOnce = Math.max(1, Math.floor(Math.min(all, outbound, f.flags.concurrency ?? Infinity)));
+  const seen = seenIn(moving, f);
+  const { seconds, basis } = seen.length > 0 ? asBefore(moving, seen, atOnce) : byPace(moving, f, atOnce);
+  return { moves: moving.length, atOnce, seconds, basis };
+}
+
+const NEWEST = 50;
+
+/** The newest, each VM's once. Of a VM elsewhere the memory is not known: it counts as the average of those here. */
+function seenIn(moving: readonly VmiFacts[], { vmis, finished }: Facts): readonly Seen[] {
+  const usual = mean(moving.map(memoryOf));
+  const memory = new Map(vmis.map((vmi) => [keyOf(vmi), memoryOf(vmi)]));
+  const oldestFirst = finished.toSorted((a, b) => a.createdAt - b.createdAt);
+  const newest = new Map(
+    oldestFirst.flatMap(({ namespace, vmiName, tookSeconds }) => {
+      const key = keyOf({ namespace, name: vmiName });
+      return tookSeconds === undefined
+        ? []
+        : [[key, { key, memory: memory.get(key) ?? usual, seconds: tookSeconds }] as const];
+    }),
+  );
+  return [...newest.values()].slice(-NEWEST);
+}
+
+/** Until KubeVirt has created the first migration. */
+const START_SECONDS = 3;
+/** A drain that takes a third less or a half more is no surprise. */
+const RANGE = { least: 2 / 3, most: 4 / 3 };
+/** `kubectl drain` asks again every five seconds. */
+const POLL_SECONDS = 5;
+
+function asBefore(moving: readonly VmiFacts[], seen: readonly Seen[], atOnce: number) {
+  const bySize = sizeLine(seen);
+  const own = new Map(seen.map(({ key, seconds }) => [key, seconds]));
+  const likely =
+    START_SECONDS +
+    span(
+      moving.map((vmi) => own.get(keyOf(vmi)) ?? bySize(memoryOf(vmi))),
+      atOnce,
+    );
+  const seconds: Seconds = {
+    least: Math.ceil(likely * RANGE.least),
+    most: Math.ceil(likely * RANGE.most + POLL_SECONDS),
+  };
+  return { seconds, basis: `based on ${seen.length} finished migration${seen.length === 1 ? "" : "s"}` };
+}
+
+/**
+ * Seconds by memory: a line through what was seen. One size says nothing of its slope: then half of the time is to start the target pod and
+ * to end the source, and half grows with the memory.
+ */
+function sizeLine(seen: readonly Seen[]): (memory: number) => number {
+  const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
+  const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
+  const weight = memory ** 2;
+  const assumed = (weight * seconds) / 2 / memory;
+  const along = sum((one) => (one.memory - memory) * (one.seconds - seconds));
+  const across = sum((one) => (one.memory - memory) ** 2);
+  const slope = Math.min(seconds / memory, Math.max(0, (along + assumed) / (across + weight)));
+  return (of) => seconds + slope * (of - memory);
+}
+
+/** Each VM takes the place that is free first. */
+function span(times: readonly number[], atOnce: number): number {
+  const places = Array.from({ length: Math.min(atOnce, times.length) }, () => 0);
+  for (const seconds of times) {
+    const first = places.indexOf(Math.min(...places));
+    places[first] = (places[first] ?? 0) + seconds;
+  }
+  return Math.max(...places);
+}
+
+/** Without a migration of this cluster to go by: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
+const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
+
+/** To schedule and start the target pod, and to end the source. An idle cluster with the image at hand takes few seconds. */
+const AROUND_SECONDS = { least: 3, most: 60 };
+
+function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Facts, atOnce: number) {
+  const limit = limits.bandwidthPerMigration ?? Infinity;
+  const [fast, slow] = [Math.min(BYTES_PER_SECOND.fast, limit), Math.min(BYTES_PER_SECOND.slow, limit)];
+  const at = (around: number, pace: number) => {
+    return Math.ceil(
+      span(
+        moving.map((vmi) => around + memoryOf(vmi) / pace),
+        atOnce,
+      ),
+    );
+  };
+  const seconds: Seconds = { least: at(AROUND_SECONDS.least, fast), most: at(AROUND_SECONDS.most, slow) };
+  const pace = fast === slow ? inWords(fast) : `between ${inWords(slow)} and ${inWords(fast)}`;
+  return { seconds, basis: `no finished migration to go by: ${pace} for each VM` };
+}
+
+function memoryOf({ guestMemory = GIB }: VmiFacts): number {
+  return guestMemory;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function inWords(bytesPerSecond: number): string {
+  return bytesPerSecond === BYTES_PER_SECOND.fast ? "10 Gbit/s" : `${Math.round(bytesPerSecond / MIB)} MiB/s`;
+}
+
+export function timeText({ moves, atOnce, seconds, basis }: DrainTime): string {
+  const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
+  const range = least === most ? least : `${least} to ${most}`;
+  const inWaves = moves <= atOnce ? "all at once" : `${atOnce} at a time`;
+  return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
+}

@@ -1,0 +1,53 @@
+/** Volumes and quotas, as far as they say where a pod may be. */
+import * as z from "zod/mini";
+import type { Resources } from "../kube/scheduled-pod.ts";
+import { listOf, NodeTerm, ObjectName, ObjectNamespace, part, Quantities, Text } from "../kube/schemas/fields.ts";
+import { resourcesOf } from "../kube/schemas/pod-requirements.ts";
+import type { QuotaFacts, Volume } from "./facts.ts";
+import { resourceOf } from "./refusals.ts";
+
+/** Undefined: every node reaches it, or no claim is bound to it. */
+export const PersistentVolume = z.lazy(() =>
+  z.pipe(
+    z.object({
+      spec: z.object({
+        claimRef: z.nullish(z.object({ namespace: z.string(), name: z.string() })),
+        nodeAffinity: part({ required: z.nullish(z.object({ nodeSelectorTerms: listOf(NodeTerm) })) }),
+      }),
+      status: part({ phase: Text }),
+    }),
+    z.transform(({ spec: { claimRef, nodeAffinity }, status: { phase } }): Volume | undefined => {
+      if (!claimRef || !nodeAffinity.required || phase !== "Bound") return undefined;
+      const { namespace, name: claim } = claimRef;
+      return { namespace, claim, reachedFrom: nodeAffinity.required.nodeSelectorTerms };
+    }),
+  ),
+);
+
+export const ResourceQuota = z.lazy(() =>
+  z.pipe(
+    z.object({
+      metadata: z.object({ namespace: ObjectNamespace, name: ObjectName }),
+      spec: part({
+        hard: Quantities,
+        scopes: listOf(z.string()),
+        scopeSelector: part({ matchExpressions: listOf(z.object({ scopeName: z.string() })) }),
+      }),
+      status: part({ hard: Quantities, used: Quantities }),
+    }),
+    z.transform(({ metadata: { namespace, name }, spec, status: { hard, used } }): QuotaFacts => {
+      const scopes = [...spec.scopes, ...spec.scopeSelector.matchExpressions.map(({ scopeName }) => scopeName)];
+      const counted = Object.keys(spec.hard).every((key) => Object.hasOwn(hard, key) && Object.hasOwn(used, key));
+      return { namespace, name, hard: amountsOf(hard), used: amountsOf(used), scopes, counted };
+    }),
+  ),
+);
+
+/** What a quota names is some part of a resource, in that resource's unit. */
+function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
+  const amounts = Object.entries(quantities).map(([name, text]) => {
+    const resource = resourceOf(name);
+    return [name, resourcesOf({ [resource]: text })[resource] ?? 0] as const;
+  });
+  return Object.fromEntries(amounts);
+}

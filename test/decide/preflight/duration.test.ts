@@ -1,0 +1,96 @@
+/** How long a drain takes, as foretold: from what this cluster's migrations took, in KubeVirt's waves. */
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { durationOf } from "../../../shared/preflight/duration.ts";
+import { preflight } from "../../../shared/preflight/verdict.ts";
+import { migration, settings } from "../../support/fixtures.ts";
+import { facts, GIB, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
+
+const MIB = 1024 ** 2;
+const NAMES = ["a", "b", "c", "d", "e"];
+
+type Limits = Parameters<typeof settings>[0] extends infer S ? (S extends { limits?: infer L } ? L : never) : never;
+
+const finished = (vmiName: string, tookSeconds: number, createdAt = 0) =>
+  migration({ vmiName, name: `of-${vmiName}-${createdAt}`, phase: "Succeeded", tookSeconds, createdAt });
+
+function many(more: Partial<Parameters<typeof facts>[0]> = {}, limits: Limits = {}) {
+  const [pods, vmis] = [NAMES.map((name) => launcher(name)), NAMES.map((name) => vmiOf(name))];
+  return preflight(facts({ pods, vmis, settings: settings({ limits }), ...more })).time;
+}
+
+test("nothing moves: no time", () => {
+  expect(preflight(facts({ pods: [], vmis: [] }))).not.toHaveProperty("time");
+});
+
+// prettier-ignore
+test.each([
+  // of the cluster  of the node  asked      at once
+  [5,                2,           undefined, 2],
+  [3,                9,           undefined, 3],
+  [5,                5,           1,         1],
+  [5,                2,           4,         2],
+])("KubeVirt lets %d move in the cluster, %d from a node, %s are asked to: %d at once", (all, outbound, concurrency, atOnce) => {
+  const flags = { ...facts().flags, ...(concurrency !== undefined && { concurrency }) };
+  expect(many({ flags }, { parallelMigrationsPerCluster: all, parallelOutboundMigrationsPerNode: outbound })).toMatchObject({ atOnce });
+});
+
+describe("given no finished migration, as fast as nets usually are, and no faster than bandwidthPerMigration", () => {
+  // prettier-ignore
+  test.each([
+    // KubeVirt's limit   least  most  basis
+    [undefined,          15,    276,  "between 64 MiB/s and 10 Gbit/s"],
+    [256 * MIB,          33,    276,  "between 64 MiB/s and 256 MiB/s"],
+    [32 * MIB,           201,   372,  "no finished migration to go by: 32 MiB/s for each VM"],
+  ])("%s bytes per second", (bandwidthPerMigration, least, most, basis) => {
+    const limits = bandwidthPerMigration === undefined ? {} : { bandwidthPerMigration };
+    expect(many({}, limits)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
+  });
+});
+
+describe("given finished migrations, three waves as long as those", () => {
+  // prettier-ignore
+  test.each<[string, ReturnType<typeof finished>[], least: number, most: number, basis: string]>([
+    ["of a VM elsewhere",           [finished("other", 20)],                           42, 89,  "based on 1 finished migration"],
+    ["the newest of a VM counts",   [finished("other", 90, 1), finished("other", 20, 2)], 42, 89, "based on 1 finished migration"],
+    ["a VM of the node has its own", [finished("a", 80), finished("other", 20)],        102, 209, "based on 2 finished migrations"],
+    ["one that has failed says nothing", [migration({ vmiName: "other", phase: "Failed" })], 15, 276, "no finished migration to go by: between 64 MiB/s and 10 Gbit/s for each VM"],
+  ])("%s", (_, all, least, most, basis) => {
+    expect(many({ finished: all })).toMatchObject({ seconds: { least, most }, basis });
+  });
+});
+
+const noise = fc.double({ min: 0.6, max: 1.6, noNaN: true });
+const vm = fc.record({ gib: fc.constantFrom(1, 2, 2, 4, 4, 8, 16), busy: noise });
+const drains = fc.record({
+  around: fc.integer({ min: 4, max: 25 }),
+  perGib: fc.double({ min: 0.5, max: 8, noNaN: true }),
+  atOnce: fc.integer({ min: 1, max: 5 }),
+  vms: fc.array(vm, { minLength: 1, maxLength: 40 }),
+  known: fc.integer({ min: 1, max: 40 }),
+});
+
+/** KubeVirt begins the next migration when one has ended; it begins, and a drain notes its end, within seconds. */
+function happens(times: readonly number[], atOnce: number): number {
+  const ends: number[] = [];
+  for (const seconds of times) {
+    const running = ends.toSorted((a, b) => b - a).slice(0, atOnce);
+    ends.push((running.length < atOnce ? 2 : Math.min(...running)) + seconds);
+  }
+  return Math.max(...ends) + 3;
+}
+
+test("given at least one finished migration, nine of ten drains take no less than half and no more than twice of what is foretold", () => {
+  const all = fc.sample(drains, { numRuns: 1000, seed: 37 });
+  const near = all.filter(({ around, perGib, atOnce, vms, known }) => {
+    const times = vms.map(({ gib, busy }) => around + perGib * gib * busy);
+    const vmis = vms.map(({ gib }, index) => vmiOf(`vm-${index}`, { guestMemory: gib * GIB }));
+    const before = times.slice(0, known).map((seconds, index) => finished(`vm-${index}`, Math.round(seconds)));
+    const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: atOnce };
+    const f = facts({ vmis, finished: before, settings: settings({ limits }) });
+    const { least = 0, most = Infinity } = durationOf(vmis, f)?.seconds ?? {};
+    const took = happens(times, atOnce);
+    return took <= 2 * least && took >= most / 2;
+  });
+  expect(near.length).toBeGreaterThanOrEqual(all.length * 0.9);
+});
