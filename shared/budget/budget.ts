@@ -78,7 +78,8 @@ export function ensureRightBudget(vmi: VmiFacts, { budgets, settings }: Pick<Bud
 
 export function planBudgets(w: BudgetWorld): Plan {
   const ours = w.budgets.filter((b) => b.managedByUs && !b.deleting && isOfVmi(b));
-  const vmis = areBudgetsWanted(w.settings) ? w.vmis : [];
+  const isWanted = areBudgetsWanted(w.settings);
+  const vmis = isWanted ? w.vmis : [];
   const byName = new Map(ours.map((b) => [keyOf(b), b]));
   const keyed = new Map(vmis.map((vmi) => [keyOf({ namespace: vmi.namespace, name: budgetName(vmi) }), vmi]));
   const moving = movingVmis(w);
@@ -86,8 +87,9 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection does this too, unless the owner reference was removed.
-  const surplus = w.complete ? ours.filter((b) => !keyed.has(keyOf(b))) : [];
+  // Garbage collection takes one that names its owner: that may be a VMI that has begun since these were read.
+  const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
+  const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
   return { chains: [...perVmi, ...deletions].filter((chain) => chain.length > 0) };
 }

@@ -1,9 +1,10 @@
 /** Budgets where something is in the way: of another size, of a VM that no longer migrates, unread, of a VM that is not understood. */
 import { beforeEach, expect, test } from "vitest";
+import { budgetName } from "../../../shared/budget/budget.ts";
 import { failure } from "../../support/fake-api.ts";
-import { type Before, failing, FakeCluster } from "../../support/fake-cluster.ts";
+import { type Before, failing, FakeCluster, once } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
-import { budget, marked, migration, PINNED, pod, POD_NAME, vmi } from "../../support/fixtures.ts";
+import { budget, marked, migration, owner, PINNED, pod, POD_NAME, vmi } from "../../support/fixtures.ts";
 import { evictionOf } from "../../support/reviews.ts";
 
 const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
@@ -71,4 +72,15 @@ test("that of a VM that is not understood stays", async () => {
   fake.vmis.put(vmi({ name: "db", uid: "db" }));
   await scan();
   expect(sizes()).toEqual([2, 2]);
+});
+
+test("of a VM that began while the scan had read the VMs already, it stays", async () => {
+  const begun = vmi({ name: "late", uid: "late-uid" });
+  fake.vmis.put(vmi());
+  const begin = () => {
+    fake.vmis.put(begun);
+    fake.budgets.put(budget({ name: budgetName(begun), uid: "late-budget", owners: [owner({ uid: begun.uid })] }));
+  };
+  await scan(once(/^list poddisruptionbudgets/, begin));
+  expect(fake.budgets.list().map(({ uid }) => uid)).toContain("late-budget");
 });
