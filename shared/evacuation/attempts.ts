@@ -35,7 +35,7 @@ function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts)
 
 /**
  * Those that are not counted yet, oldest first; those of the same second together, once none of them continues. A deleted one was counted,
- * or unwanted.
+ * or unwanted. If the one that was counted last is gone, nothing tells the others apart, and the newest counts.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -47,7 +47,9 @@ export function uncountedFailures(
   const own = present.filter((m) => isFailure(m) && !unfinished.has(m.createdAt));
   const rank = (m: MigrationFacts) => rankOf(m, e.status);
   const failed = own.toSorted((a, b) => a.createdAt - b.createdAt || rank(a) - rank(b) || (a.uid < b.uid ? -1 : 1));
-  return failed.slice(1 + failed.findIndex((m) => m.uid === e.status.lastFailedMigration?.uid));
+  const { lastFailedMigration: last } = e.status;
+  const at = failed.findIndex((m) => m.uid === last?.uid);
+  return last !== undefined && at < 0 ? failed.slice(-1) : failed.slice(at + 1);
 }
 
 /** Within a second: those that were counted with the last one, that one, and one that has started since. */

@@ -68,6 +68,7 @@ describe("failures that are not counted yet, oldest first", () => {
     ["… both at once",                        counted("a", "b"), [a, b, c],                             ["c", "b"]],
     ["all are counted",                       counted("c"),  [a, b, c],                                 []],
     ["the counted one is history",            counted("x"),  [b],                                       ["b"]],
+    ["… and a person has deleted it",         counted("x"),  [a, b],                                    ["b"]],
     ["as old as the Evacuation",              evacuation(),  [failed("d", -60)],                        ["d"]],
     ["older than the Evacuation",             evacuation(),  [failed("d", -61)],                        []],
     ["… but joined by it",                    evacuation({ status: { migration: { name: "d", uid: "d" } } }), [failed("d", -61)], ["d"]],
