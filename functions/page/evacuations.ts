@@ -61,6 +61,7 @@ export const CAUSES: Readonly<Record<Cause, string>> = {
   Descheduler: "a descheduler",
   Preemption: "a pod of higher priority",
   NoExecuteTaint: "a NoExecute taint",
+  DeviceTaint: "a taint of its device",
   NodePressure: "memory, disk or PID pressure on its node",
   DrainTaint: "KubeVirt's drain taint",
   Operator: "a person",

@@ -10,6 +10,7 @@ export const USERS = {
   garbageCollector: serviceAccount("kube-system", "generic-garbage-collector"),
   namespaceController: serviceAccount("kube-system", "namespace-controller"),
   nodeController: serviceAccount("kube-system", "node-controller"),
+  deviceTaintManager: serviceAccount("kube-system", "device-taint-eviction-controller"),
   podGarbageCollector: serviceAccount("kube-system", "pod-garbage-collector"),
   karpenter: serviceAccount("kube-system", "karpenter"),
   kubelets: { user: "system:sandbox:kubelets" },

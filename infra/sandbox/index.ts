@@ -92,6 +92,7 @@ export { markDisruptionTarget } from "./actors/disruption-target.ts";
 export { asNode } from "./actors/kubelet.ts";
 export { createKubeletRecorder } from "./actors/kubelet-events.ts";
 export { whyNot } from "./actors/node-fit.ts";
+export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { liveMigratable } from "./kubevirt/live-migratable.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";

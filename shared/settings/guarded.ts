@@ -7,6 +7,8 @@ import type { InstalledWebhook } from "../kube/facts.ts";
 export const GUARDED = {
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
+  /** Of a device that the pod has, by Dynamic Resource Allocation: the node has no taint. */
+  DeviceTaint: { reason: "DeletionByDeviceTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
 
@@ -15,6 +17,7 @@ export type GuardCause = keyof typeof GUARDED;
 export const GUARD_CAUSES = [
   "Preemption",
   "NoExecuteTaint",
+  "DeviceTaint",
   "NodeTermination",
 ] as const satisfies readonly GuardCause[];
 

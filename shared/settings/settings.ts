@@ -62,6 +62,7 @@ export const SCHEMA = {
     deadlineSeconds: section({
       Preemption: seconds(120),
       NoExecuteTaint: seconds(300),
+      DeviceTaint: seconds(300),
       NodeTermination: seconds(3600),
     }),
     /** Users whose deletions are refused, by the condition of the pod; those of others never are. */
@@ -69,6 +70,7 @@ export const SCHEMA = {
       "system:kube-scheduler",
       "system:serviceaccount:kube-system:node-controller",
       "system:serviceaccount:kube-system:taint-eviction-controller",
+      "system:serviceaccount:kube-system:device-taint-eviction-controller",
     ]),
     /** Users who delete the pods of a node that is about to end; theirs are refused until then. */
     nodeTerminators: usernames(0, [

@@ -11,6 +11,7 @@ import {
   type Pod,
   pods,
   systemClock,
+  taintDeviceOf,
   terminateNode,
   USERS,
   waitFor,
@@ -54,6 +55,20 @@ test("a NoExecute taint: the VM moves, what tolerates the taint stays", async ()
   await taint("node01", [MAINTENANCE]);
   await expectMoved(vm, "NoExecuteTaint");
   expect((await stage.client.get(pods, daemon))?.metadata.deletionTimestamp).toBeUndefined();
+});
+
+test("a device's taint: its manager comes back until the VM has moved; Lifeboat does not finish what it began", async () => {
+  await start("NoExecuteTaintEvictionLiveMigration");
+  const vm = await createVm(stage, "device", { node: "node01" });
+  const { user, groups } = USERS.deviceTaintManager;
+  const manager = taintDeviceOf({ client: stage.client.as(user, groups), clock: systemClock, pod: await vm.pod() });
+  try {
+    await expectMoved(vm, "DeviceTaint");
+    await expect.poll(vm.story).toContain("Normal DeletionRefused");
+    expect(await vm.story()).not.toContain("Warning DeadlineKept");
+  } finally {
+    await manager.stop();
+  }
 });
 
 test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {

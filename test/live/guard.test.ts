@@ -9,7 +9,12 @@ import { createVm, hasSettledAwayFrom, messageOf } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
 const TAINT_MANAGER = "system:serviceaccount:kube-system:node-controller";
-const REASON = { [SCHEDULER]: "PreemptionByScheduler", [TAINT_MANAGER]: "DeletionByTaintManager" } as const;
+const DEVICE_TAINT_MANAGER = "system:serviceaccount:kube-system:device-taint-eviction-controller";
+const REASON = {
+  [SCHEDULER]: "PreemptionByScheduler",
+  [TAINT_MANAGER]: "DeletionByTaintManager",
+  [DEVICE_TAINT_MANAGER]: "DeletionByDeviceTaintManager",
+} as const;
 const GATES = { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true };
 
 let stage: Stage;
@@ -75,6 +80,7 @@ describe("a migratable VM never gets SIGTERM before it has moved", () => {
   test.each([
     [SCHEDULER, "Preemption", true],
     [TAINT_MANAGER, "NoExecuteTaint", false],
+    [DEVICE_TAINT_MANAGER, "DeviceTaint", false],
   ] as const)("deletion by %s (%s), urgent: %s", async (user, cause, isUrgent) => {
     const name = `kept-${cause.toLowerCase()}`;
     const own = `node-of-${name}`;

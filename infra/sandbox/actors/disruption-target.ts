@@ -7,7 +7,12 @@ import { pods, type Pod } from "./resources.ts";
 export const DISRUPTION_TARGET = "DisruptionTarget";
 
 export interface Disruption {
-  readonly reason: "PreemptionByScheduler" | "DeletionByTaintManager" | "TerminationByKubelet" | "DeletionByPodGC";
+  readonly reason:
+    | "PreemptionByScheduler"
+    | "DeletionByTaintManager"
+    | "DeletionByDeviceTaintManager"
+    | "TerminationByKubelet"
+    | "DeletionByPodGC";
   readonly message: string;
 }
 

@@ -96,6 +96,7 @@ describe("a launcher pod deleted by", () => {
     [SCHEDULER,                                                     true ],
     ["system:serviceaccount:kube-system:node-controller",           true ],
     ["system:serviceaccount:kube-system:taint-eviction-controller", true ],
+    ["system:serviceaccount:kube-system:device-taint-eviction-controller", true ],
     ["system:serviceaccount:kube-system:karpenter",                 true ],
     ["system:serviceaccount:karpenter:karpenter",                   true ],
     ["kubernetes-admin",                                            false],

@@ -34,6 +34,7 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   NodeEvacuation: [true, undefined, true],
   Preemption: [false, "urgent", true],
   NoExecuteTaint: [false, undefined, true],
+  DeviceTaint: [false, undefined, true],
   NodePressure: [false, "urgent", true],
   NodeTermination: [false, "urgent", true],
 };

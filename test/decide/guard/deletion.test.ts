@@ -168,6 +168,7 @@ describe("a taint that is gone: the taint manager is told no, and not to come ag
     ["only NoSchedule is left",               { ...given, node: node({ taints: [{ ...MAINTENANCE, effect: "NoSchedule" }] }) }, "is to stop"],
     ["what is left is tolerated",             { ...tainted, pod: tolerating },                                "is to stop"],
     ["a preemption needs no taint",           { node: node() },                                               "refused"],
+    ["a device's taint is none of the node",  { ...askedFor("DeviceTaint"), node: node() },                   "refused"],
   ])("%s", (_, tweak, expected) => {
     const decision = decideDeletion(deletion(tweak));
     const again = decision.verdict === "Refuse" && (decision.retryAfterSeconds === undefined ? "is to stop" : "refused");

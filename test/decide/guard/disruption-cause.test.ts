@@ -67,6 +67,7 @@ describe("the deadline", () => {
     ["Preemption",        0,          [disrupted("Preemption", 70, { status: { podUID: "former" } })], 120],
     ["Preemption",        0,          [drained()],                                                  120],
     ["NoExecuteTaint",    0,          [],                                                           300],
+    ["DeviceTaint",       -50,        [],                                                           250],
     ["NoExecuteTaint",    -50,        [disrupted("NoExecuteTaint", 50)],                            50],
     ["NoExecuteTaint",    500,        [disrupted("NoExecuteTaint", 250), disrupted("Preemption", 40)], 40],
   ] as const)("%s: condition at %d s", (cause, since, evacuations, seconds) => {

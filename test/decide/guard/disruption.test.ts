@@ -123,6 +123,7 @@ describe("the deadline keeper", () => {
     ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
     ["without a deadline",            [disrupted("NoExecuteTaint", 0, { spec: { deadline: "soon" } })],               false],
     ["for a preemption",              [disrupted("Preemption", -9999)],                                               false],
+    ["for a device's taint: its manager comes back", [disrupted("DeviceTaint", -9999)],                               false],
     ["of a drain",                    [drained()],                                                                    false],
     ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
     ["… of a drain that is over",     [disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })],           false],

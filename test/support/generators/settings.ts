@@ -43,6 +43,7 @@ const KEYS: Readonly<Record<string, Values>> = {
   "evacuation.historySeconds": seconds,
   "guard.deadlineSeconds.Preemption": seconds,
   "guard.deadlineSeconds.NoExecuteTaint": seconds,
+  "guard.deadlineSeconds.DeviceTaint": seconds,
   "guard.deadlineSeconds.NodeTermination": seconds,
   "guard.requesters": [fc.constantFrom([SCHEDULER], ["", SCHEDULER]), fc.constantFrom([], [1], "a")],
   "guard.nodeTerminators": [

@@ -12,6 +12,8 @@ export const SCHEDULER = "system:kube-scheduler";
 export const NODE_CONTROLLER = "system:serviceaccount:kube-system:node-controller";
 export const TAINT_CONTROLLER = "system:serviceaccount:kube-system:taint-eviction-controller";
 
+export const DEVICE_TAINT_CONTROLLER = "system:serviceaccount:kube-system:device-taint-eviction-controller";
+
 export const KARPENTER = "system:serviceaccount:kube-system:karpenter";
 
 /** Causes that the pod's condition tells. */
@@ -20,11 +22,13 @@ export type ConditionedCause = Exclude<GuardCause, "NodeTermination">;
 export const REASON = {
   Preemption: "PreemptionByScheduler",
   NoExecuteTaint: "DeletionByTaintManager",
+  DeviceTaint: "DeletionByDeviceTaintManager",
 } as const satisfies Record<ConditionedCause, string>;
 
 export const REQUESTER = {
   Preemption: SCHEDULER,
   NoExecuteTaint: NODE_CONTROLLER,
+  DeviceTaint: DEVICE_TAINT_CONTROLLER,
   NodeTermination: KARPENTER,
 } as const satisfies Record<GuardCause, string>;
 

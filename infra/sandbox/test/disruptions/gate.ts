@@ -20,7 +20,7 @@ export interface Asked {
   readonly name: string;
   readonly object: unknown;
   readonly oldObject: Pod;
-  readonly options: { readonly gracePeriodSeconds?: number };
+  readonly options: { readonly gracePeriodSeconds?: number; readonly preconditions?: { readonly uid: string } };
   /** In the sandbox's time. */
   readonly at: Date;
 }
@@ -47,7 +47,9 @@ export interface Gate {
 }
 
 const NAME = "gate.test.dev";
-const COMPONENTS = [USERS.scheduler, USERS.nodeController, USERS.karpenter].map(({ user }) => user);
+const COMPONENTS = [USERS.scheduler, USERS.nodeController, USERS.deviceTaintManager, USERS.karpenter].map(
+  ({ user }) => user,
+);
 const webhookConfigurations: Resource<KubeObject & { webhooks: readonly object[] }> = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingWebhookConfiguration",

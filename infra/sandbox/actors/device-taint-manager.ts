@@ -1,0 +1,56 @@
+/**
+ * kube-controller-manager's manager of device taints, as far as pods meet it: it deletes a pod whose device has a NoExecute taint that its
+ * claim does not tolerate. There are no claims here: a test says whose device it is. How a refused request is repeated (retry-after.ts).
+ * Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`, `addConditionAndDeletePod`).
+ */
+import type { Actor, ActorOptions } from "./actor.ts";
+import { pause } from "./clock.ts";
+import { type Disruption, markDisruptionTarget } from "./disruption-target.ts";
+import { pods, type Pod } from "./resources.ts";
+import { isNotFound, StatusError } from "./status-error.ts";
+
+export interface DeviceTaint extends ActorOptions {
+  /** With the controller's own identity: `client.as(USERS.deviceTaintManager.user, …)`. */
+  readonly client: ActorOptions["client"];
+  readonly pod: Pod;
+}
+
+const DISRUPTION: Disruption = {
+  reason: "DeletionByDeviceTaintManager",
+  message: "Device Taint manager: deleting due to NoExecute taint",
+};
+/** Of client-go's default work queue. */
+const FIRST_BACKOFF_MS = 5;
+const LONGEST_BACKOFF_MS = 1_000_000;
+
+/** Until it is stopped: then the taint is gone. */
+export function taintDeviceOf({ clock, onError, pod: { metadata }, ...options }: DeviceTaint): Actor {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const client = options.client.withRetryAfter({ clock, signal });
+
+  const remove = async (): Promise<void> => {
+    const pod = await client.get(pods, metadata);
+    if (pod?.metadata.uid !== metadata.uid || pod.metadata.deletionTimestamp !== undefined) return;
+    await markDisruptionTarget(client, clock, pod, DISRUPTION);
+    await client.delete(pods, metadata, { preconditions: { uid: metadata.uid } });
+  };
+
+  const running = (async () => {
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        return await remove();
+      } catch (error) {
+        if (isNotFound(error)) return;
+        if (!(error instanceof StatusError) && !signal.aborted) onError?.(error, metadata.name);
+      }
+      await pause(clock, Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS), signal);
+    }
+  })();
+  return {
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
