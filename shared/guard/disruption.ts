@@ -70,7 +70,8 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, nodes }: DisruptionW
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, nodes, settings, now }: DisruptionWorld) {
   const node = nodes.find(({ name }) => name === pod.nodeName);
   const taint = drivingTaint(node, pod);
-  if (taint === undefined || !isGateOn("NoExecuteTaint", settings)) return [];
+  // In post-copy the guest would be lost with the pod that it has left.
+  if (taint === undefined || !isGateOn("NoExecuteTaint", settings) || vmi.guestOnTarget === true) return [];
   const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];
   const late = knownDisruptions(subject, now).find(({ cause, deadline, evacuation }) => {

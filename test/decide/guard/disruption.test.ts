@@ -161,6 +161,7 @@ describe("the deadline keeper", () => {
     ["the pod is no VM's",           { pods: [pod({ labels: {} })] }],
     ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
     ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
+    ["the guest has gone over",      { vmis: [marked({ isMigrating: true, guestOnTarget: true })] }],
     ["the VM is going",              { vmis: [marked({ deleting: true })] }],
     ["the VM has ended",             { vmis: [marked({ phase: "Failed" })] }],
     ["no gate",                      { settings: settings() }],
