@@ -66,6 +66,8 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   readonly vmi?: VmiFacts;
   /** Every Evacuation that names the VMI, read at the same time as it. */
   readonly evacuations: readonly EvacuationFacts[];
+  /** They could not be listed, and count as none. */
+  readonly isUnlisted?: boolean;
   readonly node?: NodeFacts;
 }
 

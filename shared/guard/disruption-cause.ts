@@ -4,6 +4,7 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { LATEST_SECONDS } from "../evacuation/world.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { Moment } from "../settings/time.ts";
+import { drivingTaint } from "../kube/objects.ts";
 import { endsNodes, GUARD_CAUSES, type GuardCause, GUARDED, isGateOn } from "../settings/guarded.ts";
 
 export interface Disruption {
@@ -29,6 +30,8 @@ export interface Subject {
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
+  /** They could not be listed, and none is known. */
+  readonly isUnlisted?: boolean;
   /** Of the launcher. */
   readonly podUID: string;
 }
@@ -75,10 +78,24 @@ export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disrupt
   // It ends already: only sooner now.
   if (isOfNode && pod.deleting) return undefined;
   const known = knownDisruptions(subject, m.now);
-  const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
+  const present = isOfNode
+    ? terminationOf(terms, m)
+    : (conditionedDisruption(pod, m) ?? resetDisruption(subject, terms, m));
   const { cause } = present ?? known.at(-1) ?? {};
   if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
   return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
+}
+
+/** kube-controller-manager resets the condition so long after it became True, while the taint manager's client still asks again. */
+const RESET_SECONDS = 120;
+
+/** What an Evacuation would tell, of which none can be listed just now. */
+function resetDisruption({ pod, isUnlisted }: Subject, { node }: Terms, m: Moment): Disruption | undefined {
+  const { active = true, since = "" } = pod.disruptionTarget ?? {};
+  const reset = Math.min(Date.parse(since), m.now.getTime());
+  if (isUnlisted !== true || active || Number.isNaN(reset) || drivingTaint(node, pod) === undefined) return undefined;
+  const seconds = m.settings.guard.deadlineSeconds.NoExecuteTaint - RESET_SECONDS;
+  return { cause: "NoExecuteTaint", deadline: reset + seconds * 1000 };
 }
 
 export interface DeletionTerms {

@@ -48,6 +48,6 @@ export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Pr
     observeSubjectOf(r.pod, cluster, listing),
     nodeName === undefined ? undefined : cluster.get("nodes", named(nodeName)),
   ]);
-  const facts: DeletionFacts = { ...plain, ...subject, ...(node && { node }) };
+  const facts: DeletionFacts = { ...plain, ...subject, isUnlisted, ...(node && { node }) };
   return { facts, decision: decideDeletion(facts), isUnlisted };
 }

@@ -5,6 +5,7 @@ import { ClusterError } from "../../../shared/kube/failures.ts";
 import { VirtualClock } from "../../support/clock.ts";
 import { type Before, FakeCluster } from "../../support/fake-cluster.ts";
 import { NOW, node, pod, time, vmi } from "../../support/fixtures.ts";
+import { MAINTENANCE, TAINT_CONTROLLER } from "../../support/guard/disruptions.ts";
 import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
 import { deletionOf } from "../../support/reviews.ts";
 
@@ -29,10 +30,10 @@ afterEach(async () => {
 const at = () => doors?.now() ?? NOW;
 const elapsed = () => (at().getTime() - NOW.getTime()) / 1000;
 
-async function ask(before: Before) {
+async function ask(before: Before, deletion = deletionOf(objectOf(preempted))) {
   const clock = new VirtualClock(NOW);
   doors = openFakeDoors(fake, before, { clock });
-  const answer = await clock.outcome(doors.delete(deletionOf(objectOf(preempted))));
+  const answer = await clock.outcome(doors.delete(deletion));
   return { ...answer, seconds: elapsed() };
 }
 
@@ -72,4 +73,18 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
     expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
     expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
   });
+});
+
+/** What Kubernetes does while the taint manager's client still asks again. */
+test.each([
+  ["refused", -179, false],
+  ["allowed", -181, true],
+])("its Evacuations cannot be listed, and the pod's condition was reset: %s", async (_, reset, allowed) => {
+  fake.configure({ featureGates: { NoExecuteTaintEvictionLiveMigration: true } });
+  fake.nodes.put(node({ taints: [MAINTENANCE] }));
+  const tainted = pod({ disruptionTarget: { active: false, since: time(reset) } });
+  fake.pods.put(tainted);
+  const hangs: Before = (request) => (anyList(request) ? new Promise(() => undefined) : undefined);
+  const answer = await ask(hangs, deletionOf(objectOf(tainted), { userInfo: { username: TAINT_CONTROLLER } }));
+  expect(answer).toMatchObject({ body: { response: { allowed } } });
 });
