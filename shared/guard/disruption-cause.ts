@@ -78,9 +78,7 @@ export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disrupt
   // It ends already: only sooner now.
   if (isOfNode && pod.deleting) return undefined;
   const known = knownDisruptions(subject, m.now);
-  const present = isOfNode
-    ? terminationOf(terms, m)
-    : (conditionedDisruption(pod, m) ?? resetDisruption(subject, terms, m));
+  const present = isOfNode ? terminationOf(terms, m) : shownBy(subject, terms, m);
   const { cause } = present ?? known.at(-1) ?? {};
   if (cause === undefined || !isGateOn(cause, m.settings)) return undefined;
   return { cause, deadline: Math.min(present?.deadline ?? Infinity, ...known.map(({ deadline }) => deadline)) };
@@ -89,9 +87,11 @@ export function disruptionOf(subject: Subject, terms: Terms, m: Moment): Disrupt
 /** kube-controller-manager resets the condition so long after it became True, while the taint manager's client still asks again. */
 const RESET_SECONDS = 120;
 
-/** What an Evacuation would tell, of which none can be listed just now. */
-function resetDisruption({ pod, isUnlisted }: Subject, { node }: Terms, m: Moment): Disruption | undefined {
+/** Also after the reset, where no Evacuation can be listed to tell as much. */
+function shownBy({ pod, isUnlisted }: Subject, { node }: Terms, m: Moment): Disruption | undefined {
   const { active = true, since = "" } = pod.disruptionTarget ?? {};
+  const conditioned = conditionedDisruption(pod, m);
+  if (conditioned !== undefined) return conditioned;
   const reset = Math.min(Date.parse(since), m.now.getTime());
   if (isUnlisted !== true || active || Number.isNaN(reset) || drivingTaint(node, pod) === undefined) return undefined;
   const seconds = m.settings.guard.deadlineSeconds.NoExecuteTaint - RESET_SECONDS;

@@ -42,6 +42,11 @@ type Sick = (request: string) => boolean;
 const anyList: Sick = (request) => request.startsWith("list evacuations");
 const creating: Sick = (request) => request === "create evacuations";
 const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
+/** Until the connection ends. */
+const hanging =
+  (isSick: Sick): Before =>
+  (request) =>
+    isSick(request) ? new Promise(() => undefined) : undefined;
 const refusing = (code: number): ClusterError => new ClusterError({ reason: "Refused", code, request: "the request" });
 
 describe("a VM whose deletion is refused is marked, whatever happens beside it", () => {
@@ -62,13 +67,12 @@ describe("a VM whose deletion is refused is marked, whatever happens beside it",
     expect(fake.evacuations.list(({ spec }) => spec.vmiName === "web")).toHaveLength(begun);
   });
 
-  /** Until the connection ends. */
   test.each<[string, Sick]>([
     ["to list its Evacuations", anyList],
     ["to create its Evacuation", creating],
     ["to read its budget", budgets],
   ])("the API server takes for ever: %s", async (_, isSick) => {
-    const answer = await ask((request) => (isSick(request) ? new Promise(() => undefined) : undefined));
+    const answer = await ask(hanging(isSick));
     expect(answer).toMatchObject({ body: { response: { allowed: false } } });
     expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
     expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
@@ -84,7 +88,9 @@ test.each([
   fake.nodes.put(node({ taints: [MAINTENANCE] }));
   const tainted = pod({ disruptionTarget: { active: false, since: time(reset) } });
   fake.pods.put(tainted);
-  const hangs: Before = (request) => (anyList(request) ? new Promise(() => undefined) : undefined);
-  const answer = await ask(hangs, deletionOf(objectOf(tainted), { userInfo: { username: TAINT_CONTROLLER } }));
+  const answer = await ask(
+    hanging(anyList),
+    deletionOf(objectOf(tainted), { userInfo: { username: TAINT_CONTROLLER } }),
+  );
   expect(answer).toMatchObject({ body: { response: { allowed } } });
 });
