@@ -6,7 +6,7 @@ import type { Store, Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
 import { openFakeDoors } from "../support/fake-doors.ts";
-import { MOBILITY, pod, vmi } from "../support/fixtures.ts";
+import { evacuation, marked, MOBILITY, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";
 import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
@@ -142,6 +142,16 @@ test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
   const fake = given(web);
   const shown = given(shownVmi, shownPod).api.snapshot();
   expect(await evict(fake, storesOf(fake, () => shown))).toMatchObject({ body: refusal(TRIGGERED) });
+});
+
+test("an old VMI, which is not on the node yet that it is to leave, has not left it", async () => {
+  const [before, next] = [vmi({ activePods: { before: "node02" }, nodeName: "node02" }), marked()];
+  const fake = given(next);
+  const old = given(before).api.snapshot();
+  fake.evacuations.put(evacuation());
+  const stores = storesOf(fake, (kind) => (kind === "virtualmachineinstances" ? old : undefined));
+  await report(fake, stores);
+  expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
 });
 
 test("watches that are not connected are not asked", async () => {
