@@ -32,6 +32,7 @@ const rows: Readonly<Record<Cause, readonly [waitsForBudget: boolean, urgency: s
   DrainTaint: [true, undefined, false],
   Operator: [true, undefined, true],
   NodeEvacuation: [true, undefined, true],
+  EvictionRequest: [true, undefined, true],
   Preemption: [false, "urgent", true],
   NoExecuteTaint: [false, undefined, true],
   DeviceTaint: [false, undefined, true],
