@@ -65,11 +65,12 @@ function isIn(address: string, block: Peer["ipBlock"]): boolean {
   return block !== undefined && within(block.cidr) && !block.except.some(within);
 }
 
-test("it watches as the relay does, and creates nothing of its own", () => {
+test("it watches as the relay does, and its budgets, and creates nothing of its own", () => {
   const { rules } = Rules.parse(find("ClusterRole"));
   const [relay] = parse("relay/kubernetes/rbac.yaml");
-  expect(rules.slice(0, -1)).toEqual(Rules.parse(relay).rules);
-  expect([...rules.slice(-1), ...Rules.parse(find("Role")).rules]).toMatchObject([
+  expect(rules.slice(0, -2)).toEqual(Rules.parse(relay).rules);
+  expect([...rules.slice(-2), ...Rules.parse(find("Role")).rules]).toMatchObject([
+    { resources: ["poddisruptionbudgets"], verbs: ["list", "watch"] },
     { resourceNames: [...WEBHOOK_CONFIGURATIONS], verbs: ["patch"] },
     { resources: ["secrets"], resourceNames: [NAME], verbs: ["get", "patch"] },
     { resources: ["leases"], resourceNames: [NAME], verbs: ["get", "patch"] },
