@@ -57,7 +57,7 @@ function isOver({ cause, deadline, evacuation }: KnownDisruption, { disruptionTa
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const over = deadline + LATEST_SECONDS * 1000;
   if (cause === "Preemption") return over <= now.getTime();
-  if (cause !== "NoExecuteTaint" || disruptionTarget?.active !== true) return false;
+  if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
 }
 

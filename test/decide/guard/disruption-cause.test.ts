@@ -88,6 +88,7 @@ describe("the deadline", () => {
     ["NoExecuteTaint", -9999, 0, 300],
     ["NoExecuteTaint", -9999, 5000, 300],
     ["NoExecuteTaint", -9999, -9970, "DeadlinePassed"],
+    ["DeviceTaint", -9999, 0, 300],
   ] as const)(
     "of an earlier %s, whose deadline was at %d s, is none of the one at %d s",
     (cause, late, since, left) => {
