@@ -102,8 +102,18 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
+/** A guest that runs on its target by post-copy needs the memory of the pod that it leaves: it would be lost moments before it has left. */
+const POST_COPY_MS = 300_000;
+
+function refusedUntil({ launcher, pod, now }: DeletionFacts, vmi: VmiFacts, disruption: Disruption): number {
+  const { deadline } = disruption;
+  if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return deadline;
+  const isLeaving = vmi.guestOnTarget === true && !kube.isMigrationTarget(launcher ?? pod, vmi);
+  return isLeaving ? deadline + POST_COPY_MS : 0;
+}
+
 function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption): DeletionDecision {
-  const { cause, deadline } = disruption;
+  const { cause } = disruption;
   const { settings, now, requester, pod } = f;
   const deletionAllowed = (why: string) => {
     const message = `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`;
@@ -117,7 +127,8 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
   if (!isToMove(vmi, settings)) {
     return allow("NotMigratable", deletionAllowed(`it is not live-migratable: ${pinnedBecause(vmi)}`));
   }
-  if (deadline > now.getTime() && !isTooNear(disruption, vmi, now)) return refuse(f, vmi, disruption);
+  const until = refusedUntil(f, vmi, disruption);
+  if (until > now.getTime()) return refuse(f, vmi, { ...disruption, deadline: until });
   return allow("DeadlinePassed", deletionAllowed(tooLate(disruption, settings)), shieldFrom(disruption, f, vmi));
 }
 

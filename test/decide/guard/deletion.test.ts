@@ -199,6 +199,17 @@ describe("the pod that a migration goes to", () => {
     },
   );
 
+  test.each([
+    [-120, "Refuse"],
+    [-120 - 300, "DeadlinePassed"],
+  ])("the source of a guest that moves by post-copy is refused for five minutes more: %i s", (since, expected) => {
+    const leaving = {
+      vmi: vmi({ activePods, isMigrating: true, guestOnTarget: true }),
+      pod: target("Preemption", since),
+    };
+    expect(answerTo(leaving)).toBe(expected);
+  });
+
   test("the source is refused all the while; once the VM is there its new pod is like any other", () => {
     expect(answerTo({ vmi: vmi({ activePods, guestOnTarget: true }) })).toBe("Refuse");
     const moved = vmi({ activePods, nodeName: "node02" });

@@ -147,7 +147,8 @@ describe("a deletion", () => {
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
       const disruptionTarget = { active: false, since: deadline };
-      const later = { ...given, ...then, pod: { ...given.pod, disruptionTarget } };
+      const vmi = { ...given.vmi, ...then.vmi, guestOnTarget: false };
+      const later = { ...given, ...then, vmi, pod: { ...given.pod, disruptionTarget } };
       expect(decideDeletion({ ...later, now: new Date(deadline) })).toMatchObject({ reason: "DeadlinePassed" });
       expect(Date.parse(deadline) - NOW.getTime()).toBeLessThanOrEqual(3_600_000);
       kept += 1;
