@@ -30,12 +30,14 @@ export interface PlainPod {
   readonly tolerations?: Spec["tolerations"];
   readonly requests?: Record<string, string>;
   readonly graceSeconds?: number;
+  /** The PodGroup with whose other pods it preempts. */
+  readonly podGroup?: string;
 }
 
 /** Resolves when the pod exists; it may still wait for a node. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
-  const { priorityClassName, tolerations, nodeSelector } = rest;
+  const { priorityClassName, tolerations, nodeSelector, podGroup } = rest;
   return client.create(pods, {
     metadata: { namespace, name, ...(labels && { labels }) },
     spec: {
@@ -45,6 +47,7 @@ export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
       ...(priorityClassName !== undefined && { priorityClassName }),
       ...(tolerations && { tolerations }),
       ...(nodeSelector && { nodeSelector }),
+      ...(podGroup !== undefined && { schedulingGroup: { podGroupName: podGroup } }),
     },
   });
 }

@@ -3,8 +3,9 @@
  * deadline, or the absence of Lifeboat, lets go, and no other.
  */
 import { describe, expect, test, type TestContext } from "vitest";
-import { events, isFinal, pods } from "../../infra/sandbox/index.ts";
+import { createNode, events, isFinal, pods } from "../../infra/sandbox/index.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
+import { hasSettledAwayFrom } from "./vm.ts";
 import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import {
@@ -29,6 +30,8 @@ import {
   TIMEOUT_MS,
   untilPreempted,
 } from "./victims.ts";
+
+const GROUPS = { tags: ["groups"] };
 
 /** As the scheduler asks for one after another, six of them show all that twelve do; twelve are a night's. */
 const COUNT = IS_REAL ? 12 : 6;
@@ -66,6 +69,39 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
   });
+
+  test(
+    "victims of a group of pods, on two nodes: the last one's deletion comes after the others'",
+    GROUPS,
+    async (context) => {
+      const scene = await start(context);
+      const { stage, reviews } = scene;
+      await createNode(stage.client, "full-2", { memory: "64Gi" });
+      const there = {
+        node: "full-2",
+        evictionStrategy: "LiveMigrate",
+        memory: "1Gi",
+        terminationGracePeriodSeconds: 1,
+      };
+      const others = await Promise.all(["db-0", "db-1"].map((name) => stage.createVm({ name, ...there })));
+      const names = [...others.map(({ metadata }) => metadata.name), ...(await createVms(scene, 2))];
+      migrate(scene, 5, 1);
+      await preempt(scene, "gang-1", "64Gi", { podGroup: "gang" });
+      await preempt(scene, "gang-2", "64Gi", { podGroup: "gang", node: "full-2" });
+      const away = ["full-2", NODE].map(hasSettledAwayFrom);
+      await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
+      for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
+      // Each is refused once before any is asked for again, and the last one when the others are gone.
+      // A VM that finds room on the other of the two nodes is a victim of the next round.
+      const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
+      const [last] = pods.slice(-1);
+      expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);
+      for (const pod of pods) expect(reviews.find((one) => one.pod === pod)?.verdict).toBe("Refuse");
+      const after = reviews.slice(reviews.findIndex(({ pod }) => pod === last));
+      expect(after.filter(({ pod }) => pods.includes(pod) && pod !== last)).toEqual([]);
+      expectFewRequests(scene);
+    },
+  );
 
   test("the API server goes in the middle of a preemption, and comes back", async (context) => {
     const scene = await start(context);

@@ -101,9 +101,15 @@ export async function createVms(
 }
 
 /** By a pod that needs so much of the node. */
-export async function preempt({ stage }: Scene, name: string, memory: string): Promise<void> {
-  const more = { priorityClassName: CLASS, requests: { memory }, nodeSelector: { "kubernetes.io/hostname": NODE } };
-  await createPod(stage.client, { namespace: NAMESPACE, name, ...more });
+export async function preempt(
+  { stage }: Scene,
+  name: string,
+  memory: string,
+  { node = NODE, ...more }: { readonly node?: string; readonly podGroup?: string } = {},
+): Promise<void> {
+  const nodeSelector = { "kubernetes.io/hostname": node };
+  const pod = { priorityClassName: CLASS, requests: { memory }, nodeSelector, ...more };
+  await createPod(stage.client, { namespace: NAMESPACE, name, ...pod });
 }
 
 /**

@@ -45,6 +45,41 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   return { node: node.metadata.name, victims: [...victims], violations };
 }
 
+export interface Group {
+  readonly pods: readonly Pod[];
+  /** On which pods of the group may be, as far as preemption can help. */
+  readonly nodesFor: (pod: Pod) => readonly Node[];
+  readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
+  readonly budgets: readonly PodDisruptionBudget[];
+}
+
+export interface GroupCandidate {
+  /** The most important first, of all nodes together. */
+  readonly victims: readonly Pod[];
+  /** By the UID of each pod of the group. */
+  readonly nodes: ReadonlyMap<string, string>;
+}
+
+/** undefined: not every pod of the group finds a place, so that none of them preempts. */
+export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
+  const victims = new Set<Pod>();
+  const nodes = new Map<string, string>();
+  for (const pod of pods) {
+    const candidates = nodesFor(pod).flatMap((node): readonly Candidate[] => {
+      const { name } = node.metadata;
+      const others = neighboursOn(name, pod).filter((other) => !victims.has(other) && !pods.includes(other));
+      const neighbours = [...others, ...pods.filter(({ metadata }) => nodes.get(metadata.uid) === name)];
+      if (whyNot(pod, node, neighbours) === undefined) return [{ node: name, victims: [], violations: 0 }];
+      return [findVictims(pod, { node, neighbours, budgets })].filter((found) => found !== undefined);
+    });
+    const best = cheapest(candidates);
+    if (best === undefined) return undefined;
+    nodes.set(pod.metadata.uid, best.node);
+    for (const victim of best.victims) victims.add(victim);
+  }
+  return { victims: [...victims].toSorted(byImportance), nodes };
+}
+
 function byImportance(a: Pod, b: Pod): number {
   return priorityOf(b) - priorityOf(a) || startOf(a) - startOf(b);
 }

@@ -1,6 +1,7 @@
 /**
  * kube-scheduler's preemption: deletes pods of lower priority to make room for a pod, in the background, while the scheduler goes on with
- * other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`).
+ * other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`); for a group of pods, of
+ * 1.37, `actuatePodGroupPreemption`, which is the same with victims on many nodes, and `podgrouppreemption.go`.
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -10,7 +11,7 @@ import type { EventRecorder } from "./event-recorder.ts";
 import { startInformer } from "./informer.ts";
 import { noneAvailable } from "./node-fit.ts";
 import { inChunks } from "./parallelize.ts";
-import { cheapest, findVictims, mayHelp, priorityOf, type Candidate } from "./preemption-victims.ts";
+import { cheapest, findGroupVictims, findVictims, mayHelp, priorityOf, type Candidate } from "./preemption-victims.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { podDisruptionBudgets, pods, type Node, type Pod } from "./resources.ts";
 import { isNotFound, StatusError } from "./status-error.ts";
@@ -23,6 +24,8 @@ export interface PreemptionOptions extends ActorOptions {
   /** What the choice of a node for `pod` has to consider. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
+  /** The pods of its group that wait for a place, itself among them; undefined: it has none. */
+  readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
   /** Schedules the pod again, at once. */
   readonly activate: (pod: Pod) => void;
 }
@@ -49,6 +52,9 @@ export interface Preemption {
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
+/** What upstream calls the candidate of a group. */
+const WHOLE_CLUSTER = "cluster";
+
 export function createPreemption(options: PreemptionOptions): Preemption {
   const { client, clock, recorder } = options;
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
@@ -61,6 +67,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const attempt = (pod: Pod): Attempt => {
     if (pod.spec?.preemptionPolicy === "Never") return notEligible("due to preemptionPolicy=Never");
     if (isWaitedFor(pod)) return notEligible("due to a terminating pod on the nominated node");
+    const group = options.groupOf(pod);
+    if (group !== undefined) return attemptOf(group, pod);
     const reasons: string[] = [];
     const candidates: Candidate[] = [];
     const storage = options.storage();
@@ -76,8 +84,23 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     }
     const best = cheapest(candidates);
     if (best === undefined) return { outcome: "Futile", message: noneAvailable(reasons) };
-    void preempt(pod, best);
+    void preempt([pod], best);
     return { outcome: "Nominated", node: best.node };
+  };
+
+  /** For all of them at once, from the second one on. Pods are bound one by one here, not as a gang. */
+  const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
+    if (group.length < 2) return notEligible("as a group of one pod");
+    const storage = options.storage();
+    const nodesFor = (pod: Pod) => [...options.nodes()].filter((node) => mayHelp(pod, node, storage));
+    const { neighboursOn } = options;
+    const found = findGroupVictims({ pods: group, nodesFor, neighboursOn, budgets: [...budgets.list()] });
+    const node = found?.nodes.get(metadata.uid);
+    if (found === undefined || node === undefined || found.victims.length === 0) {
+      return { outcome: "Futile", message: "No preemption victims found for incoming preemptor" };
+    }
+    void preempt(group, { node: WHOLE_CLUSTER, victims: found.victims });
+    return { outcome: "Nominated", node };
   };
 
   /** The pod's victims on its nominated node are still terminating. */
@@ -100,11 +123,15 @@ export function createPreemption(options: PreemptionOptions): Preemption {
    * All victims but the last in parallel, the last one after the others. The first error cancels the others' requests
    * and ends the round; the pod is then scheduled anew at once, with victims chosen again.
    */
-  const preempt = async (pod: Pod, { node, victims }: Candidate): Promise<void> => {
+  const preempt = async (
+    preemptors: readonly Pod[],
+    { node, victims }: Omit<Candidate, "violations">,
+  ): Promise<void> => {
     const present = victims.filter((victim) => !isGoing(victim));
     const last = present.pop();
-    if (last === undefined) return;
-    running.add(pod.metadata.uid);
+    const [pod] = preemptors;
+    if (last === undefined || pod === undefined) return;
+    for (const { metadata } of preemptors) running.add(metadata.uid);
     const round = new AbortController();
     const signal = AbortSignal.any([stopped.signal, round.signal]);
     const retrying = client.withRetryAfter({ clock, signal, before: () => limiter.take() });
@@ -117,8 +144,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     await inChunks(present, remove, signal);
     if (!signal.aborted) await remove(last);
     if (round.signal.aborted) report(round.signal.reason);
-    running.delete(pod.metadata.uid);
-    if (!stopped.signal.aborted) options.activate(pod);
+    for (const { metadata } of preemptors) running.delete(metadata.uid);
+    if (!stopped.signal.aborted) preemptors.forEach(options.activate);
   };
 
   /** Pods of lower priority that were nominated to this node lose the nomination. */
@@ -135,7 +162,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     { preemptor, node }: { readonly preemptor: Pod; readonly node: string },
   ): Promise<void> => {
     const { schedulerName = "default-scheduler" } = preemptor.spec ?? {};
-    const message = `${schedulerName}: preempting to accommodate a higher priority pod`;
+    const kind = node === WHOLE_CLUSTER ? "podgroup" : "pod";
+    const message = `${schedulerName}: preempting to accommodate a higher priority ${kind}`;
     const disruption: Disruption = { reason: "PreemptionByScheduler", message };
     try {
       await markDisruptionTarget(retrying, clock, victim, disruption);
@@ -145,7 +173,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       throw error;
     }
     deleted.add(victim.metadata.uid);
-    const text = `Preempted by pod ${preemptor.metadata.uid} on node ${node}`;
+    const text = `Preempted by ${kind} ${preemptor.metadata.uid} on node ${node}`;
     await recorder.record(victim, pods, { type: "Normal", reason: "Preempted", message: text });
   };
 

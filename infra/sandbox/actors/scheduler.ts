@@ -57,6 +57,12 @@ export function startScheduler(options: ActorOptions): Actor {
     storage,
     neighboursOn,
     nominatedTo,
+    groupOf: (pod) => {
+      const group = groupOf(pod);
+      if (group === undefined) return undefined;
+      const isWith = (other: Pod) => isOurs(other) && !assumed.has(other.metadata.uid) && groupOf(other) === group;
+      return all.byIndex("node", "").filter(isWith).toSorted(byName);
+    },
     activate: (pod) => controller.enqueue(keyOf(pod)),
   });
 
@@ -124,6 +130,16 @@ interface Candidate {
 
 function byPreference(a: Candidate, b: Candidate): number {
   return b.preference - a.preference || a.pods - b.pods || a.node.metadata.name.localeCompare(b.node.metadata.name);
+}
+
+function byName(a: Pod, b: Pod): number {
+  return keyOf(a).localeCompare(keyOf(b));
+}
+
+/** Upstream: `spec.schedulingGroup.podGroupName`, of a PodGroup in the pod's namespace (1.36 and later). */
+function groupOf({ metadata, spec }: Pod): string | undefined {
+  const name = spec?.schedulingGroup?.podGroupName;
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
 }
 
 function nodeOf(pod: Pod): string | undefined {

@@ -7,6 +7,7 @@ const REASONS = {
   clock: "the cluster has a clock of the test's",
   backoff: "KubeVirt's own back-off is another one",
   handler: "virt-controller asks virt-handler, which has no server of its own in a sandbox",
+  groups: "kube-scheduler's feature gate for groups of pods is off",
   unannotated: "KubeVirt does not annotate launcher pods for the descheduler",
 } as const;
 

@@ -1,6 +1,7 @@
 /** Preemption, as observed on Kubernetes 1.36: the victims, the messages and requests, and which pod gets the room. */
 import { describe, expect, test } from "vitest";
-import { events } from "../../actors/resources.ts";
+import { events, nodes, type Pod } from "../../actors/resources.ts";
+import { createNode } from "../../fleet.ts";
 import { GRACE, isRunning, MESSAGE, namespace, saying, useFullNode } from "./full-node.ts";
 import { disruptionTarget } from "./gate.ts";
 
@@ -114,3 +115,50 @@ describe("several victims", () => {
     expect((await stage.get("a"))?.metadata.deletionTimestamp).toBeUndefined();
   });
 });
+
+describe("a group of pods that fits nowhere", () => {
+  test("has victims on several nodes: all go at once but the last, which goes after the others", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"]);
+    const { client } = stage.world.sandbox;
+    await createNode(client, "full-2", { memory: "12Gi" });
+    for (const name of ["c", "d"]) {
+      await stage.place("full-2", { name, priorityClassName: "low", memory: "6Gi" });
+      await stage.until(name, isRunning);
+      stage.world.clock.advance(1_000);
+    }
+    stage.gate.answer("hold");
+    const pod = { priorityClassName: "high", memory: "12Gi", podGroup: "gang" };
+    await stage.place("full", { name: "gang-1", ...pod });
+    await stage.until("gang-1", saying("not eligible as a group of one pod."));
+    expect(stage.gate.asked()).toEqual([]);
+    await stage.place("full-2", { name: "gang-2", ...pod });
+    await expect.poll(() => stage.gate.held()).toBe(3);
+    expect(askedFor().toSorted()).toEqual(["a", "b", "c"]);
+    const message = "default-scheduler: preempting to accommodate a higher priority podgroup";
+    for (const { oldObject } of stage.gate.asked()) {
+      expect(disruptionTarget(oldObject)).toMatchObject({ reason: "PreemptionByScheduler", message });
+    }
+    expect(disruptionTarget(await stage.get("d"))).toBeUndefined();
+    stage.gate.release("allow");
+    await expect.poll(askedFor).toContain("d");
+    stage.gate.answer("allow");
+    stage.gate.release("allow");
+    await stage.world.pass(async () => (await Promise.all(["gang-1", "gang-2"].map(stage.get))).every(isBound));
+    expect(stage.gate.asked()).toHaveLength(4);
+    await client.delete(nodes, { name: "full-2" });
+  });
+
+  test("preempts nothing if one of its pods finds no place", async () => {
+    await stage.occupy(["a", "middle"], ["b", "low"]);
+    const pod = { priorityClassName: "high", podGroup: "gang" };
+    await stage.place("full", { name: "gang-1", memory: "12Gi", ...pod });
+    await stage.place("full", { name: "gang-2", memory: "12Gi", ...pod });
+    const futile = saying("preemption: No preemption victims found for incoming preemptor");
+    for (const name of ["gang-1", "gang-2"]) await stage.until(name, futile);
+    expect(stage.gate.asked()).toEqual([]);
+  });
+});
+
+function isBound(pod: Pod | undefined): boolean {
+  return pod?.spec?.nodeName !== undefined;
+}
