@@ -143,7 +143,9 @@ describe("a group of pods that fits nowhere", () => {
     await expect.poll(askedFor).toContain("d");
     stage.gate.answer("allow");
     stage.gate.release("allow");
-    await stage.world.pass(async () => (await Promise.all(["gang-1", "gang-2"].map(stage.get))).every(isBound));
+    await stage.world.pass(async () =>
+      (await Promise.all(["gang-1", "gang-2"].map((name) => stage.get(name)))).every(isBound),
+    );
     expect(stage.gate.asked()).toHaveLength(4);
     await client.delete(nodes, { name: "full-2" });
   });
