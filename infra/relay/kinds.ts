@@ -165,7 +165,7 @@ export const MIGRATIONS = kind({
   },
 });
 
-/** Those that a person creates, cancels or has tried again. Else nothing counts: Lifeboat itself writes it, and names the pod. */
+/** Those that a person creates, cancels or has tried again. Else nothing counts: Lifeboat itself writes it. */
 export const EVACUATIONS = kind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
@@ -174,16 +174,17 @@ export const EVACUATIONS = kind({
       virtualMachineInstance: z.object({ name: z.string() }),
       intent: Text,
       retryAt: Text,
-      pod: z.nullish(z.unknown()),
+      cause: Text,
     }),
     status: part({ phase: Text, observedRetryAt: Text }),
   },
-  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, pod }, status }) => {
+  facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, cause }, status }) => {
     // Of one that has ended no person can ask anything.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
     // What a person asks for, and Lifeboat may not have seen.
-    const isNew = status.phase === undefined && pod === undefined;
+    // Of its own Lifeboat knows; of that cause is also one without any.
+    const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
   },

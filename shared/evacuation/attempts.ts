@@ -14,6 +14,7 @@ import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked } from "../settings/strategy.ts";
 import { type Moment, secondsSince, secondsUntil } from "../settings/time.ts";
+import { sourceNodeOf } from "./identity.ts";
 import { type Facts, inheritedAttempts } from "./world.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
 
@@ -58,9 +59,15 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
   return uid === migration?.uid ? 2 : 0;
 }
 
-/** One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. */
-export function succeeded({ e, migrations }: Facts): MigrationFacts | undefined {
-  return migrations.find((m) => m.phase === "Succeeded" && m.decentralized !== "Receives" && isOf(m, e));
+/**
+ * One of its migrations that has succeeded: the VM has moved, though the VMI may not show it yet, or have come back since. Times are whole
+ * seconds: the one that brought the VM to its node may be as old as the Evacuation.
+ */
+export function succeeded({ e, vmi, migrations }: Facts): MigrationFacts | undefined {
+  const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
+  const isFromThere = ({ sourceNode = from }: MigrationFacts) => from === undefined || sourceNode === from;
+  const done = migrations.filter((m) => m.phase === "Succeeded" && m.decentralized !== "Receives");
+  return done.find((m) => isOf(m, e) && isFromThere(m));
 }
 
 /** Neither KubeVirt's, for an evacuation or a workload update, nor ours. */

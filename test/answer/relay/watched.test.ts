@@ -115,7 +115,7 @@ describe("an Evacuation", () => {
   // prettier-ignore
   changes(EVACUATIONS, [
     ["appears",                                    NONE,         evacuation(),                                      TELL],
-    ["of a review appears",                        NONE,         evacuation({ spec: { pod: { uid: "1" } } }),       false],
+    ["of a review appears",                        NONE,         evacuation({ spec: { cause: "ApiEviction" } }),    false],
     ["appears, cancelled",                         NONE,         withdrawn,                                         TELL],
     ["was under way before the relay came",        NONE,         begun,                                             false],
     ["was cancelled before the relay came",        NONE,         cancelled,                                         TELL],

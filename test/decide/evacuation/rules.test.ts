@@ -107,6 +107,7 @@ const rows: readonly Row[] = [
   ["… withdrawn too late",                     withdrawn,    { migrations: [succeeded] },                               "Migrating Succeeded"],
   ["… asked for when the VMI showed the new pod already", evacuation({ status: { podUID: "other" } }), { vmis: [moved], migrations: [succeeded] }, MOVED],
   ["an earlier migration succeeded",           evacuation(), { migrations: [{ ...succeeded, createdAt: at(-61).getTime() }] }, CREATED],
+  ["… the one that brought it to its node",    evacuation(), { migrations: [{ ...succeeded, sourceNode: "node00", targetNode: NODE }] }, CREATED],
   ["KubeVirt lists no pods",                   evacuation(), { vmis: [marked({ activePods: {} })] },                    CREATED],
   // The request was taken back
   ["spec.intent",                              withdrawn,    {},                                                        `${BY_INTENT}; Unmark, Released`],
