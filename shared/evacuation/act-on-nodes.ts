@@ -36,10 +36,8 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
       return await startVm(action, cluster);
     case "ReturnVm":
       return await returnVm(action, cluster);
-    case "WithdrawEvacuation": {
-      const withdrawn = { spec: { intent: "Withdrawn" } };
-      return meaningOf<Result>(await cluster.patch("evacuations", action.evacuation, withdrawn), { 404: "Done" });
-    }
+    case "WithdrawEvacuation":
+      return await withdraw(action, cluster);
     case "WriteNodeStatus": {
       const { nodeEvacuation, status } = action;
       const [key, how] = [named(nodeEvacuation.name), { subresource: "status" }];
@@ -101,8 +99,15 @@ function isAsJudged(now: VmiFacts, { uid, nodeName }: VmiFacts): boolean {
   return now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now) && !now.isMigrating;
 }
 
+/** One that has stopped its VM since it was read does nothing any more. */
+async function withdraw({ evacuation }: ActionOf<"WithdrawEvacuation">, cluster: Client): Promise<Result> {
+  const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
+  if (answer.code < 300 && answer.facts().status.phase === "Stopped") return await startVm({ evacuation }, cluster);
+  return meaningOf<Result>(answer, { 404: "Done" });
+}
+
 /** If it is as Lifeboat has left it: its owner may have decided otherwise. */
-async function startVm({ evacuation }: ActionOf<"StartVm">, cluster: Client): Promise<Result> {
+async function startVm({ evacuation }: Omit<ActionOf<"StartVm">, "verb">, cluster: Client): Promise<Result> {
   const { namespace, spec } = evacuation;
   const key = { namespace, name: spec.vmiName };
   const [vm, vmi] = [await cluster.get("virtualmachines", key), await cluster.get("virtualmachineinstances", key)];

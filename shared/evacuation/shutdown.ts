@@ -74,6 +74,13 @@ function stillOn(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): Next {
 
 function isOff(e: EvacuationFacts): Next {
   if (isRestart(e)) return asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node");
+  // What had asked for it has ended meanwhile: nothing else would start the VM again.
+  if (e.spec.intent === "Withdrawn") {
+    return {
+      ...withdrawn("spec.intent is Withdrawn: the VM is started again"),
+      actions: [{ verb: "StartVm", evacuation: e }],
+    };
+  }
   const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
   const message = `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
   return { phase: "Stopped", reason: "Stopped", message };

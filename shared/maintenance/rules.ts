@@ -1,6 +1,7 @@
 /** What comes next for a NodeEvacuation: the first rule that applies says phase, message and actions. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { isActive } from "../kube/evacuation.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
 import { hasEnded, isOpen, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
 import { timeText } from "../preflight/duration.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
@@ -53,12 +54,14 @@ function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
 /** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
 function leftOver(w: NodeWorld): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
-  const first = [...(w.node === undefined ? [] : withdrawals(w)), ...taken(w)];
+  const first = [...withdrawals(w), ...taken(w)];
   return first.length === 0 ? "Nothing" : { phase, message, first };
 }
 
-function withdrawals({ evacuations }: NodeWorld): readonly Action[] {
-  const active = evacuations.filter((e) => isActive(e) && e.spec.intent !== "Withdrawn");
+/** What leaves a node that is gone continues; a VM that is being stopped is to start again. */
+function withdrawals({ evacuations, node }: NodeWorld): readonly Action[] {
+  const isLeft = (e: EvacuationFacts) => node !== undefined || isShutdown(e);
+  const active = evacuations.filter((e) => isActive(e) && isLeft(e) && e.spec.intent !== "Withdrawn");
   return active.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
@@ -94,7 +97,7 @@ function withdrawn(w: NodeWorld): NodeNext | undefined {
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (w.node !== undefined) return undefined;
-  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: starts(w) };
+  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: [...withdrawals(w), ...starts(w)] };
 }
 
 function expired(w: NodeWorld): NodeNext | undefined {

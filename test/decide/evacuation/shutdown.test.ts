@@ -75,4 +75,10 @@ describe("a stop", () => {
     ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
     ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
   ]);
+
+  test("whose NodeEvacuation has ended meanwhile is undone once the VM is off", () => {
+    const e = own("web", { spec: { by: "ShutDown", intent: "Withdrawn" }, status: STOPPING });
+    expect(inShort(planned(e, { vmis: [{ ...web, deleting: true }], budgets: [] }))).toBe("Stopping ShuttingDown");
+    expect(inShort(planned(e, { vmis: [], budgets: [] }))).toBe("StartVm, Withdrawn IntentWithdrawn");
+  });
 });

@@ -71,6 +71,7 @@ describe("it ends", () => {
     ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
     ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone StartVm"],
+    ["… while a VM is being stopped",              { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
     ["the node is empty",                          { subjects: [] },                                                         "Evacuated"],
     ["… paused",                                   { ne: started({ spec: { progress: "Paused" } }), subjects: [] },          "Evacuated"],
     ["… but for a VM that starts elsewhere",       { subjects: [], evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })] }, "Evacuating"],
