@@ -159,13 +159,14 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message: "spec.progress is Paused: it has not started" };
 }
 
-/** A node that another party has cordoned stays cordoned in the end. */
-function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
+/** A node that another party has cordoned stays cordoned in the end, and so does one that was emptied: that is a person's by now. */
+function notCordoned({ ne, node, rivals }: NodeWorld): NodeNext | undefined {
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  const from = node.cordonedBy === by ? undefined : node.cordonedBy;
-  // Lifeboat's cordon for one that has ended is taken over: the one that acts is this one.
-  if (node.unschedulable && from === undefined) return undefined;
+  // What one that has ended otherwise has left is taken over: the one that acts is this one.
+  const left = rivals.find((one) => ownerOf(one) === node.cordonedBy && one.status.phase !== "Evacuated");
+  if (node.unschedulable && left === undefined) return undefined;
+  const from = left && ownerOf(left);
   const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? from : undefined };
   return {
     phase: ne.status.phase ?? "Scheduled",

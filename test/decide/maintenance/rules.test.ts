@@ -23,6 +23,7 @@ const FUTURE = { schedule: { notBefore: time(60) } };
 const PAST = { schedule: { notBefore: time(-60) } };
 const WITHDRAWN = { intent: "Withdrawn" } as const;
 const OTHER = { name: "bios", uid: "uid-of-bios" };
+const OTHERS = node({ unschedulable: true, cordonedBy: "bios/uid-of-bios" });
 const older = asked({ ...OTHER, createdAt: 0 });
 const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
@@ -46,7 +47,9 @@ describe("it has not started", () => {
     ["KubeVirt is being rolled out",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, isRollingOut: true }, "Scheduled"],
     ["paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
     ["cordoned, not judged",                       { ne: asked() },                                                          "Scheduled"],
-    ["cordoned for one that has ended",            { ne: asked(), node: node({ unschedulable: true, cordonedBy: "bios/uid-of-bios" }) }, "Scheduled Cordon"],
+    ["cordoned for one that was withdrawn",        { ne: asked(), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })] }, "Scheduled Cordon"],
+    ["… that has ended as Evacuated: a person's",  { ne: asked({ spec: { startIf: "WillSucceed" } }), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Evacuated" } })], preflight: blocking }, "Refused"],
+    ["… that is deleted by now",                   { ne: asked({ spec: { startIf: "WillSucceed" } }), node: OTHERS, preflight: blocking }, "Refused"],
     ["cordoned by a person, and judged",           { ne: asked(), node: FOREIGN, preflight: facts() },                       "Evacuating"],
     ["judged, whatever the verdict",               { ne: asked(), preflight: blocking },                                     "Evacuating"],
     ["judged, and not good enough",                { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: blocking }, "Refused Uncordon"],
