@@ -46,7 +46,8 @@ function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts): PodVerdict {
 }
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts): string | undefined {
-  if (fate === "Goes") return undefined;
+  // One that its owner keeps there for now goes later.
+  if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
   if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f) : undefined;
   return blocker?.message ?? "it is on its way";
 }

@@ -6,7 +6,7 @@ import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-e
 import { newEvacuation } from "../evacuation/identity.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockerOf, countsOf, viewOf, type VmView } from "./vms.ts";
+import { blockerOf, countsOf, isHeard, viewOf, type VmView } from "./vms.ts";
 import type { Candidate, NodeNext, NodeWorld } from "./world.ts";
 
 export function leaving(w: NodeWorld): NodeNext {
@@ -15,7 +15,7 @@ export function leaving(w: NodeWorld): NodeNext {
   const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
   const beginnings = views.flatMap((view) => beginningOf(view, w));
-  const begun = [...beginnings, ...pods.filter((pod) => isEvicted(pod, views)).map(evict)];
+  const begun = [...beginnings, ...pods.filter((pod) => isEvicted(pod, views, w)).map(evict)];
   const blockers = withTimes([...views.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
   const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
   return {
@@ -89,10 +89,11 @@ function create({ vmi, evacuations }: Candidate, { ne, now }: NodeWorld, own: Ow
 }
 
 /** A launcher pod only if that is how its VM leaves. */
-function isEvicted({ pod, verdict, vmi }: Subject, views: readonly VmView[]): boolean {
+function isEvicted({ pod, verdict, vmi }: Subject, views: readonly VmView[], w: NodeWorld): boolean {
   if (pod.deleting) return false;
   if (verdict.vmi === undefined) return verdict.outcome === "Evicted";
-  return verdict.outcome === "ShutsDown" && views.some((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
+  const going = views.find((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
+  return verdict.outcome === "ShutsDown" && going !== undefined && isHeard(going.vmi, w);
 }
 
 function evict({ pod: { namespace, name, uid } }: Subject): Action {

@@ -43,7 +43,7 @@ export function viewOf(vmi: VmiFacts, w: Seen): VmView {
     case "allow":
     case "shutdown":
       return {
-        ...(wayOf(vmi, w) === undefined ? { vmi, fate: "Goes" } : pinned(vmi, w)),
+        ...(wayOf(vmi, w) === undefined ? (heldByOwner(vmi, w) ?? { vmi, fate: "Goes" }) : pinned(vmi, w)),
         evacuation: active,
       };
   }
@@ -82,13 +82,13 @@ function mayMove(vmi: VmiFacts, w: Seen): VmView {
   if (isFailed && w.ne.spec.virtualMachines.whenAttemptsFail === "Restart" && restarts < MOST_FOR_FAILURES) {
     return shutDown(vmi, "Restart", blockerOf(vmi, "Abandoned", message), w);
   }
-  if (secondsUntil(nextAttemptTime, w.now) === 0) return asItsOwnerWants(vmi, w);
+  if (secondsUntil(nextAttemptTime, w.now) === 0) return heldByOwner(vmi, w) ?? { vmi, fate: "Next" };
   return isFailed ? blocked(vmi, "Abandoned", message) : { vmi, fate: "Waits" };
 }
 
-function asItsOwnerWants(vmi: VmiFacts, w: Seen): VmView {
+function heldByOwner(vmi: VmiFacts, w: Seen): VmView | undefined {
   const until = heldUntil(w.vms.get(keyOf(vmi)), w.ne.spec, w.now);
-  if (until === undefined) return { vmi, fate: "Next" };
+  if (until === undefined) return undefined;
   const message = `its owner wants it to stay until ${until}`;
   return { ...blocked(vmi, "NotBefore", message, "its owner: annotation lifeboat.dev/not-before"), fate: "Waits" };
 }
@@ -119,6 +119,8 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   if (why !== undefined) return { vmi, fate: "Blocked", blocker: stays };
   const obstacle = way === "Restart" ? w.obstacles.get(keyOf(vmi)) : undefined;
   if (obstacle !== undefined) return blocked(vmi, "NoRestart", obstacle, remedyOf("NoRoom"));
+  const held = heldByOwner(vmi, w);
+  if (held !== undefined) return held;
   const message = `${blocker.message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`;
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message } };
 }
@@ -142,6 +144,11 @@ export function blockerOf(
   whoCanFix: string | undefined = remedyOf(reason),
 ): NodeBlocker {
   return { namespace, name, reason, message, ...(whoCanFix !== undefined && { whoCanFix }) };
+}
+
+/** Whether its owner's wishes are known, if they count. */
+export function isHeard(vmi: VmiFacts, { ne, vms }: Pick<Seen, "ne" | "vms">): boolean {
+  return ne.spec.virtualMachines.ownersChoice === "Ignored" || vms.has(keyOf(vmi));
 }
 
 /** Until when the owner wants the VM to stay, if that is not over. */

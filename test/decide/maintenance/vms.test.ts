@@ -60,6 +60,9 @@ describe("its fate, and why it stays", () => {
     ["its attempts fail, to be restarted",          web,     { ...ways({ whenAttemptsFail: "Restart" }), ...vm(), ...mine({ phase: "Abandoned" }) }, "ShutsDown Abandoned"],
     ["its owner wants it to stay",                  web,     vm({ notBefore: time(60) }),                                    "Waits NotBefore"],
     ["… which does not count",                      web,     { ...ways({ ownersChoice: "Ignored" }), ...vm({ notBefore: time(60) }) }, "Next"],
+    ["… and it is to be restarted",                 pinned,  { ...RESTART, ...vm({ notBefore: time(60) }) },                 "Waits NotBefore"],
+    ["… and its eviction would end it",             { ...web, evictionStrategy: "None" }, vm({ notBefore: time(60) }),       "Waits NotBefore"],
+    ["… and its attempts fail",                     web,     { ...ways({ whenAttemptsFail: "Restart" }), ...vm({ notBefore: time(60) }), ...mine({ phase: "Abandoned" }) }, "Waits NotBefore"],
     ["… until now",                                 web,     vm({ notBefore: time(0) }),                                     "Next"],
   ])("%s", (_, vmi, world, expected) => {
     const { fate, blocker } = viewOf(vmi, nodeWorld(world));
@@ -171,7 +174,8 @@ describe("other pods", () => {
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
     ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated", []],
-    ["a VM whose strategy ends it goes", { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating EvictPod", []],
+    ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating EvictPod", []],
+    ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
     ["a target pod is waited for",       { subjects: subjects({ pods: [launcher("web")], vmis: [{ ...web, nodeName: "node02", activePods: { x: "node02" } }] }) }, "Evacuating", []],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);
