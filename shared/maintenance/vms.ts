@@ -42,11 +42,13 @@ export function viewOf(vmi: VmiFacts, w: Seen): VmView {
       return { ...pinned(vmi, w), evacuation: active };
     case "allow":
     case "shutdown":
-      return {
-        ...(wayOf(vmi, w) === undefined ? (heldByOwner(vmi, w) ?? { vmi, fate: "Goes" }) : pinned(vmi, w)),
-        evacuation: active,
-      };
+      return { ...endedByEviction(vmi, w), evacuation: active };
   }
+}
+
+function endedByEviction(vmi: VmiFacts, w: Seen): VmView {
+  if (wayOf(vmi, w) !== undefined) return pinned(vmi, w);
+  return heldByOwner(vmi, w) ?? { vmi, fate: "Goes" };
 }
 
 function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean {
