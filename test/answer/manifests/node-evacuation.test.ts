@@ -133,6 +133,14 @@ describe("nobody gets more by it than they have", () => {
     const answer = await patch(`${PATH}/${name}`, { spec: RESTART }, user);
     expect(answerOf(answer)).toEqual([403, expect.stringContaining("you may not restart")]);
   });
+
+  test("metadata asks for nothing: the garbage collector takes its finalizer off", async () => {
+    const { name } = await create(NODE);
+    const [path, user] = [`${PATH}/${name}`, await userWith([])];
+    expect((await patch(path, { metadata: { finalizers: ["foregroundDeletion"] } })).code).toBe(200);
+    expect(answerOf(await patch(path, { metadata: { finalizers: null } }, user))).toEqual([200, ""]);
+    expect((await patch(path, { spec: { reason: "x" } }, user)).code).toBe(403);
+  });
 });
 
 // prettier-ignore
