@@ -73,14 +73,12 @@ function stillOn(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): Next {
 }
 
 function isOff(e: EvacuationFacts): Next {
-  if (isRestart(e)) return asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node");
-  // What had asked for it has ended meanwhile: nothing else would start the VM again.
+  // What had asked for it has ended meanwhile: nothing else would start a VM that was stopped for it.
   if (e.spec.intent === "Withdrawn") {
-    return {
-      ...withdrawn("spec.intent is Withdrawn: the VM is started again"),
-      actions: [{ verb: "StartVm", evacuation: e }],
-    };
+    const next = withdrawn(`spec.intent is Withdrawn, and the VM is off${isRestart(e) ? "" : ": it is started again"}`);
+    return isRestart(e) ? next : { ...next, actions: [{ verb: "StartVm", evacuation: e }] };
   }
+  if (isRestart(e)) return asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node");
   const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
   const message = `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
   return { phase: "Stopped", reason: "Stopped", message };

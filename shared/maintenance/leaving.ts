@@ -6,7 +6,7 @@ import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-e
 import { newEvacuation } from "../evacuation/identity.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockerOf, countsOf, isHeard, viewOf, type VmView } from "./vms.ts";
+import { blockerOf, countsOf, isHeard, viewOf, vmOf, type VmView } from "./vms.ts";
 import type { Candidate, NodeNext, NodeWorld } from "./world.ts";
 
 export function leaving(w: NodeWorld): NodeNext {
@@ -15,7 +15,7 @@ export function leaving(w: NodeWorld): NodeNext {
   const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
   const beginnings = views.flatMap((view) => beginningOf(view, w));
-  const begun = [...beginnings, ...pods.filter((pod) => isEvicted(pod, views, w)).map(evict)];
+  const begun = [...beginnings, ...undone(w), ...pods.filter((pod) => isEvicted(pod, views, w)).map(evict)];
   const blockers = withTimes([...views.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
   const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
   return {
@@ -56,6 +56,17 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
   return known.some(
     (one) => one.reason === "NoRestart" || (isSame(one, blocker) && secondsSince(one.since, now) >= TWICE_SECONDS),
   );
+}
+
+/** Restarts of VMs that their owners have stopped or deleted meanwhile: nothing starts these. */
+function undone({ evacuations, vms }: NodeWorld): readonly Action[] {
+  return evacuations.flatMap((evacuation): readonly Action[] => {
+    const { spec, status } = evacuation;
+    const vm = vms.get(vmOf(evacuation));
+    const isOff = vm === "None" || vm?.runStrategy === "Halted";
+    if (status.phase !== "Restarting" || spec.intent === "Withdrawn" || !isOff) return [];
+    return [{ verb: "WithdrawEvacuation", evacuation }];
+  });
 }
 
 /** One restart at a time: the next when the VM before runs elsewhere. */

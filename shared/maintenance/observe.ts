@@ -7,7 +7,7 @@ import { activeEvacuation } from "../evacuation/identity.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { type Client, named } from "../kube/client.ts";
 import { evacuationsOf, kubeVirt, LAUNCHER, vmisOn } from "../kube/requests.ts";
-import type { VmiFacts } from "../kube/facts.ts";
+import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
@@ -84,7 +84,7 @@ async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeW
   const pinned = vmis.filter((vmi) => mayDepend(vmi, world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
-  const seen = { ...world, vmis, vms: await readVms(pinned, looking), obstacles };
+  const seen = { ...world, vmis, vms: await readVms([...turnedOff(world, vmis), ...pinned], looking), obstacles };
   const isRunning = ne.spec.progress === "Running" && node?.unschedulable === true;
   const ready = isRunning ? await withCandidates(seen, looking) : seen;
   if (!isCalm(vmis.map((vmi) => viewOf(vmi, ready)))) return ready;
@@ -116,10 +116,17 @@ function mayDepend(vmi: VmiFacts, w: NodeWorld): boolean {
   );
 }
 
+/** Restarted, and not on the node any more: their owners may have stopped or deleted them meanwhile. */
+function turnedOff({ evacuations }: NodeWorld, here: readonly VmiFacts[]): readonly NamespacedName[] {
+  const restarting = evacuations.filter(({ status }) => status.phase === "Restarting");
+  const vms = restarting.map(({ namespace, spec }) => ({ namespace, name: spec.vmiName }));
+  return vms.filter((vm) => here.every((vmi) => keyOf(vmi) !== keyOf(vm)));
+}
+
 /** Of a node full of them the others have their turn later. */
 const MOST_VMS = 20;
 
-async function readVms(vmis: readonly VmiFacts[], { cluster }: Looking): Promise<NodeWorld["vms"]> {
+async function readVms(vmis: readonly NamespacedName[], { cluster }: Looking): Promise<NodeWorld["vms"]> {
   const read = vmis.slice(0, MOST_VMS).map(async (vmi) => {
     return [keyOf(vmi), (await cluster.get("virtualmachines", vmi)) ?? "None"] as const;
   });

@@ -182,7 +182,8 @@ export function inOrder(
 
 const GONE: readonly unknown[] = ["Moved", "Restarted", "Stopped"];
 
-function vmOf({ namespace, spec }: EvacuationFacts): string {
+/** The key of the VM that it is about. */
+export function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }
 

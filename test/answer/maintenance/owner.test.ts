@@ -1,0 +1,32 @@
+/** The owner of a VM that is being restarted stops it, or deletes it: the NodeEvacuation does not wait for it. */
+import { expect, test } from "vitest";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
+import { launcher } from "../../support/preflight/fixtures.ts";
+
+const DB = { namespace: "apps", name: "db" };
+
+test.each(["stops", "deletes"])("who %s it", async (what) => {
+  const fake = created({ virtualMachines: { whenBlocked: "Restart" } });
+  const doors = openFakeDoors(fake, (_, asked) => {
+    if (asked?.subresource !== "restart") return undefined;
+    fake.pods.delete(launcher("db"));
+    fake.vmis.delete(DB);
+    if (what === "stops") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Halted" } });
+    else fake.api.remove("virtualmachines", DB);
+    return new Response("{}", { status: 202 });
+  });
+  for (let look = 0; look < 8 && phaseOf(fake) !== "Evacuated"; look++) {
+    await doors.reconcile();
+    await doors.settle();
+    kubevirt(fake);
+    doors.pass(61);
+  }
+  expect(phaseOf(fake)).toBe("Evacuated");
+  expect(
+    fake.evacuations
+      .list()
+      .map(({ spec, status }) => `${spec.vmiName} ${status.phase}`)
+      .toSorted(),
+  ).toEqual(["db Withdrawn", "web Moved"]);
+});
