@@ -64,9 +64,14 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
 
 /** Of a kind that it does not serve an API server says 404 in words that are no Status. */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
+  const answer = await ifServed(asked);
+  return answer?.code === 404 ? undefined : answer;
+}
+
+/** Undefined: there is no such kind. */
+export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
-    const answer = await asked;
-    return answer.code === 404 ? undefined : answer;
+    return await asked;
   } catch (error) {
     const failure = error instanceof ClusterError ? error.failure : undefined;
     if (failure?.reason === "Refused" && failure.code === 404) return undefined;

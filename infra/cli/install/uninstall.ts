@@ -8,10 +8,9 @@ import { type Add, EXIT } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
-import { readObject, removeObject } from "./apply.ts";
+import { ifServed, readObject, removeObject } from "./apply.ts";
 import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, plan, retired } from "./plan.ts";
-import { readClusterFacts } from "./present.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS, unfinishedEvacuations } from "../../../shared/kube/requests.ts";
 import { withdraw } from "../../../shared/evacuation/api.ts";
@@ -24,11 +23,13 @@ const FURTHER = [
   "relay/kubernetes/site.yaml",
   "relay/kubernetes/deployment.yaml",
 ] as const;
-const EVACUATIONS = "evacuations.lifeboat.dev";
+/** Where KubeVirt is gone already. */
+const KUBEVIRT_NAMESPACE = "kubevirt";
 const LEFT = [
   "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
   "marks of VMs whose evacuation had not ended (status.evacuationNodeName), by which KubeVirt moves them;",
-  "cordons of nodes whose NodeEvacuation had ended; what KubeVirt's own settings say; a Worker, if there was one, with its entry for this cluster.",
+  "cordons of nodes whose NodeEvacuation had ended, and VMs that were stopped for it; what KubeVirt's own settings say;",
+  "a Worker, if there was one, with its entry for this cluster.",
   "Kubernetes empties the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
 ] as const;
 const IF_THERE = { 404: "Done" } as const;
@@ -74,7 +75,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
     }
   };
   await remove(present.filter(isWebhook));
-  if (present.some(({ metadata }) => metadata.name === EVACUATIONS)) await withdrawAll(connection, host);
+  await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
@@ -93,10 +94,10 @@ async function agree(connection: Connection, host: Host): Promise<void> {
 
 /** In the order in which it is deleted: the namespace and the kinds last. */
 async function everythingOf(connection: Connection): Promise<readonly Manifest[]> {
-  const { kubevirtNamespace } = await readClusterFacts(connection);
+  const [kubevirt] = (await ifServed(connection.cluster().list("kubevirts"))) ?? [];
   const inCluster = plan({ parts: PARTS, home: { in: "Cluster", image: "" } });
   const byWorker = plan({ parts: PARTS, home: { in: "Worker", url: "", webhookToken: "" } });
-  const further = [...FURTHER.flatMap(manifestsIn), ...retired(kubevirtNamespace)];
+  const further = [...FURTHER.flatMap(manifestsIn), ...retired(kubevirt?.namespace ?? KUBEVIRT_NAMESPACE)];
   const all = new Map([...inCluster, ...byWorker, ...further].map((manifest) => [nameOf(manifest), manifest]));
   return [...all.values()].toReversed().toSorted((a, b) => lateness(a) - lateness(b));
 }
@@ -112,7 +113,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   await withdrawNodes(connection, host, until);
   const asked = new Set<string>();
   while (!host.interrupted.aborted) {
-    const left = await unfinishedEvacuations(connection.cluster());
+    const left = (await ifServed(unfinishedEvacuations(connection.cluster()))) ?? [];
     if (left.length === 0) return;
     for (const evacuation of left.filter(isActive)) {
       if (asked.has(evacuation.uid)) continue;
@@ -134,7 +135,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
 async function withdrawNodes({ cluster }: Connection, host: Host, until: number): Promise<void> {
   const asked = new Set<string>();
   while (!host.interrupted.aborted && host.now().getTime() <= until) {
-    const left = (await cluster().list("nodeevacuations")).filter((ne) => !hasEnded(ne));
+    const left = ((await ifServed(cluster().list("nodeevacuations"))) ?? []).filter((ne) => !hasEnded(ne));
     if (left.length === 0) return;
     for (const { name, uid } of left.filter((ne) => !asked.has(ne.uid))) {
       asked.add(uid);
@@ -173,7 +174,7 @@ async function clean(
   selected: Readonly<Record<string, string>> = {},
 ) {
   let count = 0;
-  for (const { metadata } of await connect().list(resource, { labels: selected, as: Item })) {
+  for (const { metadata } of (await ifServed(connect().list(resource, { labels: selected, as: Item }))) ?? []) {
     const [labels, annotations] = [removals(metadata.labels, keys), removals(metadata.annotations, keys)];
     if (Object.keys({ ...labels, ...annotations }).length === 0) continue;
     meaningOf(await connect().patch(resource, metadata, { metadata: { labels, annotations } }), IF_THERE);

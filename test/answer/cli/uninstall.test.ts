@@ -1,6 +1,6 @@
 /** `lifeboat uninstall` takes what is Lifeboat's, and says what is left. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
+import { podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
@@ -24,4 +24,23 @@ test("budgets that Lifeboat has made, and no other product's of the same label",
   expect({ code, out }).toEqual({ code: 0, out: expect.arrayContaining(["1 disruption budgets cleaned"]) });
   const { items } = await cluster.client.list(podDisruptionBudgets);
   expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);
+});
+
+const definitions: Resource = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+
+// prettier-ignore
+test.each([
+  ["it was interrupted, or of a version that had none", ["nodeevacuations.lifeboat.dev"]],
+  ["KubeVirt is gone already",                          ["kubevirts", "virtualmachineinstances", "virtualmachineinstancemigrations"].map((name) => `${name}.kubevirt.io`)],
+])("where a kind is missing: %s", async (_, missing) => {
+  for (const name of missing) await cluster.client.delete(definitions, { name });
+  const { code, err } = await uninstall();
+  expect({ code, err }).toEqual({ code: 0, err: expect.arrayContaining([expect.stringMatching(/^Left: /)]) });
+  const { items } = await cluster.client.list(definitions);
+  expect(items.filter(({ metadata }) => metadata.name?.endsWith(".lifeboat.dev"))).toEqual([]);
 });
