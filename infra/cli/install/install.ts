@@ -1,8 +1,8 @@
 /** `lifeboat install`: everything that Lifeboat needs in a cluster, in the right order, as often as one likes. */
-import { readFileSync } from "node:fs";
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
+import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, timeout } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
@@ -10,9 +10,9 @@ import { applyAll, type Applying, readObject, removeObject, until } from "./appl
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, OLD_SETTINGS, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
-import { createToken, isAccepted } from "./token.ts";
+import { isAccepted } from "./token.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
-import { clusterNameOf, giveEntry, readEntry, workerUrlOf, writeEntry } from "./worker-entry.ts";
+import { clusterNameOf, giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
@@ -68,12 +68,14 @@ ask it. Again, it continues where it was, and changes what is not as it should b
 is deployed by itself, before.`,
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
-    .option("--image <image>", `its image (default: ${RELEASE ?? "the one that is there"})`)
+    .addOption(
+      new Option("--image <image>", `its image (default: ${RELEASE ?? "the one that is there"})`).conflicts("worker"),
+    )
     .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
     .option("--entry <file>", "the Worker's entry, written if it is not there (default: lifeboat-NAME.json)")
-    .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one")
+    .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one", pemIn)
     .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
     .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
@@ -81,12 +83,12 @@ is deployed by itself, before.`,
     .addHelpText("after", `\nParts:\n${partLines}`)
     .action(
       ends(async (options) => {
+        requireWorker(options);
         const connection = connect();
         const { send } = connection;
-        const { worker, with: wanted = [], timeout: seconds, forceConflicts = false } = options;
+        const { worker, with: wanted = [], timeout: seconds, forceConflicts = false, caBundle: ca } = options;
         const entry = entryOf(options, connection);
         const facts = await readClusterFacts(connection);
-        const ca = options.caBundle && readFileSync(options.caBundle, "utf8");
         const home =
           worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
@@ -97,6 +99,14 @@ is deployed by itself, before.`,
       }),
     );
 };
+
+/** What is about the Worker counts only when that is asked for: else what is there is kept. */
+function requireWorker(options: Partial<Record<"worker" | "cluster" | "server" | "entry" | "caBundle", string>>): void {
+  if (options.worker !== undefined) return;
+  const alone = (["cluster", "server", "entry", "caBundle"] as const).find((name) => options[name] !== undefined);
+  if (alone === undefined) return;
+  throw new UsageError(`--${alone === "caBundle" ? "ca-bundle" : alone}: expected --worker URL besides`);
+}
 
 /** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
 function entryOf(
@@ -204,7 +214,7 @@ async function giveToken(installing: Installing): Promise<void> {
     throw new Failed(`${what}. To make another one: ${rotate}`);
   }
   if (home.in !== "Worker") return;
-  const known = found ?? (await writeEntry(file, { server, token: (await createToken(send, host)).token }));
+  const known = found ?? (await newEntry(file, { server, send, host }));
   installing.home = { ...home, webhookToken: known.webhookToken };
   installing.worker = { ...known, url: home.url, ...(ca !== undefined && { ca }) };
 }

@@ -1,11 +1,15 @@
 /** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import * as z from "zod";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
 import { Failed } from "../failed.ts";
+import type { Host } from "../host.ts";
+import { createToken, deleteToken } from "./token.ts";
 
 const Token = z.union([z.string(), z.array(z.string()).min(1)]);
 const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToken: Token, operatorToken: Token });
@@ -18,14 +22,23 @@ export interface WorkerEntry {
   readonly operatorToken: string;
 }
 
-/** For its owner's eyes only. */
-export async function writeEntry(
-  file: string,
-  fresh: { readonly server: string; readonly token: string },
-): Promise<WorkerEntry> {
+interface From {
+  readonly server: string;
+  readonly send: () => Send;
+  readonly host: Host;
+}
+
+/** For its owner's eyes only, with new tokens. One that is written nowhere does not stay. */
+export async function newEntry(file: string, { server, send, host }: From): Promise<WorkerEntry> {
+  const { name, token } = await createToken(send, host);
   const entry = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
-  await writeFile(file, textOf({ ...fresh, ...entry }), { mode: 0o600, flag: "wx" });
-  return { file, token: fresh.token, ...entry };
+  try {
+    await writeFile(file, textOf({ server, token, ...entry }), { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    await deleteToken(send(), name, host);
+    throw new Failed(`${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  return { file, token, ...entry };
 }
 
 /** With another token, and else as it was. */
@@ -67,6 +80,17 @@ export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== "https:") throw new InvalidArgumentError("Expected an https:// address.");
   return url.href.replace(/\/+$/, "");
+}
+
+export function pemIn(file: string): string {
+  let text = "";
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    // Said below, as of a file that is empty.
+  }
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new InvalidArgumentError("Expected a file with certificates in PEM.");
 }
 
 /** As the registry takes it. */

@@ -28,6 +28,9 @@ test.each([
   ["evacuate vm/",                            'VM: expected the name of a virtual machine, got "vm/"'],
   ["install --in-cluster --worker https://a", "option '--in-cluster' cannot be used with option '--worker <url>'"],
   ["install --worker https://a.example",      '--cluster NAME is needed: the context\'s name "jane@sandbox" has more in it than letters, digits'],
+  ["install --worker https://a --ca-bundle /nowhere", "option '--ca-bundle <file>' argument '/nowhere' is invalid. Expected a file with certificates in PEM."],
+  ["install --worker https://a --image b",    "option '--image <image>' cannot be used with option '--worker <url>'"],
+  ["install --in-cluster --entry a.json",     "--entry: expected --worker URL besides"],
   ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. There are guard, pressure"],
 ])("lifeboat %s: exit code 2, nothing on stdout, %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);

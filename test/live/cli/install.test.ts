@@ -9,11 +9,12 @@ import {
   namespaces,
   podDisruptionBudgets,
   type Resource,
+  secrets,
 } from "../../../infra/sandbox/index.ts";
 import { manifestsIn } from "../../../infra/cli/install/manifests.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { evict, launcherOf } from "../vm.ts";
-import { type InstallStage, startInstallStage } from "./install-stage.ts";
+import { type InstallStage, startInstallStage, untilFilled } from "./install-stage.ts";
 
 const Objects = z.array(z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) }));
 const Webhooks = z.object({ webhooks: z.array(z.object({ failurePolicy: z.string() })) });
@@ -175,6 +176,15 @@ test("the Worker is never told: what to do, then exit code 1, and no webhook", a
     "error: the Worker is not ready: it does not know this cluster, or this entry of it",
   );
   expect(await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" })).toBeUndefined();
+});
+
+test("an entry that cannot be written: exit code 1, and the token that was made for it is gone", async () => {
+  const { code, err } = await install("--entry /nowhere/entry.json", { meanwhile: () => untilFilled(stage.sandbox) });
+  expect({ code, said: err.at(-1) }).toEqual({
+    code: 1,
+    said: expect.stringContaining("/nowhere/entry.json cannot be written: ENOENT"),
+  });
+  expect((await stage.sandbox.client.list(secrets)).items).toEqual([]);
 });
 
 // prettier-ignore
