@@ -52,6 +52,7 @@ const STEPS: readonly Step[] = [
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
   { title: "the API server can call Lifeboat", form: "Cluster", do: untilPointed },
+  { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
   // Without webhooks it would make budgets that it does not need, and report them missing.
   { title: "the Worker has looked at every VM", form: "Worker", do: scan },
 ];
@@ -158,6 +159,15 @@ async function removeRetired({ facts, send, host }: Installing): Promise<void> {
     .write(`‼ ConfigMap ${name} of 0.1 is left, and nothing reads it. Copy its settings into the LifeboatConfiguration, then:
     kubectl -n ${namespace} delete configmap ${name}
 `);
+}
+
+/** From now on the Worker does all of its work; and another install without flags would keep the form that is there. */
+async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
+  const needed = new Set(plan({ parts, home }).map(nameOf));
+  const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
+  for (const manifest of inCluster.toReversed()) {
+    if (await removeObject(manifest, send())) host.stdout.write(`${nameOf(manifest)} deleted\n`);
+  }
 }
 
 function isNamed(parts: readonly Part[], wanted: string): boolean {

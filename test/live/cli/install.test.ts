@@ -4,6 +4,7 @@ import { loadAll } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import {
+  applyManifests,
   configMaps,
   kubeVirts,
   namespaces,
@@ -11,7 +12,7 @@ import {
   type Resource,
   secrets,
 } from "../../../infra/sandbox/index.ts";
-import { manifestsIn } from "../../../infra/cli/install/manifests.ts";
+import { manifestsIn, nameOf } from "../../../infra/cli/install/manifests.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { evict, launcherOf } from "../vm.ts";
 import { type InstallStage, startInstallStage, untilFilled } from "./install-stage.ts";
@@ -127,7 +128,7 @@ test("the shield without KubeVirt's gate: the command that switches it on, and n
   ]);
 });
 
-test("a cluster that Lifeboat in the cluster has worked for: its webhook leads to the Worker, with nothing of the Service left", async () => {
+test("a cluster that Lifeboat in the cluster has worked for: its webhook leads to the Worker, with nothing of the Service left, and nothing runs there any more", async () => {
   const [shipped] = manifestsIn("kubernetes/webhook.yaml");
   const webhook = z.looseObject({ webhooks: z.array(z.looseObject({})) }).parse(shipped);
   const service = {
@@ -140,7 +141,15 @@ test("a cluster that Lifeboat in the cluster has worked for: its webhook leads t
   const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
   expect((await stage.sandbox.client.raw({ method: "POST", path, body })).code).toBe(201);
 
-  expect((await install()).code).toBe(0);
+  const server = ["deployment", "service", "lease"].flatMap((name) => {
+    return manifestsIn(`server/kubernetes/component/${name}.yaml`);
+  });
+  await applyManifests(stage.sandbox.client, [...manifestsIn("kubernetes/namespace.yaml"), ...server]);
+
+  const { code, out } = await install();
+  expect(code).toBe(0);
+  const removed = server.map((one) => `${nameOf(one)} deleted`);
+  expect(out.filter((line) => line.endsWith(" deleted")).toSorted()).toEqual(removed.toSorted());
   const found = await stage.sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
   expect(found as unknown).toMatchObject({
     webhooks: [{ clientConfig: { url: expect.stringContaining(stage.worker.url) } }],
