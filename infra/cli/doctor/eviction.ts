@@ -13,7 +13,10 @@ const OTHER_ENDPOINT = "not a review of";
 
 export async function evictionAnswered(reads: Reads): Promise<Finding> {
   const trial = await reads.trial();
-  if (trial.pod === undefined) return warning("a dry-run eviction was not tried", trial.why);
+  if (trial.pod === undefined) {
+    const { causes, fix, isMissing } = await explanationOf("", reads);
+    return isMissing ? failed("no eviction is answered by Lifeboat", causes, fix) : notTried(trial.why);
+  }
   const { pod, code, message } = trial;
   const words = wordsIn(trial);
   const what = `a dry-run eviction of pod ${pod}`;
@@ -24,9 +27,13 @@ export async function evictionAnswered(reads: Reads): Promise<Finding> {
     if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
     return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
   }
-  if (code === GONE) return warning("a dry-run eviction was not tried", `pod ${pod} has just gone`);
+  if (code === GONE) return notTried(`pod ${pod} has just gone`);
   const said = `${code}${message === "" ? "" : `: ${message}`}`;
   return failed(`${what} is not answered by Lifeboat`, [said, ...causes], fix);
+}
+
+function notTried(why: string): Finding {
+  return warning("a dry-run eviction was not tried", why);
 }
 
 /** Whether Lifeboat has; undefined where that is not known. */
@@ -48,7 +55,7 @@ async function explanationOf(message: string, reads: Reads) {
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
   const install = `lifeboat install${inside ? "" : " --worker URL"}`;
   if (webhook === "Missing") {
-    return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install };
+    return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install, isMissing: true };
   }
   // A Service has an address, too, which no host resolves.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;

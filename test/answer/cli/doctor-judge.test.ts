@@ -87,6 +87,7 @@ const TRIAL: readonly Row[] = [
   ["only KubeVirt",            answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
   ["it would pass",            answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
   ["the pod is gone",          answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
+  ["no VM, and no webhook",    { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× no eviction is answered by Lifeboat: webhook lifeboat is missing, so the API server does not ask"]],
   ["no VM to try it on",       { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
 ];
 
