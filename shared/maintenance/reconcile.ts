@@ -85,13 +85,17 @@ async function lookAt(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts
 
 const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
+/** What of it is refused keeps nothing else from being done, but its status from being written. */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
   const { chains = [], first = [] } = next;
-  const { results } = await eachOf(chains, (chain) => perform(chain, performingOf(deps)));
+  const each = (all: readonly (readonly Action[])[]) => eachOf(all, (chain) => perform(chain, performingOf(deps)));
+  const [begun, before] = [await each(chains), await each(first.map((action) => [action]))];
+  const results = [...begun.results, ...before.results];
   const denied = deniedIn(results);
-  const ended = denied ? await say(ne, lacking(ne, denied), deps) : await say(ne, next, deps, first);
-  const missing = deniedIn([ended]);
-  const performed = [...results, ended, ...(missing ? [await say(ne, lacking(ne, missing), deps)] : [])];
+  const undone = before.results.find(({ outcome }) => outcome !== "Done");
+  const isLeft = denied === undefined && undone !== undefined;
+  const ended = isLeft ? undone : await say(ne, denied ? lacking(ne, denied) : next, deps);
+  const performed = [...new Set([...results, ended])];
   const isDone = ended.outcome === "Done" && next.again === true;
   return {
     done: performed.flatMap(({ done }) => done),
@@ -112,11 +116,10 @@ async function say(
   ne: NodeEvacuationFacts,
   next: Pick<NodeNext, "phase" | "message" | "more">,
   deps: Maintaining,
-  first: readonly Action[] = [],
 ): Promise<Performed> {
   const status = nodeStatusAfter(ne, next, deps.clock());
   const writes = status === undefined ? [] : [{ verb: "WriteNodeStatus", nodeEvacuation: ne, status } as const];
-  return await perform([...first, ...writes], performingOf(deps));
+  return await perform(writes, performingOf(deps));
 }
 
 function performingOf({ cluster, clock, onFailure }: Maintaining) {

@@ -61,7 +61,7 @@ export interface NodeNext {
   /** For people. */
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** Performed in this order before the status is written, which says that they are done. */
+  /** Independent of each other, and performed before the status is written, which says that they are done. */
   readonly first?: readonly Action[];
   /** Independent of each other and of the status. */
   readonly chains?: readonly (readonly Action[])[];

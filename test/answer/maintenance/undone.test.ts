@@ -1,40 +1,63 @@
-/** A NodeEvacuation is withdrawn while a VM is being stopped for it: once the VM is off, it is started again. */
+/** VMs that were stopped for a NodeEvacuation start again, however it ends. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
+import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
-import { launcher } from "../../support/preflight/fixtures.ts";
+import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
 
-const DB = { namespace: "apps", name: "db" };
-
-function turnOff(fake: FakeCluster): void {
-  fake.pods.delete(launcher("db"));
-  fake.vmis.delete(DB);
-  fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Halted" } });
+function turnOff(fake: FakeCluster, name = "db"): void {
+  fake.pods.delete(launcher(name));
+  fake.vmis.delete({ namespace: "apps", name });
+  fake.api.merge("virtualmachines", { namespace: "apps", name }, { spec: { runStrategy: "Halted" } });
 }
 
-test.each(["later", "while it is being withdrawn"])("which it is %s", async (when) => {
-  const fake = created({ virtualMachines: { whenBlocked: "ShutDown" } });
-  const asked: string[] = [];
+test.each(["later", "while it is being withdrawn"])(
+  "one that is being stopped when it is withdrawn, and is off %s",
+  async (when) => {
+    const fake = created({ virtualMachines: { whenBlocked: "ShutDown" } });
+    const asked: string[] = [];
+    const doors = openFakeDoors(fake, (_, request) => {
+      if (request?.label === "patch evacuations" && when !== "later") {
+        turnOff(fake);
+        fake.api.merge("evacuations", request, { status: { phase: "Stopped" } });
+      }
+      if (request?.subresource !== "stop" && request?.subresource !== "start") return undefined;
+      asked.push(request.subresource);
+      return new Response("{}", { status: 202 });
+    });
+    const look = async () => {
+      await doors.reconcile();
+      await doors.settle();
+      doors.pass(asked.length === 0 ? 61 : 9);
+    };
+    for (let count = 0; count < 6 && asked.length === 0; count++) await look();
+    fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+    await look();
+    expect(phaseOf(fake)).toBe("Withdrawn");
+    if (when === "later") turnOff(fake);
+    await look();
+    expect(asked).toEqual(["stop", "start"]);
+  },
+);
+
+test("of two VMs that are to start again one is refused: the other one starts", async () => {
+  const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
+  const fake = created({ virtualMachines: { whenBlocked: "ShutDown" } }, vms);
+  const started: string[] = [];
   const doors = openFakeDoors(fake, (_, request) => {
-    if (request?.label === "patch evacuations" && when !== "later") {
-      turnOff(fake);
-      fake.api.merge("evacuations", request, { status: { phase: "Stopped" } });
-    }
-    if (request?.subresource !== "stop" && request?.subresource !== "start") return undefined;
-    asked.push(request.subresource);
-    return new Response("{}", { status: 202 });
+    if (request?.subresource === "stop") turnOff(fake, request.name);
+    else if (request?.subresource === "start") started.push(request.name);
+    else return undefined;
+    return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
   });
-  const look = async () => {
+  for (let count = 0; count < 8 && phaseOf(fake) !== "Evacuated"; count++) {
     await doors.reconcile();
     await doors.settle();
-    doors.pass(asked.length === 0 ? 61 : 9);
-  };
-  for (let count = 0; count < 6 && asked.length === 0; count++) await look();
-  fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-  await look();
-  expect(phaseOf(fake)).toBe("Withdrawn");
-  if (when === "later") turnOff(fake);
-  await look();
-  expect(asked).toEqual(["stop", "start"]);
+    doors.pass(61);
+  }
+  expect(phaseOf(fake)).toBe("Evacuated");
+  fake.nodes.put(roomy(NODE));
+  await doors.reconcile();
+  expect(started.toSorted()).toEqual(["a", "b"]);
 });
