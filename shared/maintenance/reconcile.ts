@@ -138,15 +138,17 @@ function concernedBy(action: Action): readonly NamespacedName[] {
   return [{ namespace, name: spec.vmiName }];
 }
 
-/** Of the command's own, those that ended long ago. What was applied would be applied again: it is its owner's to delete. */
+/** Of the command's own, those that ended long ago, and that no other one follows. What was applied would be applied again: it is its owner's to delete. */
 export async function forgetNodeEvacuations({
   cluster,
   settings,
   clock,
   onFailure,
 }: Omit<Maintaining, "isConcerned" | "isThorough">) {
-  const old = (await cluster.list("nodeevacuations")).filter((ne) => {
-    const isOver = hasEnded(ne) && !isOpen(ne) && ne.isCommands;
+  const all = await cluster.list("nodeevacuations");
+  const awaited = new Set(all.filter((ne) => !hasEnded(ne)).map(({ spec }) => spec.schedule.after));
+  const old = all.filter((ne) => {
+    const isOver = hasEnded(ne) && !isOpen(ne) && ne.isCommands && !awaited.has(ne.name);
     return isOver && secondsSince(ne.status.completionTime, clock()) >= settings.evacuation.historySeconds;
   });
   const chains = old.map((nodeEvacuation) => [{ verb: "DeleteNodeEvacuation", nodeEvacuation } as const]);
