@@ -122,15 +122,19 @@ async function change(what: "restart" | "stop" | "start", vm: NamespacedName, cl
   return meaningOf<Result>(answer, TAKEN);
 }
 
+/** On some clouds it differs from the node's name. */
+const HOSTNAME = "kubernetes.io/hostname";
+
 /** Back to the node that it has left, by a migration of which only the target pod has to be there. */
 async function returnVm({ vmi, node, nodeEvacuation }: ActionOf<"ReturnVm">, cluster: Client): Promise<Result> {
+  const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(`${nodeEvacuation.uid}/${vmi.uid}`)}-back`);
   const annotations = { [CAUSE_ANNOTATION]: "NodeEvacuation" };
   const manifest = {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
     metadata: { namespace: vmi.namespace, name, labels: MANAGED, annotations },
-    spec: { vmiName: vmi.name, addedNodeSelector: { "kubernetes.io/hostname": node } },
+    spec: { vmiName: vmi.name, addedNodeSelector: { [HOSTNAME]: found?.metadata.labels?.[HOSTNAME] ?? node } },
   };
   const answer = await cluster.create("virtualmachineinstancemigrations", manifest, { expect: [400] });
   return meaningOf<Result>(answer, { 400: "Refused", 404: "Done", 409: "Done", 422: "Refused" });
