@@ -22,6 +22,8 @@ export interface Following {
   /** Seconds. */
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
+  /** Absent: it was asked for now, also where one is joined that begins later. */
+  readonly at?: unknown;
   readonly output?: "json" | "wide" | undefined;
 }
 
@@ -57,13 +59,13 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
 const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
 
 /** Undefined: there is more to follow. */
-function endOf(seen: readonly Seen[], { host, waitForBlocked }: Following): ExitCode | undefined {
+function endOf(seen: readonly Seen[], { host, waitForBlocked, at }: Following): ExitCode | undefined {
   const all = seen.map(({ ne }) => ne);
   if (all.some((ne) => hasEnded(ne) && ne.status.phase !== "Evacuated")) return EXIT.no;
   if (all.some(({ status }) => status.phase === "Blocked") && waitForBlocked !== true) return EXIT.no;
   const open = all.filter((ne) => !hasEnded(ne));
   const isLater = (ne: NodeEvacuationFacts) => ne.status.phase === "Scheduled" && !isDue(ne, host.now());
-  return open.every(isLater) ? EXIT.done : undefined;
+  return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 
 async function read(asked: readonly NodeEvacuationFacts[], { connection }: Following): Promise<readonly Seen[]> {

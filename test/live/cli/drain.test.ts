@@ -193,6 +193,12 @@ test("--at: it is scheduled as it was asked for, with a verdict, and the node st
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
+  // Who asks for it now, a script before a reboot for example, is not told that the node is empty.
+  const now = await on.lifeboat(`drain ${node} --timeout 1s`);
+  expect({ code: now.code, isJoined: now.err.some((line) => line.endsWith("is at work already")) }).toEqual({
+    code: 1,
+    isJoined: true,
+  });
 });
 
 const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
