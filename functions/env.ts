@@ -4,7 +4,7 @@ import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */
-export const VERSION = "0.1.0";
+export const VERSION = "0.3.0";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
 export interface ClusterRegistry {

@@ -13,6 +13,7 @@ import type {
   V1PodDisruptionBudget,
   V1PriorityClass,
   V1ReplicaSet,
+  V1ResourceQuota,
   V1EndpointSlice,
   V1Secret,
   V1Service,
@@ -77,6 +78,7 @@ export type PodDisruptionBudget = Model<V1PodDisruptionBudget>;
 export type ConfigMap = Model<V1ConfigMap>;
 export type Deployment = Model<V1Deployment>;
 export type ReplicaSet = Model<V1ReplicaSet>;
+export type ResourceQuota = Model<V1ResourceQuota>;
 export type PersistentVolume = Model<V1PersistentVolume>;
 export type PersistentVolumeClaim = Model<V1PersistentVolumeClaim>;
 export type PriorityClass = Model<V1PriorityClass>;
@@ -101,6 +103,7 @@ export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease");
 export const podDisruptionBudgets = resource<PodDisruptionBudget>("policy/v1", "PodDisruptionBudget");
 export const deployments = resource<Deployment>("apps/v1", "Deployment");
 export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet");
+export const resourceQuotas = resource<ResourceQuota>("v1", "ResourceQuota");
 export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", false);
 export const persistentVolumeClaims = resource<PersistentVolumeClaim>("v1", "PersistentVolumeClaim");
 export const priorityClasses = resource<PriorityClass>("scheduling.k8s.io/v1", "PriorityClass", false);

@@ -38,7 +38,7 @@ test("nothing has happened yet: all is zero, and nothing is written", async () =
     contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
   });
   expect(text.endsWith("\n# EOF\n")).toBe(true);
-  expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.1.0": 1, "lifeboat_credential_accepted ": 1 });
+  expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.3.0": 1, "lifeboat_credential_accepted ": 1 });
   expect(text).toContain('\nlifeboat_evacuations_ended_last_hour{cause="Preemption",outcome="Moved"} 0\n');
 });
 
@@ -53,7 +53,7 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
   fake.vmis.put(vmi({ name: "calm" }));
   const { text } = await scrape();
   expect(samplesIn(text)).toEqual({
-    "lifeboat_build_info 0.1.0": 1,
+    "lifeboat_build_info 0.3.0": 1,
     "lifeboat_credential_accepted ": 1,
     "lifeboat_evacuations_ended_last_hour DrainTaint,Withdrawn": 1,
     "lifeboat_evacuations_in_progress DrainTaint": 2,
