@@ -43,7 +43,7 @@ export default defineConfig({
           isolate: IS_REAL,
           include: ["test/**/*.test.ts"],
           exclude: [...PURE, ...LEFT_OUT],
-          globalSetup: ["test/support/setup/build-worker.ts"],
+          globalSetup: ["test/support/setup/build.ts"],
           tags: [...SIMULATED_ONLY, NIGHTLY],
           testTimeout: TIMEOUT_MS,
           hookTimeout: TIMEOUT_MS,

@@ -5,6 +5,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubeClient, Sandbox } from "../../sandbox/index.ts";
+import { buildImage } from "../../tools/build-image.ts";
 import { buildWorker } from "../../tools/build-worker.ts";
 import { configureLifeboat } from "../stage/apply.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
@@ -54,7 +55,7 @@ export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
 const MIGRATION_SECONDS = 2;
 
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
-  if (!inCluster) await buildWorker();
+  await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
   // However this process ends, an administrator's token does not stay behind.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
+import { IMAGE_FOLDER } from "../../tools/build-image.ts";
 import type { Manifest } from "../../cli/install/manifests.ts";
 import type { Container, Images, KubeClient, Program } from "../../sandbox/index.ts";
 import { applyAsCommand, plannedFor } from "./apply.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const CACHE = process.env["NODE_COMPILE_CACHE"];
 export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
 /** What the sandbox's kubelets know the server by. */
 export const IMAGE = "lifeboat.example.com/server";
@@ -27,16 +27,14 @@ export interface ImageOptions {
   readonly onOutput?: (text: string) => void;
 }
 
-/** The image, run by this Node from this checkout. */
+/** The image as infra/tools/build-image.ts has built it, run by this Node. */
 export function serverImages({ cluster = "local", onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,
     args: imageArguments(),
-    cwd: root,
+    cwd: IMAGE_FOLDER,
     env: {
       ...env,
-      // Loads the checkout in half of the time.
-      ...(CACHE !== undefined && { NODE_COMPILE_CACHE: CACHE }),
       POD_ROOT,
       LIFEBOAT_CLUSTER: cluster,
       HTTPS_PORT: String(portOf(8443)),

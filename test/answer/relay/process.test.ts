@@ -1,4 +1,4 @@
-/** The relay's image and manifests, as far as they can be tried without a container runtime: files, process and permissions. */
+/** The relay's image and manifests, as far as they can be tried without a container runtime: process and permissions. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -35,7 +35,7 @@ async function start(
 }
 
 describe("the image", () => {
-  test("starts with what the Dockerfile copies, and names what is missing in the environment", async () => {
+  test("starts by itself, and names what is missing in the environment", async () => {
     running = runRelay(image, {});
     expect(await running.exited).toBe(2);
     expect(running.lines).toMatchObject([

@@ -1,12 +1,13 @@
-/** Server and relay as their image holds them: the files that the Dockerfile copies, nothing else, run by plain Node. */
+/** Server and relay as their image holds them: bundled, with no packages beside them, run by plain Node. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { cp, glob, mkdir, mkdtemp, readFile, rm, stat, symlink } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
+import { IMAGE_FOLDER } from "../../../infra/tools/build-image.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -19,31 +20,14 @@ export interface Image {
 
 export async function layOutImage(): Promise<Image> {
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-image-"));
+  await cp(IMAGE_FOLDER, folder, { recursive: true });
   const dockerfile = await readFile(`${root}infra/Dockerfile`, "utf8");
-  const [, final = ""] = dockerfile.split(/^FROM .*$/m).slice(1);
-  for (const [, paths = ""] of final.matchAll(/^COPY (?!--from)(.*)$/gm)) {
-    const words = paths.split(/ +/);
-    const target = join(folder, words.at(-1) ?? "");
-    await mkdir(target, { recursive: true });
-    for (const pattern of words.slice(0, -1)) await copyAll(pattern, target);
-  }
-  await symlink(`${root}node_modules`, `${folder}/node_modules`);
   const [entry, command] = ["ENTRYPOINT", "CMD"].map((word) => {
-    const [, words = "[]"] = new RegExp(`^${word} (.*)$`, "m").exec(final) ?? [];
+    const [, words = "[]"] = new RegExp(`^${word} (.*)$`, "m").exec(dockerfile) ?? [];
     return z.array(z.string()).parse(JSON.parse(words));
   });
   if (entry?.join(" ") !== "node") throw new Error(`the image runs ${entry?.join(" ")}`);
   return { folder, command: command ?? [], remove: () => rm(folder, { recursive: true }) };
-}
-
-async function copyAll(pattern: string, target: string): Promise<void> {
-  let copied = 0;
-  for await (const file of glob(pattern, { cwd: root })) {
-    const isFolder = (await stat(join(root, file))).isDirectory();
-    await cp(join(root, file), isFolder ? target : join(target, basename(file)), { recursive: true });
-    copied += 1;
-  }
-  if (copied === 0) throw new Error(`the Dockerfile copies ${pattern}, which does not exist`);
 }
 
 const Line = z.record(z.string(), z.unknown());
