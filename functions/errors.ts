@@ -76,8 +76,14 @@ export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, 
     const code = CODES_OF_FAILURES[error.failure.reason] ?? 502;
     return new RejectionError("ClusterUnavailable", { code, message: error.message });
   }
+  if (isCutShort(error)) return new RejectionError("BadRequest", { message: "expected the whole body" });
   log({ level: "error", message: "unexpected error", error: error instanceof Error ? error.stack : undefined });
   return new RejectionError("InternalError");
+}
+
+/** In Node, a caller that has gone before its body had arrived: what goes wrong with a cluster is a ClusterError. */
+function isCutShort(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
 /** Whether asking the same again would be answered the same. */

@@ -18,8 +18,9 @@ import { createVm } from "./vm.ts";
 
 /** A VM moves in some seconds. */
 const MIGRATION_SECONDS = IS_REAL ? 4 : 1;
-const ROUNDS = IS_REAL ? 13 : process.env["LIFEBOAT_NIGHTLY"] ? 63 : 1;
-const SIDE_BY_SIDE = 8;
+const IS_LONG = IS_REAL || process.env["LIFEBOAT_NIGHTLY"] !== undefined;
+const SIDE_BY_SIDE = IS_LONG ? 8 : 4;
+const ROUNDS = IS_REAL ? 13 : IS_LONG ? 63 : 1;
 /** What has not left by then, and is not to, stays. */
 const STAYS_MS = IS_REAL ? 20_000 : 4_000;
 const LEAVES_MS = IS_REAL ? 120_000 : 30_000;
@@ -80,16 +81,15 @@ test.for([...rounds.entries()])("round %i", { timeout: 4 * LEAVES_MS }, async ([
   await configure({ status: { observedDeploymentID: "1", targetDeploymentID: isRollingOut ? "2" : "1" } }, "status");
   const foreseen = await Promise.all(named.map(async (one) => ({ ...one, said: await foretold(one.name) })));
   const over = new AbortController();
-  const running = foreseen.map(async ({ said, w, name }) => {
-    const took = await drained(name, willSucceed(said) ? AbortSignal.timeout(LEAVES_MS) : over.signal);
-    return { name, w, said, took };
+  const running = foreseen.map(({ name, ...one }) => {
+    const signal = willSucceed(one.said) ? AbortSignal.timeout(LEAVES_MS) : over.signal;
+    return { ...one, name, done: drained(name, signal) };
   });
-  await Promise.all([
-    delay(STAYS_MS),
-    ...running.filter((_, i) => foreseen.some(({ said }, j) => i === j && willSucceed(said))),
-  ]);
+  const leaving = running.filter(({ said }) => willSucceed(said));
+  await Promise.all([delay(STAYS_MS), ...leaving.map(({ done }) => done)]);
   over.abort();
-  for (const { name, ...one } of await Promise.all(running)) {
+  for (const { name, done, ...foreseenOne } of running) {
+    const one = { ...foreseenOne, took: await done };
     all.push(one);
     const { verdict } = one.said;
     if (isRollingOut) expect(verdict).not.toMatch(/^WillSucceed/);
@@ -108,20 +108,15 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-test("of those that take some time, nine in ten take what was foretold, within a factor of two", () => {
-  const timed = all.flatMap(({ said: { time }, took }) =>
-    time === undefined || time.moves === 0 || took === undefined ? [] : [{ ...time, took }],
-  );
-  const far = timed.filter(({ seconds, took }) => took > 2 * seconds.least || took < seconds.most / 2);
-  expect(far.length, JSON.stringify(far)).toBeLessThanOrEqual(timed.length / 10);
-  console.log(
-    timed
-      .map(({ took, seconds, moves, basis }) => [moves, seconds.least, seconds.most, took.toFixed(1), basis].join(" "))
-      .join("\n"),
-  );
-  console.log(
-    Object.entries(Object.groupBy(all, ({ said }) => said.verdict))
-      .map(([k, v]) => `${k} ${v?.length}`)
-      .join(),
-  );
-});
+/** Simulated drains are timed by a clock of their own, in test/answer/maintenance/duration.test.ts. */
+if (IS_REAL)
+  test("nine in ten take as long as was foretold, within a factor of two", () => {
+    const timed = all.flatMap(({ said: { time }, took }) =>
+      time === undefined || took === undefined
+        ? []
+        : [{ foretold: (time.seconds.least + time.seconds.most) / 2, took }],
+    );
+    const far = timed.filter((one) => one.took > 2 * one.foretold || one.took < one.foretold / 2);
+    expect(timed.length).toBeGreaterThan(20);
+    expect(far.length, JSON.stringify(far)).toBeLessThanOrEqual(timed.length / 10);
+  });

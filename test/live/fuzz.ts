@@ -1,10 +1,16 @@
 /**
- * The same requests to the bundled Worker in workerd: what the runtime itself makes of them. Who asked for what of the cluster is not known
- * here; visit.ts looks at that.
+ * The same requests over a network, to both forms: the bundled Worker in workerd, and the server's listener. What is seen here is what the
+ * runtime makes of them. Who asked for what of the cluster is not known; visit.ts looks at that.
  */
+import { request } from "node:https";
+import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
+import { createApp } from "../../functions/app.ts";
+import { newIsolateState } from "../../functions/target.ts";
+import { makeCertificate } from "../../infra/server/certificate.ts";
+import { listen } from "../../infra/server/listener.ts";
 import { createAuthority } from "../../infra/sandbox/index.ts";
-import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
+import { startWorker } from "../../infra/lab/stage/worker.ts";
 import { ENTRY } from "../answer/fuzz/canaries.ts";
 import { HostileCluster, hostility } from "../answer/fuzz/cluster/hostile-cluster.ts";
 import { quickly, startHostileServer } from "../answer/fuzz/cluster/hostile-server.ts";
@@ -21,38 +27,91 @@ const KEYS = new Map([
 ]);
 /** Sent at the same time, to one cluster. */
 const AT_A_TIME = 8;
-const HEADERS_TOO_LARGE = 431;
 
 const batch = fc
   .record({ hostility, requests: fc.array(anyRequest, { minLength: AT_A_TIME, maxLength: AT_A_TIME }) })
   .map((drawn) => ({ ...drawn, ...unprinted }));
 
+const CLUSTERS = (server: string) => ({
+  prod: { server, ...ENTRY },
+  vpc: { server: "binding:NOTHING", ...ENTRY },
+  bad: { server: "http://example.com", ...ENTRY },
+});
+
+/** One form of Lifeboat, in front of a hostile cluster. */
+interface Opened {
+  readonly fetch: (path: string, init?: Sent) => Promise<Answered>;
+  readonly takesEvents: boolean;
+  stop(): Promise<void>;
+}
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly redirect?: "manual";
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+}
+type Answered = Parameters<typeof answerOf>[0];
+type Open = (server: string, log: string[]) => Promise<Opened>;
+
+export const openWorker: Open = async (server, log) => {
+  const authority = await createAuthority("fuzzing");
+  const worker = await startWorker({ authority, clusters: CLUSTERS(server), onLog: (line) => void log.push(line) });
+  return { fetch: worker.fetch, takesEvents: true, stop: worker.stop };
+};
+
+export const openListener: Open = async (server, log) => {
+  const [notBefore, notAfter] = [new Date(Date.now() - 60_000), new Date(Date.now() + 3_600_000)];
+  const app = createApp(
+    {
+      fetch: (url, init) => fetch(url, init),
+      now: () => new Date(),
+      sleep: (ms) => delay(ms),
+      timeout: (ms) => AbortSignal.timeout(ms),
+      random: Math.random,
+      log: (line) => void log.push(JSON.stringify(line)),
+    },
+    newIsolateState(),
+    { takesEvents: false },
+  );
+  const env = { CLUSTERS: JSON.stringify(CLUSTERS(server)) };
+  const pair = await makeCertificate("fuzz.test", { notBefore, notAfter });
+  const listener = await listen((request, context) => app.fetch(request, env, context), 0, pair);
+  return {
+    fetch: (path, init = {}) => overTls(listener.port, path, init),
+    takesEvents: false,
+    stop: () => listener.close(),
+  };
+};
+
+function overTls(port: number, path: string, { method = "GET", headers = {}, body = "" }: Sent): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const to = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false, agent: false };
+    const outgoing = request(to, async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString();
+      const all = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+      resolve({ status: response.statusCode ?? 0, headers: all, text: () => Promise.resolve(text) });
+    });
+    outgoing.on("error", reject).end(body);
+  });
+}
+
 /** What was answered how often, by door and code. */
-export async function visitWorker(requests: number): Promise<ReadonlyMap<string, number>> {
+export async function visit(open: Open, requests: number): Promise<ReadonlyMap<string, number>> {
   let cluster: HostileCluster | undefined;
   const log: string[] = [];
   const server = await startHostileServer(() => {
     if (cluster === undefined) throw new Error("no cluster yet");
     return cluster;
   });
-  const clusters = {
-    prod: { server: server.url, ...ENTRY },
-    vpc: { server: "binding:NOTHING", ...ENTRY },
-    bad: { server: "http://example.com", ...ENTRY },
-  };
-  const worker = await startWorker({
-    authority: await createAuthority("fuzzing"),
-    clusters,
-    onLog: (line) => void log.push(line),
-  });
-  const batches = property("the Worker in workerd keeps the contract", batch, async (drawn) => {
+  const opened = await open(server.url, log);
+  const batches = property("Lifeboat keeps the contract over a network", batch, async (drawn) => {
     cluster = new HostileCluster(drawn.hostility, quickly);
-    const sent = drawn.requests.map((make) => sendOne(worker, impatient(make(new Date()))));
+    const sent = drawn.requests.map((make) => sendOne(opened, impatient(make(new Date()))));
     const answers = (await Promise.all(sent)).flat();
-    const alive = await worker.fetch("/healthz");
+    const alive = await opened.fetch("/healthz");
     const problems = [
       ...answers.flatMap((one) => one.problems),
-      ...((await alive.text()) === '{"healthy":true}' ? [] : ["the Worker is no longer there"]),
+      ...((await alive.text()) === '{"healthy":true}' ? [] : ["it is no longer there"]),
       ...cluster.problems,
       ...log.splice(0).flatMap((line) => logProblems(line)),
     ];
@@ -62,7 +121,7 @@ export async function visitWorker(requests: number): Promise<ReadonlyMap<string,
   try {
     return await batches.check(Math.ceil(requests / AT_A_TIME));
   } finally {
-    await worker.stop();
+    await opened.stop();
     await server.stop();
   }
 }
@@ -73,20 +132,22 @@ function impatient(request: FuzzedRequest): FuzzedRequest {
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
 }
 
-async function sendOne(worker: RunningWorker, request: FuzzedRequest) {
+async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedRequest) {
   const now = new Date();
-  const { method, body, path } = request;
-  const sent = hasBody(request) && body !== undefined ? { body } : {};
-  let response: Awaited<ReturnType<RunningWorker["fetch"]>>;
+  const { method, body, path } = asked;
+  const sent = hasBody(asked) && body !== undefined ? { body } : {};
+  let response: Answered;
   try {
-    const headers = Object.fromEntries(headersOf(request));
-    response = await worker.fetch(path, { method, headers, redirect: "manual", ...sent });
+    const headers = Object.fromEntries(headersOf(asked));
+    response = await send(path, { method, headers, redirect: "manual", ...sent });
   } catch {
     // The client's own: a length that is not the body's, a header that it does not send.
     return [];
   }
   const answer = await answerOf(response);
-  // The platform's own, before the Worker is asked.
-  if (answer.code === HEADERS_TOO_LARGE) return [];
-  return [judge(request, answer, { keys: KEYS, registryFailed: false, asked: [], now })];
+  // The platform's own, before Lifeboat is asked.
+  if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
+  const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
+  if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];
+  return [{ ...judged, problems: answer.code === 404 ? [] : [`events: answered ${answer.code}`] }];
 }

@@ -4,6 +4,7 @@ import { startTimeLine } from "../../tools/console/time-line.ts";
 import { type Measurement, renderMeasurements } from "./measurement.ts";
 import { runAdmission } from "./parts/admission.ts";
 import { runDrain } from "./parts/drain.ts";
+import { runMemory } from "./parts/memory.ts";
 import { runReconcile } from "./parts/reconcile.ts";
 import { runStartup } from "./parts/startup.ts";
 
@@ -11,9 +12,10 @@ const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
 
 Parts (all of them, unless some are named):
   startup    start-up CPU, against bare Hono
-  admission  reviews of evictions, against a Worker that makes the API calls of KubeVirt's own webhook
+  admission  reviews of evictions in both forms, against a Worker that makes the API calls of KubeVirt's own webhook
   reconcile  a full reconcile and an idle tick, against the requests that they need
-  drain      a drain end to end, against KubeVirt alone
+  drain      a drain end to end in both forms, against KubeVirt alone
+  memory     a replica in the cluster beside ten thousand VMs
 
 Options:
   --quick    smaller sizes and fewer repetitions
@@ -26,12 +28,13 @@ export interface PartOptions {
   readonly note: (line: string) => void;
 }
 
-const PARTS = ["startup", "admission", "reconcile", "drain"] as const;
+const PARTS = ["startup", "admission", "reconcile", "drain", "memory"] as const;
 const RUN: Readonly<Record<(typeof PARTS)[number], (options: PartOptions) => Promise<readonly Measurement[]>>> = {
   startup: runStartup,
   admission: runAdmission,
   reconcile: runReconcile,
   drain: runDrain,
+  memory: runMemory,
 };
 
 await runTool(USAGE, async () => {

@@ -3,10 +3,12 @@ import { aligned } from "../../tools/console/table.ts";
 
 export interface Measurement {
   readonly what: string;
-  readonly unit: "ms" | "s" | "requests";
+  readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
   /** In the same unit, from the same run: as many, taken in turns with the samples. */
-  readonly floor: { readonly what: string; readonly samples: readonly number[] };
+  readonly floor?: { readonly what: string; readonly samples: readonly number[] };
+  /** At most: of the ratio, or of the median where there is no floor. */
+  readonly target?: number;
 }
 
 export function median(samples: readonly number[]): number {
@@ -19,23 +21,27 @@ export function median(samples: readonly number[]): number {
 
 /** One ratio for each pair: what disturbs the machine for a while disturbs both of a pair. */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
-  return samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
+  return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
 }
 
 export function renderMeasurements(measurements: readonly Measurement[]): string {
-  const head = ["what", "median", "against", "", "ratio", "min–max"];
+  const head = ["what", "median", "against", "", "ratio", "min–max", "wanted", ""];
   const rows = measurements.map((one) => {
+    const { what, unit, samples, floor, target } = one;
     const ratios = ratiosOf(one);
+    const reached = median(floor === undefined ? samples : ratios);
     return [
-      one.what,
-      `${figure(median(one.samples))} ${one.unit}`,
-      one.floor.what,
-      `${figure(median(one.floor.samples))} ${one.unit}`,
-      figure(median(ratios)),
+      what,
+      `${figure(median(samples))} ${unit}`,
+      ...(floor === undefined
+        ? ["", "", ""]
+        : [floor.what, `${figure(median(floor.samples))} ${unit}`, figure(reached)]),
       ratios.length > 1 ? `${figure(Math.min(...ratios))}–${figure(Math.max(...ratios))}` : "",
+      target === undefined ? "" : `≤ ${target}`,
+      target === undefined || reached <= target ? "" : "missed",
     ];
   });
-  return aligned([head, ...rows], { right: (column) => ![0, 2].includes(column) }).join("\n");
+  return aligned([head, ...rows], { right: (column) => ![0, 2, 7].includes(column) }).join("\n");
 }
 
 /** Three significant digits, and all there are before the point. */

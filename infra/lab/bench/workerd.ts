@@ -1,7 +1,7 @@
 /** A bundle in a bare workerd: no Miniflare, no dev proxy, nothing before the Worker but workerd's own HTTP server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -10,6 +10,7 @@ import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { modulesOf } from "../../tools/build-worker.ts";
+import { cpuMsOf } from "./processes.ts";
 
 export interface BareWorkerd {
   readonly url: string;
@@ -98,16 +99,4 @@ async function compatibilityDate(): Promise<string> {
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(await readFile(`${root}/wrangler.toml`, "utf8"))?.[1];
   if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");
   return date;
-}
-
-/** From the kernel's scheduler, in nanoseconds; `stat` counts in hundredths of a second. Linux only. */
-async function cpuMsOf(pid: number): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`);
-  const times = await Promise.all(
-    threads.map(async (thread) => {
-      const [nanoseconds = "0"] = (await readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")).split(" ");
-      return Number(nanoseconds) / 1e6;
-    }),
-  );
-  return times.reduce((sum, ms) => sum + ms, 0);
 }

@@ -46,7 +46,7 @@ export function serverImages({ cluster = "local", onOutput }: ImageOptions = {})
 }
 
 /** Of Node, as the image has them. */
-function imageArguments(): readonly string[] {
+export function imageArguments(): readonly string[] {
   const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
   return z.array(z.string()).parse(JSON.parse(words));
 }

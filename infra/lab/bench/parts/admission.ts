@@ -2,17 +2,24 @@
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, kubevirt, pods } from "../../../sandbox/index.ts";
+import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { inParallel, numbered } from "../../../tools/in-parallel.ts";
 import { evacuations } from "../../stage/evacuations.ts";
-import { installLifeboat, startMeasuredApiServer } from "../api-server.ts";
+import { applyInCluster } from "../../stage/in-cluster.ts";
+import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
+import { startImageServer } from "../image-server.ts";
 import type { PartOptions } from "../main.ts";
 import { type Measurement, median } from "../measurement.ts";
 import * as population from "../population.ts";
 import { checkAnswer, type Kind, KINDS, type ReviewedPod, reviewOf, TITLE } from "../reviews.ts";
-import { type BareWorkerd, startBareWorkerd } from "../workerd.ts";
+import { type TimedAnswer, timed } from "../timed.ts";
+import { startBareWorkerd } from "../workerd.ts";
 
-const AT_A_TIME = [1, 8] as const;
+/** As many evictions of a drain are under way at a time. */
+const AT_A_TIME = 8;
+/** Of the API server's answers to Lifeboat and the floor: beside it, and across a continent. */
+const DELAYS_MS = [0, 20] as const;
 const BATCH = 48;
 const WEBHOOK_TOKEN = "webhook-token-of-the-benchmark";
 /** What goes on after the answers of a batch is to be over before the next one begins. */
@@ -23,42 +30,80 @@ const AGENT = new Agent({ keepAlive: true, timeout: 1000 });
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 }, disruptionBudgets: "Never" };
 
 type ReviewedPods = Readonly<Record<Kind, readonly ReviewedPod[]>>;
-type Workers = readonly [lifeboat: BareWorkerd, floor: BareWorkerd];
+
+/** Whom the reviews are sent to. */
+interface Reviewer {
+  readonly review: (kind: Kind, body: string) => Promise<TimedAnswer>;
+  readonly cpuMs: () => Promise<number>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Lifeboat's ratios to the floor, which DESIGN promises beside its own API server. */
+const WANTED = { Worker: { first: 1.8, repeat: 1.3 }, "in the cluster": { first: 1.3, repeat: 0.5 } } as const;
+const FORMS = ["Worker", "in the cluster"] as const;
 
 export async function runAdmission({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
+  await buildImage();
   const bundles = [await buildWorker(), await buildWorker("infra/lab/bench/workers/floor.ts")] as const;
   const server = await startMeasuredApiServer();
-  const { client, url, caPem, lifeboatToken: token } = server;
-  const clusters = { bench: { server: url, token, webhookToken: WEBHOOK_TOKEN } };
-  const start = (bundle: string) => startBareWorkerd({ bundle, clusters, caPem });
-  const workers: Workers = [await start(bundles[0]), await start(bundles[1])];
+  const reviewed = await createReviewedPods(server.client);
+  const image = await startImageServer(server);
+  const inCluster: Reviewer = { ...image, review: (_, body) => image.review(body) };
+  const reviewers = [await workerd(server, bundles[0]), inCluster, await workerd(server, bundles[1])] as const;
   try {
-    const reviewed = await createReviewedPods(client);
     // Evictions that are repeated have been asked for once.
-    await batch(workers, 0, { kind: "first", pods: reviewed.repeat, atATime: 8 });
+    await batch(reviewers[0], { kind: "first", pods: reviewed.repeat });
     await delay(SETTLE_MS);
     const measurements: Measurement[] = [];
     for (const kind of KINDS)
-      for (const atATime of AT_A_TIME) {
-        const what = `${TITLE[kind]}, ${atATime} at a time`;
+      for (const milliseconds of DELAYS_MS) {
+        server.delay(milliseconds);
+        const what = `${TITLE[kind]}, API server ${milliseconds} ms away`;
         note(what);
-        const [samples, floor] = await inTurns(client, workers, {
-          kind,
-          atATime,
-          pods: reviewed[kind],
-          rounds: quick ? 3 : 7,
-        });
-        measurements.push({ what, unit: "ms", samples, floor: { what: "KubeVirt's calls", samples: floor } });
+        const results = await inTurns(server, reviewers, { kind, pods: reviewed[kind], rounds: quick ? 3 : 5 });
+        measurements.push(
+          ...FORMS.flatMap((form, which) => rowsOf(`${what}, ${form}`, results, which, WANTED[form][kind])),
+        );
       }
     return measurements;
   } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
+    await Promise.all(reviewers.map((reviewer) => reviewer.stop()));
     await server.stop();
   }
 }
 
+async function workerd({ url, caPem, lifeboatToken: token }: MeasuredApiServer, bundle: string): Promise<Reviewer> {
+  const clusters = { bench: { server: url, token, webhookToken: WEBHOOK_TOKEN } };
+  const worker = await startBareWorkerd({ bundle, clusters, caPem });
+  const to = new URL(worker.url);
+  const path = `/clusters/bench/admission/evictions/${WEBHOOK_TOKEN}?timeout=10s`;
+  return {
+    ...worker,
+    review: (kind, body) =>
+      timed(request, { host: to.hostname, port: to.port, path: `${path}&calls=${kind}`, agent: AGENT }, body),
+  };
+}
+
+/** Milliseconds of each round. */
+interface Result {
+  readonly times: number[];
+  /** Of the reviewer's process for each review. */
+  readonly cpu: number[];
+}
+
+function rowsOf(what: string, results: readonly Result[], which: number, target: number): readonly Measurement[] {
+  const [lifeboat, floor] = [results[which], results.at(-1)];
+  if (lifeboat === undefined || floor === undefined) return [];
+  const against = "KubeVirt's calls";
+  return [
+    { what, unit: "ms", samples: lifeboat.times, floor: { what: against, samples: floor.times }, target },
+    { what: "its CPU for each", unit: "ms", samples: lifeboat.cpu, floor: { what: against, samples: floor.cpu } },
+  ];
+}
+
 async function createReviewedPods(client: KubeClient): Promise<ReviewedPods> {
   await installLifeboat(client, CONFIGURATION);
+  await applyInCluster(client);
   const apart = Math.ceil(BATCH / population.VMS_PER_NAMESPACE) * population.VMS_PER_NAMESPACE;
   await population.createPlaces(client, 0, apart + BATCH);
   const launchersOf = async (from: number) => {
@@ -84,55 +129,37 @@ function keyOf({
 
 interface Batch {
   readonly kind: Kind;
-  readonly atATime: number;
   readonly pods: readonly ReviewedPod[];
 }
 
-/** In each round first the one and then the other goes first; a round counts by its median, the first one warms up. */
-async function inTurns(client: KubeClient, workers: Workers, { rounds, ...of }: Batch & { rounds: number }) {
-  const medians: [number[], number[]] = [[], []];
+/** In each round another one goes first; a round counts by its median, the first one warms up. */
+async function inTurns(
+  { client }: MeasuredApiServer,
+  reviewers: readonly Reviewer[],
+  { rounds, ...of }: Batch & { readonly rounds: number },
+): Promise<readonly Result[]> {
+  const results = reviewers.map((): Result => ({ times: [], cpu: [] }));
   for (const round of numbered(rounds + 1))
-    for (const which of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const times = await batch(workers, which, of);
-      if (round > 0) medians[which].push(median(times));
+    for (const index of reviewers.keys()) {
+      const which = (index + round) % reviewers.length;
+      const reviewer = reviewers[which];
+      if (reviewer === undefined) continue;
+      const before = await reviewer.cpuMs();
+      const times = await batch(reviewer, of);
       await delay(SETTLE_MS);
+      const cpu = (await reviewer.cpuMs()) - before;
+      if (round > 0) results[which]?.times.push(median(times));
+      if (round > 0) results[which]?.cpu.push(cpu / times.length);
       if (of.kind === "first") await forget(client, of.pods);
+      if (of.kind === "first") await delay(SETTLE_MS);
     }
-  return medians;
+  return results;
 }
 
-async function batch(
-  workers: Workers,
-  which: 0 | 1,
-  { kind, atATime, pods: asked }: Batch,
-): Promise<readonly number[]> {
-  const path = `/clusters/bench/admission/evictions/${WEBHOOK_TOKEN}?timeout=10s${which === 1 ? `&calls=${kind}` : ""}`;
-  const answers = await inParallel(asked, atATime, (pod) => post(`${workers[which].url}${path}`, reviewOf(pod)));
-  for (const answer of answers) {
-    if (which === 0) checkAnswer(kind, answer);
-    else if (answer.code !== 200) throw new Error(`the floor answered ${answer.code} ${answer.text}`);
-  }
+async function batch(reviewer: Reviewer, { kind, pods: asked }: Batch): Promise<readonly number[]> {
+  const answers = await inParallel(asked, AT_A_TIME, (pod) => reviewer.review(kind, reviewOf(pod)));
+  for (const answer of answers) checkAnswer(kind, answer);
   return answers.map(({ ms }) => ms);
-}
-
-interface TimedAnswer {
-  readonly ms: number;
-  readonly code: number;
-  readonly text: string;
-}
-
-function post(url: string, body: string): Promise<TimedAnswer> {
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-  return new Promise((resolve, reject) => {
-    const begin = performance.now();
-    const outgoing = request(url, { method: "POST", agent: AGENT, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => void (text += chunk));
-      response.on("error", reject);
-      response.on("end", () => resolve({ ms: performance.now() - begin, code: response.statusCode ?? 0, text }));
-    });
-    outgoing.on("error", reject).end(body);
-  });
 }
 
 /** As before the first review: no mark, no Evacuation. */

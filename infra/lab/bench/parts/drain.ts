@@ -1,9 +1,21 @@
-/** A drain end to end, in clusters with Lifeboat as shipped beside them (by kubectl, by a NodeEvacuation), and where KubeVirt is alone. */
+/** A drain end to end: with Lifeboat as shipped beside the cluster and in it, by kubectl and by a NodeEvacuation, and with KubeVirt alone. */
 import type { Relay } from "../../../relay/relay.ts";
-import { type KubeClient, KUBEVIRT, kubevirt, type Sandbox, startSandbox, waitFor } from "../../../sandbox/index.ts";
+import {
+  deployments,
+  type KubeClient,
+  KUBEVIRT,
+  kubevirt,
+  nodes,
+  type Sandbox,
+  type SimulatedSandbox,
+  startSandbox,
+  waitFor,
+} from "../../../sandbox/index.ts";
+import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { numbered } from "../../../tools/in-parallel.ts";
 import { drainNode } from "../../stage/drain-client.ts";
+import { applyInCluster, serverImages } from "../../stage/in-cluster.ts";
 import { nodeEvacuations } from "../../stage/evacuations.ts";
 import { type Lifeboat, startLifeboat } from "../../stage/lifeboat.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../stage/relay.ts";
@@ -21,7 +33,8 @@ const DRAIN_TIMEOUT_MS = 600_000;
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 10, parallelOutboundMigrationsPerNode: 10 } };
 
-type Way = "with Lifeboat" | "by a NodeEvacuation" | "with KubeVirt alone";
+type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone";
+const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
   /** Until `kubectl drain` ends, which asks again every 5 s, or the NodeEvacuation has ended. */
@@ -30,61 +43,92 @@ interface Drained {
   readonly movedSeconds: number;
   /** Of API server, KubeVirt and drain together: they share this process. */
   readonly cpuMs: number;
+  /** Of Lifeboat to the API server, watches left out. */
+  readonly requests: number;
 }
 
 export async function runDrain({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
   const size = quick ? 40 : 200;
-  await buildWorker();
+  await Promise.all([buildWorker(), buildImage()]);
   const measured = async (way: Way): Promise<Drained> => {
-    note(`draining ${size} VMs, ${way}`);
+    note(`draining ${size} VMs: ${way}`);
     return await drain(size, way);
   };
-  const lifeboat = await measured("with Lifeboat");
-  const asObject = await measured("by a NodeEvacuation");
-  const alone = await measured("with KubeVirt alone");
-  const cpu = [lifeboat.cpuMs / size, alone.cpuMs / size] as const;
+  const alone = await measured("KubeVirt alone");
+  const rowsOf = async (way: Way, most: number): Promise<readonly Measurement[]> => {
+    const { seconds, movedSeconds, cpuMs, requests } = await measured(way);
+    const against = (unit: "s" | "ms", what: string, one: number, floor: number): Measurement => ({
+      what,
+      unit,
+      samples: [one],
+      floor: { what: "KubeVirt alone", samples: [floor] },
+    });
+    return [
+      { ...against("s", `drain of ${size} VMs, ${way}`, seconds, alone.seconds), target: 1.05 },
+      against("s", "until the last VM has moved", movedSeconds, alone.movedSeconds),
+      against("ms", "CPU of the cluster for each VM", cpuMs / size, alone.cpuMs / size),
+      { what: "requests of Lifeboat for each VM", unit: "requests", samples: [requests / size], target: most },
+    ];
+  };
   return [
-    row(`drain of ${size} VMs, end to end`, "s", [lifeboat.seconds, alone.seconds], "KubeVirt alone"),
-    row("the same, until the last VM has moved", "s", [lifeboat.movedSeconds, alone.movedSeconds], "KubeVirt alone"),
-    row("the same, CPU of the cluster for each VM", "ms", cpu, "KubeVirt alone"),
-    row("the same, by a NodeEvacuation", "s", [asObject.seconds, lifeboat.seconds], "kubectl drain"),
+    ...(await rowsOf("a Worker", 14)),
+    ...(await rowsOf("in the cluster", 10)),
+    ...(await rowsOf("a NodeEvacuation", 14)),
   ];
 }
 
-type Pair = readonly [measured: number, floor: number];
-
-function row(what: string, unit: "s" | "ms", [measured, floor]: Pair, than: string): Measurement {
-  return { what, unit, samples: [measured], floor: { what: than, samples: [floor] } };
-}
-
 async function drain(size: number, way: Way): Promise<Drained> {
-  const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05 });
+  const images = way === "in the cluster" ? serverImages({ cluster: "sandbox" }) : new Map();
+  const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
   const { client } = sandbox;
-  let lifeboat: Lifeboat | undefined;
-  let relay: Relay | undefined;
+  let beside: Beside | undefined;
   try {
     const body = { spec: { configuration: LIMITS } };
     await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
-    if (way !== "with KubeVirt alone") {
-      const optional = ["optional/maintenance/maintenance.yaml"];
-      lifeboat = await startLifeboat(sandbox, { optional, entry: { relaySecret: SECRET } });
-      relay = await relayTo(lifeboat, sandbox);
-    }
+    if (way === "in the cluster") await inTheCluster(client);
+    else if (way !== "KubeVirt alone") beside = await startBeside(sandbox);
     await createNodes(client, [NODE, "node02", "node03"], CAPACITY);
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" };
     await createVms(
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // As the installation ends: every VM gets its budget.
-    const headers = { authorization: `Bearer ${lifeboat?.webhookToken}` };
-    await lifeboat?.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers });
-    return await drained(client, way === "by a NodeEvacuation" ? byObject : byKubectl);
+    await beside?.reconcile();
+    return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
   } finally {
-    await relay?.stop();
-    await lifeboat?.worker.stop();
+    await beside?.stop();
     await sandbox.stop();
   }
+}
+
+/** As the installation ends. */
+async function inTheCluster(client: KubeClient): Promise<void> {
+  await createNodes(client, ["of-lifeboat"], CAPACITY);
+  await applyInCluster(client);
+  const [resource, key] = [deployments, { namespace: "lifeboat-system", name: "lifeboat-server" }];
+  const until = ({ status }: { readonly status?: { readonly readyReplicas?: number } }) => status?.readyReplicas === 2;
+  await waitFor(client, { resource, key, what: "ready", until, timeoutMs: 60_000 });
+  await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
+}
+
+interface Beside {
+  /** As the installation ends: every VM gets its budget. */
+  reconcile(): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+async function startBeside(sandbox: Sandbox): Promise<Beside> {
+  const optional = ["optional/maintenance/maintenance.yaml"];
+  const lifeboat = await startLifeboat(sandbox, { optional, entry: { relaySecret: SECRET } });
+  const relay = await relayTo(lifeboat, sandbox);
+  const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
+  return {
+    reconcile: () => lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers }),
+    async stop() {
+      await relay.stop();
+      await lifeboat.worker.stop();
+    },
+  };
 }
 
 async function relayTo({ worker, url }: Lifeboat, sandbox: Sandbox): Promise<Relay> {
@@ -115,16 +159,21 @@ async function byObject(client: KubeClient): Promise<void> {
   });
 }
 
-async function drained(client: KubeClient, by: typeof byKubectl): Promise<Drained> {
+async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
+  // Each request is counted, and nothing else happens to it.
+  const { faults } = apiServer;
+  faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];
   await by(client, AbortSignal.timeout(DRAIN_TIMEOUT_MS));
   const [seconds, { user, system }] = [(Date.now() - began) / 1000, process.cpuUsage(cpu)];
+  const requests = faults.injected.filter(({ verb }) => verb !== "watch").length;
   const after = await running(client);
   const lost = before.filter(({ metadata: { uid } }) => !after.some(({ metadata }) => metadata.uid === uid));
   if (lost.length > 0) throw new Error(`${lost.length} VMs were lost in the drain`);
   const ends = after.map(({ status }) => Date.parse(status?.migrationState?.endTimestamp ?? ""));
-  return { seconds, movedSeconds: (Math.max(...ends) - began) / 1000, cpuMs: (user + system) / 1000 };
+  const movedSeconds = (Math.max(...ends) - began) / 1000;
+  return { seconds, movedSeconds, cpuMs: (user + system) / 1000, requests };
 }
 
 async function running(client: KubeClient): Promise<readonly kubevirt.VirtualMachineInstance[]> {

@@ -14,8 +14,10 @@ export default {
   async fetch(request: Request, { CLUSTERS }: { readonly CLUSTERS: string }): Promise<Response> {
     const api = apiOf((JSON.parse(CLUSTERS) as { bench: Parameters<typeof apiOf>[0] }).bench);
     const { uid, ...pod } = ((await request.json()) as { request: Subject }).request;
-    await review(new URL(request.url).searchParams.get("calls"), pod, api);
-    const response = { uid, allowed: false };
+    const calls = new URL(request.url).searchParams.get("calls");
+    await review(calls, pod, api);
+    const message = calls === "first" ? "Eviction triggered evacuation" : "Evacuation in progress";
+    const response = { uid, allowed: false, status: { message } };
     return Response.json({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response });
   },
 };

@@ -1,0 +1,78 @@
+/** Lifeboat in the cluster as its image runs it, in a process beside a measured API server, of which it is a pod. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Agent, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import * as z from "zod";
+import { secrets } from "../../sandbox/index.ts";
+import { IMAGE_FOLDER } from "../../tools/build-image.ts";
+import { imageArguments, SERVER } from "../stage/in-cluster.ts";
+import type { MeasuredApiServer } from "./api-server.ts";
+import { cpuMsOf, memoryOf } from "./processes.ts";
+import { type TimedAnswer, timed } from "./timed.ts";
+
+export interface ImageServer {
+  /** Of its endpoints, over TLS. */
+  readonly port: number;
+  /** From its start until it answered. */
+  readonly startMs: number;
+  /** What the API server sends to the webhook for evictions. */
+  review(body: string, agent?: Agent): Promise<TimedAnswer>;
+  /** Of the process so far. */
+  cpuMs(): Promise<number>;
+  /** In millions of bytes. */
+  memory(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
+const KEPT = new Agent({ keepAlive: true, timeout: 1000, rejectUnauthorized: false });
+
+/** Its manifests are applied, and its image is built. */
+export async function startImageServer(api: MeasuredApiServer): Promise<ImageServer> {
+  const root = await mkdtemp(join(tmpdir(), "lifeboat-pod-"));
+  await mkdir(join(root, ACCOUNT), { recursive: true });
+  await writeFile(join(root, ACCOUNT, "token"), api.lifeboatToken);
+  await writeFile(join(root, ACCOUNT, "ca.crt"), api.caPem);
+  const { hostname, port: apiPort } = new URL(api.url);
+  const env = { POD_NAME: `measured-${process.pid}`, POD_ROOT: root, HTTPS_PORT: "0", PORT: "0" };
+  const begun = performance.now();
+  const child = spawn(process.execPath, [...imageArguments()], {
+    cwd: IMAGE_FOLDER,
+    env: { ...env, KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: apiPort },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const end = once(child, "exit");
+  const port = await portIn(createInterface(child.stdout));
+  const startMs = performance.now() - begun;
+  // Its log is not read any more.
+  child.stdout.resume();
+  const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
+  const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();
+  const path = `/clusters/local/admission/evictions/${token}?timeout=10s`;
+  return {
+    port,
+    startMs,
+    review: (body, agent = KEPT) => timed(request, { host: "127.0.0.1", port, path, agent }, body),
+    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    memory: () => memoryOf(child.pid ?? 0),
+    async stop() {
+      child.kill();
+      await end;
+      await rm(root, { recursive: true });
+    },
+  };
+}
+
+const Line = z.object({ message: z.string(), port: z.number().optional() });
+
+async function portIn(lines: AsyncIterable<string>): Promise<number> {
+  for await (const line of lines) {
+    const { message, port } = Line.parse(JSON.parse(line));
+    if (message === "serving" && port !== undefined) return port;
+  }
+  throw new Error("the server ended before it served");
+}

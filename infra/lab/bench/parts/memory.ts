@@ -1,0 +1,51 @@
+/** What a replica in the cluster takes beside many VMs: its start, its memory, and a minute in which nothing happens. */
+import { setTimeout as delay } from "node:timers/promises";
+import { buildImage } from "../../../tools/build-image.ts";
+import { applyInCluster } from "../../stage/in-cluster.ts";
+import { installLifeboat, startMeasuredApiServer } from "../api-server.ts";
+import { startImageServer } from "../image-server.ts";
+import type { PartOptions } from "../main.ts";
+import type { Measurement } from "../measurement.ts";
+import * as population from "../population.ts";
+
+const IDLE_MS = 60_000;
+/** The first full scan is over, and what has settled stays. */
+const SETTLES_MS = 120_000;
+
+export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
+  const size = quick ? 1000 : 10_000;
+  await buildImage();
+  const api = await startMeasuredApiServer();
+  try {
+    note(`creating ${size} VMs with their launcher pods, budgets and finished migrations`);
+    await installLifeboat(api.client, {});
+    await applyInCluster(api.client);
+    await population.createPlaces(api.client, 0, size);
+    const vms = await population.createVms(api.client, 0, size);
+    await population.createLaunchers(api.client, vms);
+    await population.createBudgets(api.client, vms);
+    await population.createFinishedMigrations(api.client, vms);
+    const server = await startImageServer(api);
+    try {
+      note("waiting until it has settled, and then a minute");
+      await delay(SETTLES_MS);
+      const before = await server.cpuMs();
+      await delay(IDLE_MS);
+      const idle = (await server.cpuMs()) - before;
+      return [
+        {
+          what: `in the cluster, ${size} VMs: until it answers`,
+          unit: "s",
+          samples: [server.startMs / 1000],
+          target: 20,
+        },
+        { what: "its memory", unit: "MB", samples: [await server.memory()], target: 250 },
+        { what: "CPU of an idle minute", unit: "s", samples: [idle / 1000], target: 1 },
+      ];
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await api.stop();
+  }
+}

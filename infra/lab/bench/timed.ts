@@ -1,0 +1,25 @@
+/** One request, over a connection that is kept, and how long its answer took. */
+import type { ClientRequest, RequestOptions, IncomingMessage } from "node:http";
+
+export interface TimedAnswer {
+  readonly ms: number;
+  readonly code: number;
+  readonly text: string;
+}
+
+type Send = (options: RequestOptions, then: (response: IncomingMessage) => void) => ClientRequest;
+
+/** `send`: `request` of node:http or node:https. */
+export function timed(send: Send, to: RequestOptions, body: string): Promise<TimedAnswer> {
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const begin = performance.now();
+    const outgoing = send({ ...to, method: "POST", headers }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => void (text += chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve({ ms: performance.now() - begin, code: response.statusCode ?? 0, text }));
+    });
+    outgoing.on("error", reject).end(body);
+  });
+}
