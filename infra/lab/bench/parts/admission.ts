@@ -53,6 +53,7 @@ export async function runAdmission({ quick, note }: PartOptions): Promise<readon
   try {
     // Evictions that are repeated have been asked for once.
     await batch(reviewers[0], { kind: "first", pods: reviewed.repeat });
+    await mark(server.client, reviewed.repeat);
     await delay(SETTLE_MS);
     const measurements: Measurement[] = [];
     for (const kind of KINDS)
@@ -162,6 +163,19 @@ async function batch(reviewer: Reviewer, { kind, pods: asked }: Batch): Promise<
   return answers.map(({ ms }) => ms);
 }
 
+/** As KubeVirt's webhook does. */
+async function mark(client: KubeClient, launchers: readonly ReviewedPod[]): Promise<void> {
+  await inParallel(launchers, AT_A_TIME, async ({ namespace, name }) => {
+    const { spec } = (await client.get(pods, { namespace, name })) ?? {};
+    const body = { status: { evacuationNodeName: spec?.nodeName } };
+    const key = { namespace, name: population.vmNameOf(name) };
+    await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body });
+  });
+}
+
+/** Of Evacuations that have not ended, it may delete any: when their namespace goes. */
+const NAMESPACE_CONTROLLER = "system:serviceaccount:kube-system:namespace-controller";
+
 /** As before the first review: no mark, no Evacuation. */
 async function forget(client: KubeClient, launchers: readonly ReviewedPod[]): Promise<void> {
   const keys = launchers.map(({ namespace, name }) => ({ namespace, name: population.vmNameOf(name) }));
@@ -171,5 +185,6 @@ async function forget(client: KubeClient, launchers: readonly ReviewedPod[]): Pr
   const isTheirs = ({ namespace = "" }: { namespace?: string }, vm: string) =>
     keys.some((key) => key.namespace === namespace && key.name === vm);
   const theirs = items.filter(({ metadata, spec }) => isTheirs(metadata, spec.virtualMachineInstance.name));
-  await inParallel(theirs, 8, ({ metadata }) => client.delete(evacuations, metadata));
+  const controller = client.as(NAMESPACE_CONTROLLER, ["system:masters", "system:authenticated"]);
+  await inParallel(theirs, 8, ({ metadata }) => controller.delete(evacuations, metadata));
 }
