@@ -91,7 +91,9 @@ export async function setUp(stage: Stage, name: string, w: AnyDrain): Promise<vo
         tolerations,
       }),
     ),
-    ...w.workloads.map((one, index) => createWorkload(stage, `${name}-${index}`, one, { [OWN]: name }, tolerations)),
+    ...w.workloads.map((one, index) =>
+      createWorkload(stage, { ...one, name: `${name}-${index}` }, { nodeSelector: { [OWN]: name }, tolerations }),
+    ),
   ]);
   for (const [index, { cpu, state }] of w.targets.entries()) {
     const node = `${name}-to-${index}`;
@@ -105,17 +107,15 @@ export async function setUp(stage: Stage, name: string, w: AnyDrain): Promise<vo
 
 async function createWorkload(
   { client }: Stage,
-  name: string,
-  { replicas, budgets }: AnyDrain["workloads"][number],
-  nodeSelector: Readonly<Record<string, string>>,
-  tolerations: object[],
+  { name, replicas, budgets }: AnyDrain["workloads"][number] & { readonly name: string },
+  place: { readonly nodeSelector: Record<string, string>; readonly tolerations: object[] },
 ): Promise<void> {
   await client.create(namespaces, { metadata: { name } });
   const metadata = { namespace: name, name: "app" };
   const [labels, requests] = [{ app: name }, { memory: "64Mi" }];
   const selector = { matchLabels: labels };
   const containers = [{ name: "app", image: "example.com/app", resources: { requests } }];
-  const template = { metadata: { labels }, spec: { containers, nodeSelector, tolerations } };
+  const template = { metadata: { labels }, spec: { containers, ...place } };
   await client.create(replicaSets, { metadata, spec: { replicas, selector, template } });
   const isRunning = ({ status }: { readonly status?: { readonly readyReplicas?: number } }) =>
     status?.readyReplicas === replicas;

@@ -2,6 +2,7 @@
  * The same requests over a network, to both forms: the bundled Worker in workerd, and the server's listener. What is seen here is what the
  * runtime makes of them. Who asked for what of the cluster is not known; visit.ts looks at that.
  */
+import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -56,7 +57,7 @@ type Open = (server: string, log: string[]) => Promise<Opened>;
 export const openWorker: Open = async (server, log) => {
   const authority = await createAuthority("fuzzing");
   const worker = await startWorker({ authority, clusters: CLUSTERS(server), onLog: (line) => void log.push(line) });
-  return { fetch: worker.fetch, takesEvents: true, stop: worker.stop };
+  return { fetch: (path, init) => worker.fetch(path, init), takesEvents: true, stop: () => worker.stop() };
 };
 
 export const openListener: Open = async (server, log) => {
@@ -83,16 +84,15 @@ export const openListener: Open = async (server, log) => {
   };
 };
 
-function overTls(port: number, path: string, { method = "GET", headers = {}, body = "" }: Sent): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const to = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false, agent: false };
-    const outgoing = request(to, async (response) => {
-      const text = Buffer.concat(await response.toArray()).toString();
-      const all = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]);
-      resolve({ status: response.statusCode ?? 0, headers: all, text: () => Promise.resolve(text) });
-    });
-    outgoing.on("error", reject).end(body);
+async function overTls(port: number, path: string, asked: Sent): Promise<Answered> {
+  const { method = "GET", headers = {}, body = "" } = asked;
+  const to = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false, agent: false };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(to, resolve).on("error", reject).end(body);
   });
+  const text = Buffer.concat(await response.toArray()).toString();
+  const all = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+  return { status: response.statusCode ?? 0, headers: all, text: () => Promise.resolve(text) };
 }
 
 /** What was answered how often, by door and code. */

@@ -57,12 +57,6 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
   const alone = await measured("KubeVirt alone");
   const rowsOf = async (way: Way, most: number): Promise<readonly Measurement[]> => {
     const { seconds, movedSeconds, cpuMs, requests } = await measured(way);
-    const against = (unit: "s" | "ms", what: string, one: number, floor: number): Measurement => ({
-      what,
-      unit,
-      samples: [one],
-      floor: { what: "KubeVirt alone", samples: [floor] },
-    });
     return [
       { ...against("s", `drain of ${size} VMs, ${way}`, seconds, alone.seconds), target: 1.05 },
       against("s", "until the last VM has moved", movedSeconds, alone.movedSeconds),
@@ -75,6 +69,10 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
     ...(await rowsOf("in the cluster", 10)),
     ...(await rowsOf("a NodeEvacuation", 14)),
   ];
+}
+
+function against(unit: "s" | "ms", what: string, one: number, alone: number): Measurement {
+  return { what, unit, samples: [one], floor: { what: "KubeVirt alone", samples: [alone] } };
 }
 
 async function drain(size: number, way: Way): Promise<Drained> {
@@ -106,8 +104,14 @@ async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);
   const [resource, key] = [deployments, { namespace: "lifeboat-system", name: "lifeboat-server" }];
-  const until = ({ status }: { readonly status?: { readonly readyReplicas?: number } }) => status?.readyReplicas === 2;
-  await waitFor(client, { resource, key, what: "ready", until, timeoutMs: 60_000 });
+  const timeoutMs = 60_000;
+  await waitFor(client, {
+    resource,
+    key,
+    what: "ready",
+    until: ({ status }) => status?.readyReplicas === 2,
+    timeoutMs,
+  });
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 
