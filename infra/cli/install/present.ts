@@ -1,10 +1,11 @@
 /** What is in a cluster already: KubeVirt, and what is installed of Lifeboat, which `install` keeps. */
 import * as z from "zod/mini";
-import { listOf, part } from "../../../shared/kube/schemas/fields.ts";
 import { named } from "../../../shared/kube/client.ts";
+import { parseAnswer } from "../../../shared/kube/read.ts";
+import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { type Send } from "../../../shared/kube/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/kube/names.ts";
-import { OLDEST } from "../../../shared/settings/versions.ts";
+import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
@@ -18,24 +19,18 @@ export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEA
 
 export type ClusterFacts = Awaited<ReturnType<typeof readClusterFacts>>;
 
-const KubeVirt = z.object({
-  metadata: z.object({ namespace: z.string(), name: z.string() }),
-  spec: part({
-    configuration: part({ developerConfiguration: part({ featureGates: listOf(z.string()) }) }),
-  }),
-});
+const Named = z.object({ metadata: z.object({ name: z.string() }) });
 
 export async function readClusterFacts(connection: Connection) {
   const cluster = connection.cluster();
   const minor = Number.parseInt((await cluster.get("version", named("version")))?.minor ?? "", 10);
   if (Number.isNaN(minor)) throw new Failed("the API server does not say which version of Kubernetes it is");
-  const oldest = OLDEST.kubernetes;
-  if (minor < oldest) throw new Failed(`Kubernetes 1.${minor} is older than 1.${oldest}, the oldest supported`);
-  const [kubevirt] = await cluster.list("kubevirts", { as: KubeVirt, strict: true });
+  const [kubevirt] = await cluster.list("kubevirts", { as: z.unknown() });
   if (kubevirt === undefined) throw new Failed("there is no KubeVirt object in this cluster: install KubeVirt first");
-  const { metadata, spec } = kubevirt;
-  const { featureGates } = spec.configuration.developerConfiguration;
-  const { namespace, name } = metadata;
+  const { namespace, featureGates, minor: ofKubeVirt } = parseAnswer(KubeVirt, kubevirt, "GET of KubeVirt");
+  const { name } = parseAnswer(Named, kubevirt, "GET of KubeVirt").metadata;
+  requireNew("Kubernetes", minor);
+  requireNew("KubeVirt", ofKubeVirt);
   const developerConfiguration = { featureGates: [...featureGates, PLUGINS_GATE] };
   const body = JSON.stringify({ spec: { configuration: { developerConfiguration } } });
   return {
@@ -47,12 +42,18 @@ export async function readClusterFacts(connection: Connection) {
   };
 }
 
-/** Those of whose objects the first is there. Which gates are on is the administrator's to say. */
+function requireNew(of: "Kubernetes" | "KubeVirt", minor: number | undefined): void {
+  const known = of === "Kubernetes" ? "kubernetes" : "kubevirt";
+  if (!isOld(known, minor)) return;
+  throw new Failed(`${of} 1.${minor} is older than 1.${OLDEST[known]}, the oldest supported`);
+}
+
+/** Those of which anything is there: an installation that was interrupted has no webhook yet. Which gates are on is the administrator's to say. */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
   for (const part of PARTS) {
-    const [first] = part.files.flatMap(manifestsIn);
-    if (first !== undefined && (await readObject(first, send())) !== undefined) present.push({ ...part, gates: [] });
+    const found = part.files.flatMap(manifestsIn).map((one) => readObject(one, send()));
+    if ((await Promise.all(found)).some((one) => one !== undefined)) present.push({ ...part, gates: [] });
   }
   return present;
 }

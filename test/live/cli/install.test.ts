@@ -175,6 +175,12 @@ test("given an installation, when a part is added, its webhook leads where the o
   const url = `${stage.worker.url}/clusters/prod/admission/deletions/${webhookToken}`;
   expect(found as unknown).toMatchObject({ webhooks: [{ clientConfig: { url, caBundle: expect.any(String) } }] });
   expect((await stage.call("install --export")).out.join("\n")).not.toContain(webhookToken);
+
+  // As if the installation had been interrupted before its last steps.
+  await stage.sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" });
+  expect((await stage.call("install")).out.filter((line) => line.endsWith(" created"))).toEqual([
+    "validatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",
+  ]);
 });
 
 test("the Worker is never told: what to do, then exit code 1, and no webhook", async () => {
