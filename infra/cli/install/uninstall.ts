@@ -134,7 +134,7 @@ async function withdrawAll(connection: Connection, host: Host): Promise<void> {
 /** Their nodes are schedulable again, where Lifeboat has cordoned them, and VMs that were stopped start. */
 async function withdrawNodes({ cluster }: Connection, host: Host, until: number): Promise<void> {
   const asked = new Set<string>();
-  while (!host.interrupted.aborted && host.now().getTime() <= until) {
+  while (!host.interrupted.aborted) {
     const left = ((await ifServed(cluster().list("nodeevacuations"))) ?? []).filter((ne) => !hasEnded(ne));
     if (left.length === 0) return;
     for (const { name, uid } of left.filter((ne) => !asked.has(ne.uid))) {
@@ -142,6 +142,13 @@ async function withdrawNodes({ cluster }: Connection, host: Host, until: number)
       const withdrawn = { metadata: { uid }, spec: { intent: "Withdrawn" } };
       meaningOf(await cluster().patch("nodeevacuations", named(name), withdrawn), { ...IF_THERE, 409: "Done" });
       host.stdout.write(`nodeevacuation.lifeboat.dev/${name} withdrawn\n`);
+    }
+    if (host.now().getTime() > until) {
+      const nodes = [...new Set(left.map(({ spec }) => spec.nodeName))].join(", ");
+      host.stderr.write(
+        `‼ Of these nodes the cordon stays, and VMs that were stopped stay off, as nothing has taken that up: ${nodes}\n`,
+      );
+      return;
     }
     await host.wait(LOOK_MS);
   }

@@ -1,6 +1,7 @@
 /** `lifeboat uninstall` takes what is Lifeboat's, and says what is left. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
@@ -24,6 +25,16 @@ test("budgets that Lifeboat has made, and no other product's of the same label",
   expect({ code, out }).toEqual({ code: 0, out: expect.arrayContaining(["1 disruption budgets cleaned"]) });
   const { items } = await cluster.client.list(podDisruptionBudgets);
   expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);
+});
+
+test("nodes that nothing takes up are named, and it goes on", async () => {
+  await cluster.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node01" } });
+  const { code, out, err } = await uninstall();
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: expect.arrayContaining(["nodeevacuation.lifeboat.dev/kernel withdrawn"]),
+    err: expect.arrayContaining([expect.stringMatching(/^‼ Of these nodes the cordon stays.*: node01$/)]),
+  });
 });
 
 const definitions: Resource = {
