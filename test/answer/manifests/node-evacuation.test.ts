@@ -153,6 +153,16 @@ test.each<[string, number]>([
   expect((await sandbox.client.raw({ method: "DELETE", path: `${PATH}/${name}` })).code).toBe(code);
 });
 
+// prettier-ignore
+test.each<[string, object, number]>([
+  ["stays until these start again",     {},                                                                              403],
+  ["is deleted, once these have",       { conditions: [{ type: "Returned", status: "True", reason: "Uncordoned", message: "", lastTransitionTime: EARLY }] }, 200],
+])("one that has stopped VMs %s: %i", async (_, more, code) => {
+  const { name } = await create(NODE);
+  await patch(`${PATH}/${name}/status`, { status: { phase: "Evacuated", virtualMachines: { stopped: 1 }, ...more } });
+  expect((await sandbox.client.raw({ method: "DELETE", path: `${PATH}/${name}` })).code).toBe(code);
+});
+
 test("what has ended stays ended", async () => {
   const { name } = await create(NODE);
   await patch(`${PATH}/${name}/status`, { status: { phase: "Evacuated" } });
