@@ -81,7 +81,7 @@ async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeW
   const { cluster, isThorough } = looking;
   const here = (await vmisOn(ne.spec.nodeName, cluster)).filter((vmi) => !isFinal(vmi));
   const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
-  const pinned = vmis.filter((vmi) => mayDepend(vmi, world));
+  const pinned = vmis.filter((vmi) => mayDepend(vmi, world)).toSorted(goingFirst(world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
   const seen = { ...world, vmis, vms: await readVms([...turnedOff(world, vmis), ...pinned], looking), obstacles };
@@ -121,6 +121,12 @@ function turnedOff({ evacuations }: NodeWorld, here: readonly VmiFacts[]): reado
   const restarting = evacuations.filter(({ status }) => status.phase === "Restarting");
   const vms = restarting.map(({ namespace, spec }) => ({ namespace, name: spec.vmiName }));
   return vms.filter((vm) => here.every((vmi) => keyOf(vmi) !== keyOf(vm)));
+}
+
+/** Those that their eviction ends make room for the others. */
+function goingFirst(w: NodeWorld) {
+  const stays = (vmi: VmiFacts) => Number(viewOf(vmi, w).fate !== "Goes");
+  return (a: VmiFacts, b: VmiFacts) => stays(a) - stays(b);
 }
 
 /** Of a node full of them the others have their turn later. */

@@ -1,12 +1,13 @@
-/** The owner of a VM that is being restarted stops it, or deletes it: the NodeEvacuation does not wait for it. */
+/** What owners of VMs do or want while a NodeEvacuation is at work. */
 import { expect, test } from "vitest";
 import { openFakeDoors } from "../../support/fake-doors.ts";
+import { PINNED } from "../../support/fixtures.ts";
 import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher } from "../../support/preflight/fixtures.ts";
 
 const DB = { namespace: "apps", name: "db" };
 
-test.each(["stops", "deletes"])("who %s it", async (what) => {
+test.each(["stops", "deletes"])("who %s a VM that is being restarted is not waited for", async (what) => {
   const fake = created({ virtualMachines: { whenBlocked: "Restart" } });
   const doors = openFakeDoors(fake, (_, asked) => {
     if (asked?.subresource !== "restart") return undefined;
@@ -29,4 +30,14 @@ test.each(["stops", "deletes"])("who %s it", async (what) => {
       .map(({ spec, status }) => `${spec.vmiName} ${status.phase}`)
       .toSorted(),
   ).toEqual(["db Withdrawn", "web Moved"]);
+});
+
+test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
+  const stay = Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy: "Always" }));
+  const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
+  const fake = created({}, [...stay, none]);
+  const doors = openFakeDoors(fake);
+  await doors.reconcile();
+  await doors.settle();
+  expect(fake.evictions).toContain(launcher("web").name);
 });
