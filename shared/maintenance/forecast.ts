@@ -60,6 +60,8 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | unde
   if (pod === undefined) return "its pod was not found";
   if (untolerated([CORDON], pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
+  const unknown = [...f.unread, ...pod.unchecked];
+  if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
   const room = placeInTurn([startingAnew(pod, vmi)], f).get(pod.uid);
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }

@@ -149,7 +149,7 @@ async function withCandidates(world: NodeWorld, looking: Looking): Promise<NodeW
   const obstacles = new Map(world.obstacles);
   let restart: VmView | undefined;
   for (const view of restarts) {
-    const why = judged.preflight === undefined ? undefined : restartObstacle(view.vmi, judged.preflight);
+    const why = judged.preflight === undefined ? "the node is gone" : restartObstacle(view.vmi, judged.preflight);
     if (why !== undefined) obstacles.set(keyOf(view.vmi), `it would not start on another node: ${why}`);
     else restart ??= view;
   }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
+import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import { isShutdownDue } from "../../../shared/maintenance/leaving.ts";
 import { inOrder, placesFree, viewOf } from "../../../shared/maintenance/vms.ts";
 import type { NodeWorld, VmFacts } from "../../../shared/maintenance/world.ts";
@@ -187,5 +188,22 @@ describe("other pods", () => {
     const blockers = [{ namespace: "apps", name: "guarded", reason: "BudgetExhausted", message: "", since: time(-60) }];
     const next = nextOf({ ne: started({ status: { blockers } }), subjects: subjects({ pods: [guarded], budgets }) });
     expect(next.phase).toBe("Blocked");
+  });
+});
+
+describe("a VM would start on another node", () => {
+  const pod = launcher("web");
+  const full = facts().otherNodes.map((one) => ({ ...one, allocatable: {} }));
+
+  // prettier-ignore
+  test.each<readonly [string, Parameters<typeof facts>[0], string | undefined]>([
+    ["where there is room",                       {},                                                   undefined],
+    ["not where there is none",                   { otherNodes: full },                             "no other node has room for it"],
+    ["not if volumes could not be read",          { unread: ["persistent volumes"] },                   "cannot be judged: persistent volumes"],
+    ["not by what its pod asks for besides",      { pods: [{ ...pod, unchecked: ["podAffinity"] }] },   "cannot be judged: podAffinity"],
+  ])("%s", (_, f, expected) => {
+    const why = restartObstacle(pinned, facts({ vmis: [pinned], ...f }));
+    expect(why ?? "").toContain(expected ?? "");
+    expect(why === undefined).toBe(expected === undefined);
   });
 });
