@@ -62,7 +62,9 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | unde
     return "it tolerates the cordon: it could start on this node again";
   const unknown = [...f.unread, ...pod.unchecked];
   if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
-  const room = placeInTurn([startingAnew(pod, vmi)], f).get(pod.uid);
+  // It goes before the next one comes.
+  const pods = f.pods.filter((one) => one !== pod);
+  const room = placeInTurn([startingAnew(pod, vmi)], { ...f, pods }).get(pod.uid);
   return room?.fits === true ? undefined : (room?.message ?? "there is no room for it");
 }
 

@@ -193,12 +193,19 @@ describe("other pods", () => {
 
 describe("a VM would start on another node", () => {
   const pod = launcher("web");
+  const zone = { topologyKey: "zone", namespaces: [], selector: { matchLabels: { app: "db" }, matchExpressions: [] } };
+  const shy = { ...pod, labels: { ...pod.labels, app: "db" }, antiAffinity: [zone] };
+  const { node, otherNodes } = facts();
+  const labelled = [node, ...otherNodes].map((one) => ({ ...one, labels: { ...one.labels, zone: "a" } }));
+  const inZone = { node: labelled[0] ?? node, otherNodes: labelled.slice(1) };
   const full = facts().otherNodes.map((one) => ({ ...one, allocatable: {} }));
 
   // prettier-ignore
   test.each<readonly [string, Parameters<typeof facts>[0], string | undefined]>([
     ["where there is room",                       {},                                                   undefined],
     ["not where there is none",                   { otherNodes: full },                             "no other node has room for it"],
+    ["though its pod keeps others like it away",  { ...inZone, pods: [shy] },                           undefined],
+    ["not where another one like it is",          { ...inZone, pods: [shy, { ...shy, name: "b", uid: "b", labels: { ...shy.labels, "kubevirt.io/domain": "b" } }] }, "PodAntiAffinity"],
     ["not if volumes could not be read",          { unread: ["persistent volumes"] },                   "cannot be judged: persistent volumes"],
     ["not by what its pod asks for besides",      { pods: [{ ...pod, unchecked: ["podAffinity"] }] },   "cannot be judged: podAffinity"],
   ])("%s", (_, f, expected) => {
