@@ -21,7 +21,7 @@ interface Installing extends Applying {
   home: Home;
   /** How long to wait for Lifeboat. */
   readonly seconds: number;
-  readonly entry: { readonly file: string; readonly cluster: string; readonly server: string };
+  readonly entry: { readonly file: string; readonly cluster: string; readonly server: string; readonly said: boolean };
   /** PEM of the authority of the Worker's certificate. */
   readonly ca: string | undefined;
   /** Known once its entry is. */
@@ -115,7 +115,8 @@ function entryOf(
   connection: Connection,
 ): Installing["entry"] {
   const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
-  return { file: entry ?? `lifeboat-${cluster}.json`, cluster, server: server ?? connection.server };
+  const file = entry ?? `lifeboat-${cluster}.json`;
+  return { file, cluster, server: server ?? connection.server, said: server !== undefined };
 }
 
 function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
@@ -215,8 +216,11 @@ async function untilPointed(installing: Installing): Promise<void> {
 /** Those that the Worker's entry holds, else new ones, which are written there. */
 async function giveToken(installing: Installing): Promise<void> {
   const { entry, send, host, home, ca } = installing;
-  const { file, cluster, server } = entry;
+  const { file, cluster, server, said } = entry;
   const found = await readEntry(file, cluster);
+  if (said && found !== undefined && found.server !== server) {
+    throw new Failed(`--server: ${file} has another one, ${found.server}: change it there, or remove the file`);
+  }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
     // What was revoked stays so.
     const rotate = `lifeboat rotate --cluster ${cluster} --entry ${file}`;

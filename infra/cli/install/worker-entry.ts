@@ -16,6 +16,8 @@ const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToke
 
 export interface WorkerEntry {
   readonly file: string;
+  /** Where the Worker reaches the API server. */
+  readonly server: string;
   /** Of Lifeboat's account. */
   readonly token: string;
   readonly webhookToken: string;
@@ -38,7 +40,7 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
     await deleteToken(send(), name, host);
     throw new Failed(`${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
-  return { file, token, ...entry };
+  return { file, server, token, ...entry };
 }
 
 /** With another token, and else as it was. */
@@ -63,8 +65,14 @@ export async function readEntry(file: string, cluster: string): Promise<WorkerEn
     throw new Failed(`${file} is no entry for a cluster: ${problem.field}: ${problem.message}`);
   const entry = Entry.safeParse(JSON.parse(text));
   if (!entry.success) throw new Failed(`${file} is no entry for a cluster: expected webhookToken and operatorToken`);
-  const { token, webhookToken, operatorToken } = entry.data;
-  return { file, token, webhookToken: [webhookToken].flat()[0] ?? "", operatorToken: [operatorToken].flat()[0] ?? "" };
+  const { server, token, webhookToken, operatorToken } = entry.data;
+  return {
+    file,
+    server,
+    token,
+    webhookToken: [webhookToken].flat()[0] ?? "",
+    operatorToken: [operatorToken].flat()[0] ?? "",
+  };
 }
 
 export function giveEntry(file: string, cluster: string): string {

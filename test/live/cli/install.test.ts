@@ -176,6 +176,10 @@ test("given an installation, when a part is added, its webhook leads where the o
   expect(found as unknown).toMatchObject({ webhooks: [{ clientConfig: { url, caBundle: expect.any(String) } }] });
   expect((await stage.call("install --export")).out.join("\n")).not.toContain(webhookToken);
 
+  expect((await install("--server https://elsewhere.example")).err.at(-1)).toMatch(
+    /^error: --server: .* has another one/,
+  );
+
   // As if the installation had been interrupted before its last steps.
   await stage.sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat-guard" });
   expect((await stage.call("install")).out.filter((line) => line.endsWith(" created"))).toEqual([
