@@ -43,11 +43,13 @@ export async function keep(options: KeeperOptions, signal: AbortSignal): Promise
       options.onFailure(error);
       return RETRY_MS;
     });
-    await pause(options.clock, waitMs, signal);
+    await pause(options.clock, Math.max(waitMs, AGAIN_MS), signal);
   }
 }
 
 const RETRY_MS = 2000;
+/** At least: a policy may answer each change with 409. */
+const AGAIN_MS = 100;
 
 /** Resolves to how many milliseconds later to do it again. */
 export async function reconcileIdentity({ cluster, connect, clock, use }: KeeperOptions): Promise<number> {

@@ -151,7 +151,6 @@ export const VirtualMachine = kind(
     whenBlocked: nodes.WHEN_BLOCKED.find((one) => one === annotations?.[WHEN_BLOCKED_ANNOTATION]),
   }),
 );
-export type VirtualMachineFacts = Readonly<z.output<typeof VirtualMachine>>;
 
 export interface ConfigurationFacts extends ConfigurationObserved {
   /** As written; shared/settings parses it and reports what is wrong. */

@@ -45,11 +45,6 @@ export function build(folder: string, expected: Kustomization["kind"] = "Kustomi
   return buildFrom(read(folder, expected), folder, []);
 }
 
-/** Of a kustomization's text, as if it were in that folder. */
-export function buildText(text: string, folder: string): readonly KubeObject[] {
-  return buildFrom(Kustomization.parse(load(text)), folder, []).filter((object) => !isLocal(object));
-}
-
 function read(folder: string, expected: Kustomization["kind"]): Kustomization {
   const kustomization = Kustomization.parse(load(readFileSync(join(folder, "kustomization.yaml"), "utf8")));
   if (kustomization.kind !== expected) throw new Error(`${folder}: expected a ${expected}`);
@@ -106,10 +101,6 @@ function configMap(
 
 function isSelected({ kind, metadata }: KubeObject, target: z.infer<typeof Target>): boolean {
   return (target.kind ?? kind) === kind && (target.name ?? metadata.name) === metadata.name;
-}
-
-function isLocal({ metadata }: KubeObject): boolean {
-  return JSON.stringify(metadata["annotations"] ?? {}).includes("config.kubernetes.io/local-config");
 }
 
 function replaced(objects: readonly KubeObject[], { source, targets }: z.infer<typeof Replacement>): KubeObject[] {

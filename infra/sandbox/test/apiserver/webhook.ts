@@ -100,7 +100,6 @@ export interface Rule {
 }
 
 export const EVICTIONS: Rule = { operations: ["CREATE"], resources: ["pods/eviction"] };
-export const DELETIONS: Rule = { operations: ["DELETE"], resources: ["pods"] };
 export const CONFIG_MAPS: Rule = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"] };
 
 export interface Configured {
