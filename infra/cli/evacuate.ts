@@ -23,7 +23,7 @@ import { type Add, EXIT, output, type ExitCode } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
-import { cancelNode, NODE_WORD } from "./maintenance.ts";
+import { cancelNode, NODE_WORD, SILENT_SECONDS, WAITING } from "./maintenance.ts";
 import { plain } from "./print.ts";
 import * as z from "zod/mini";
 import { evacuationsOf } from "../../shared/kube/requests.ts";
@@ -179,9 +179,6 @@ interface Following {
 const POLL_MS = 1000;
 /** Without a relay the tick of every minute takes it up. */
 const TAKEN_UP_SECONDS = 90;
-/** With one, that takes a moment. */
-const SILENT_SECONDS = 3;
-const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
 async function follow(evacuation: EvacuationFacts, { connection, host, isReached }: Following): Promise<ExitCode> {
   const began = host.now().getTime();

@@ -61,15 +61,22 @@ export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev
 const POLL_MS = 1000;
 /** Without a relay the tick of every minute sees it. */
 const SEEN_SECONDS = 90;
+/** With one, that takes a moment. */
+export const SILENT_SECONDS = 3;
+export const WAITING = "waiting for Lifeboat, which without a relay acts once a minute …";
 
 /** Until the node is uncordoned, and what has not moved stays. */
 export async function cancelNode(word: string, { connection, host }: With): Promise<ExitCode> {
   const found = await unfinishedOf(word, connection);
   for (const one of found) await changed(one, "cancel", connection);
   const began = host.now().getTime();
+  let isSaid = false;
   for (let open = found; open.length > 0;) {
     if (host.interrupted.aborted) return EXIT.interrupted;
-    if (host.now().getTime() - began > SEEN_SECONDS * 1000) {
+    const seconds = (host.now().getTime() - began) / 1000;
+    if (seconds > SILENT_SECONDS && !isSaid) host.stderr.write(`${WAITING}\n`);
+    isSaid = seconds > SILENT_SECONDS;
+    if (seconds > SEEN_SECONDS) {
       throw new Failed(
         `nothing has taken this up for ${SEEN_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks.`,
       );

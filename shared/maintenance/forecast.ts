@@ -41,9 +41,16 @@ function asAsked(pod: PodVerdict, view: VmView, f: PreflightFacts): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && pod.reason === "NotMigratable";
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
   const why = whyItStays(view, f);
-  if (why === undefined) return { ...pod, outcome: "ShutsDown" };
-  return { ...pod, outcome: "Blocked", reason: "NotMigratable", message: why };
+  if (why !== undefined) return { ...pod, outcome: "Blocked", reason: "NotMigratable", message: why };
+  if (view.way === undefined) return { ...pod, outcome: "ShutsDown" };
+  const { remedy: _, ...rest } = pod;
+  return { ...rest, outcome: "ShutsDown", reason: view.way, message: ASKED[view.way] };
 }
+
+const ASKED = {
+  Restart: "cannot migrate: KubeVirt restarts it on another node, as was asked for",
+  ShutDown: "cannot migrate: it is shut down until the node is uncordoned, as was asked for",
+} as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts): string | undefined {
   // One that its owner keeps there for now goes later.

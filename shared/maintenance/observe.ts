@@ -46,6 +46,14 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
   return await observeWaiting(world, looking);
 }
 
+/** What one that has not begun would find, or one that a person is about to create. */
+export async function observeForecast(ne: NodeEvacuationFacts, observer: Observer): Promise<NodeWorld> {
+  const nothing = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [], evacuations: [] };
+  const { settings, now } = observer;
+  const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
+  return await withPreflight(world, { ...observer, all: [], isThorough: true });
+}
+
 /** One that is to start if what is found is good enough waits for the end of a rollout. */
 async function observeWaiting(before: NodeWorld, looking: Looking): Promise<NodeWorld> {
   const isAsked = before.ne.spec.startIf !== "Always" && isDue(before.ne, before.now);

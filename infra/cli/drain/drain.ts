@@ -10,11 +10,14 @@ import {
 } from "../../../shared/kube/node-evacuation.ts";
 import { newNodeEvacuation } from "../../../shared/maintenance/api.ts";
 import type { Preflight } from "../../../shared/preflight/facts.ts";
-import { preflight } from "../../../shared/preflight/verdict.ts";
+import { SCHEMAS } from "../../../shared/kube/resources.ts";
+import { forecastOf } from "../../../shared/maintenance/forecast.ts";
+import { observeForecast } from "../../../shared/maintenance/observe.ts";
+import { Failed } from "../failed.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, type ExitCode, output, secondsOf } from "../command.ts";
 import type { Connection } from "../connection.ts";
-import { EMPTY_DIR, nodesOf, observeNode, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
+import { EMPTY_DIR, nodesOf, printPreflight, SELECTOR, worstOf } from "../preflight.ts";
 import type { Host } from "../host.ts";
 import { follow } from "./follow.ts";
 
@@ -41,13 +44,14 @@ export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Says what a drain of each node would do (as explain node), and asks if that is not WillSucceed. Then it creates a
-NodeEvacuation for each node, which Lifeboat carries out, and follows it: the node is cordoned, its virtual machines move, its other
-pods are evicted as by kubectl drain. Of several nodes, each begins when the one before is empty and uncordoned again. Ctrl-C
-leaves it at work; the same command follows it again. lifeboat pause, resume and cancel change it.
+      `Says what a drain of each node would do (as explain node, with these options), and asks if that is not WillSucceed; --start-if
+decides that by itself when its hour has come. Then it creates a NodeEvacuation for each node, which Lifeboat carries out, and follows
+it: the node is cordoned, its virtual machines move, its other pods are evicted as by kubectl drain. Of several nodes, each begins
+when the one before is empty and uncordoned again. Ctrl-C leaves it at work; lifeboat drain NODE follows it again. lifeboat pause,
+resume and cancel change it.
 
-Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, or it
-has ended otherwise, 4 not everything could be read, and there is no terminal to ask on, 130 interrupted.`,
+Exit code: 0 every node is empty, or it begins later (--at), 1 not within --timeout, or something failed, 3 something blocks, VMs are
+shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 also where there is no terminal to ask on, 130 interrupted.`,
     )
     .argument("[nodes...]")
     .option(...SELECTOR)
@@ -73,12 +77,14 @@ has ended otherwise, 4 not everything could be read, and there is no terminal to
         const spec = specOf(options, host.now());
         const connection = connect();
         const nodes = await nodesOf(named, options.selector, connection);
-        const found = await foretold(nodes, options, { connection, host });
+        const all = await connection.cluster().list("nodeevacuations");
+        const plans = plansOf(nodes, spec, host.now(), all);
+        const wanted = options.dryRun ? plans : plans.filter((plan) => isNew(plan, options));
+        const found = await foretold(wanted, options, { connection, host });
         if (options.dryRun) return worstOf(found);
         const refused = await refusalOf(found, options, host);
         if (refused !== undefined) return refused;
-        const asked = await ask(nodes, spec, { connection, host });
-        return await follow(asked, { connection, host, ...options });
+        return await follow(await ask(plans, { connection, host }), { connection, host, ...options });
       }),
     );
 };
@@ -118,11 +124,70 @@ interface With {
   readonly host: Host;
 }
 
-async function foretold(nodes: readonly string[], options: Options, { connection, host }: With) {
-  const flags = { force: false, deleteEmptyDirData: options.deleteEmptydirData === true };
+interface Plan {
+  readonly node: string;
+  /** One that has not ended is joined. */
+  readonly known: NodeEvacuationFacts | undefined;
+  readonly manifest: Manifest;
+}
+
+/** Each waits for the one before it. */
+function plansOf(
+  nodes: readonly string[],
+  spec: ReturnType<typeof specOf>,
+  now: Date,
+  all: readonly NodeEvacuationFacts[],
+): readonly Plan[] {
+  let after: string | undefined;
+  return nodes.map((node) => {
+    const known = all.find((one) => one.spec.nodeName === node && !hasEnded(one));
+    const { name, manifest } = newNodeEvacuation(node, now, { ...spec, schedule: { ...spec.schedule, after } });
+    after = known?.name ?? name;
+    return { node, known, manifest };
+  });
+}
+
+/** Throws where the one at work does something else than is asked for. */
+function isNew({ node, known, manifest }: Plan, options: Options): boolean {
+  if (known === undefined) return true;
+  const unlike = unlikeIn(known, factsOf(manifest), options);
+  if (unlike.length === 0) return false;
+  const change = `cancel it first (lifeboat cancel node/${node}), or kubectl edit nodeevacuation ${known.name}`;
+  throw new Failed(
+    `NodeEvacuation ${known.name} of node ${node} has not ended, and has ${unlike.join(", ")}: ${change}`,
+  );
+}
+
+/** As the options say it. */
+function unlikeIn({ spec: is }: NodeEvacuationFacts, { spec: asked }: NodeEvacuationFacts, given: Options) {
+  const rows = [
+    ["at", is.schedule.notBefore, asked.schedule.notBefore],
+    ["until", is.schedule.notAfter, asked.schedule.notAfter],
+    ["order", is.virtualMachines.order, asked.virtualMachines.order],
+    ["whenBlocked", is.virtualMachines.whenBlocked, asked.virtualMachines.whenBlocked],
+    ["startIf", is.startIf, asked.startIf],
+    ["return", is.returnVMs, asked.returnVMs],
+    ["deleteEmptydirData", is.otherPods, asked.otherPods],
+  ] as const;
+  return rows.flatMap(([option, has, wants]) => {
+    const name = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return given[option] === undefined || has === wants ? [] : [`--${name} ${has ?? "not set"}`];
+  });
+}
+
+/** As the API server would give it back. */
+function factsOf(manifest: Manifest): NodeEvacuationFacts {
+  const metadata = { ...manifest.metadata, uid: "", resourceVersion: "", creationTimestamp: "1970-01-01T00:00:00Z" };
+  return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });
+}
+
+async function foretold(plans: readonly Plan[], options: Options, { connection, host }: With) {
   const found: Preflight[] = [];
-  for (const node of nodes) {
-    const one = preflight(await observeNode(node, flags, { connection, host }));
+  for (const { node, known, manifest } of plans) {
+    const looking = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+    const world = await observeForecast(known ?? factsOf(manifest), looking);
+    if (world.preflight === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
+    const one = forecastOf(world.preflight, world).found;
     printPreflight(one, false, host, options.dryRun ? host.stdout : host.stderr);
     found.push(one);
   }
@@ -130,33 +195,26 @@ async function foretold(nodes: readonly string[], options: Options, { connection
 }
 
 /** Nothing is to be asked: the person has said what is to become of it. */
-function isAgreed({ verdict }: Preflight, { yes, waitForBlocked, whenBlocked, startIf }: Options): boolean {
+function isAgreed({ verdict }: Preflight, { yes, waitForBlocked, startIf }: Options): boolean {
   if (yes === true || verdict === "WillSucceed" || (startIf !== undefined && startIf !== "Always")) return true;
-  return verdict === "WillBlock" && (waitForBlocked === true || whenBlocked !== undefined);
+  return verdict === "WillBlock" && waitForBlocked === true;
 }
 
-/** The exit code, if the nodes are left as they are. Where there is no terminal to ask on, a drain that will succeed starts. */
+/** The exit code, if the nodes are left as they are. */
 async function refusalOf(found: readonly Preflight[], options: Options, host: Host): Promise<ExitCode | undefined> {
   const open = found.filter((one) => !isAgreed(one, options));
   if (open.length === 0) return undefined;
   const answer = await host.ask(`Drain ${open.map(({ node }) => node).join(", ")} all the same? [y/N] `);
   if (host.interrupted.aborted) return EXIT.interrupted;
   if (answer !== undefined && /^y(es)?$/i.test(answer.trim())) return undefined;
-  const code = answer === undefined ? worstOf(open) : EXIT.no;
-  if (code === EXIT.done) return undefined;
   host.stderr.write(`nothing has been changed${answer === undefined ? "; --yes drains it all the same" : ""}\n`);
-  return code;
+  const worst = worstOf(open);
+  return answer === undefined && worst !== EXIT.done ? worst : EXIT.no;
 }
 
-/** One that has not ended is joined. Each waits for the one before it. */
-async function ask(nodes: readonly string[], spec: ReturnType<typeof specOf>, { connection, host }: With) {
-  const all = await connection.cluster().list("nodeevacuations");
+async function ask(plans: readonly Plan[], { connection, host }: With): Promise<readonly NodeEvacuationFacts[]> {
   const asked: NodeEvacuationFacts[] = [];
-  for (const node of nodes) {
-    const after = asked.at(-1)?.name;
-    const schedule = { ...spec.schedule, after };
-    const known = all.find((one) => one.spec.nodeName === node && !hasEnded(one));
-    const { manifest } = newNodeEvacuation(node, host.now(), { ...spec, schedule });
+  for (const { known, manifest } of plans) {
     const one = known ?? (await created(manifest, connection));
     host.stderr.write(
       `nodeevacuation.lifeboat.dev/${one.name} ${known === undefined ? "created" : "is at work already"}\n`,

@@ -12,6 +12,7 @@ import { hasStarted, isDue } from "../../../shared/maintenance/world.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
+import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
 import type { Host } from "../host.ts";
 import { plain } from "../print.ts";
 import { printReport } from "./report.ts";
@@ -42,13 +43,15 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   const { host, timeout } = following;
   const began = host.now().getTime();
   const look = steadily(() => read(asked, following), following);
-  const say = createNews(following);
+  const say = createNews(host);
   let seen: readonly Seen[] = asked.map((ne) => ({ ne, evacuations: [] }));
   for (;;) {
     seen = (await look()) ?? seen;
-    seen.forEach(say);
+    say(seen.flatMap(linesOf));
     const seconds = (host.now().getTime() - began) / 1000;
-    const code = host.interrupted.aborted ? EXIT.interrupted : endOf(seen, following);
+    const isSilent = seconds > SILENT_SECONDS && seen[0]?.ne.status.phase === undefined;
+    if (isSilent) say([WAITING]);
+    const code = host.interrupted.aborted ? EXIT.interrupted : endOf(seen, following, isSilent);
     const ended = code ?? (seconds >= timeout ? EXIT.failed : undefined);
     if (ended !== undefined) return printReport(seen, ended, following);
     if (seconds > TAKEN_UP_SECONDS && seen[0]?.ne.status.phase === undefined) throw new Failed(NOT_TAKEN_UP);
@@ -58,13 +61,18 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
 
 const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
 
-/** Undefined: there is more to follow. */
-function endOf(seen: readonly Seen[], { host, waitForBlocked, at }: Following): ExitCode | undefined {
+/** Undefined: there is more to follow. What begins later is not waited for, where Lifeboat looks later. */
+function endOf(
+  seen: readonly Seen[],
+  { host, waitForBlocked, at }: Following,
+  isSilent: boolean,
+): ExitCode | undefined {
   const all = seen.map(({ ne }) => ne);
   if (all.some((ne) => hasEnded(ne) && ne.status.phase !== "Evacuated")) return EXIT.no;
   if (all.some(({ status }) => status.phase === "Blocked") && waitForBlocked !== true) return EXIT.no;
   const open = all.filter((ne) => !hasEnded(ne));
-  const isLater = (ne: NodeEvacuationFacts) => ne.status.phase === "Scheduled" && !isDue(ne, host.now());
+  const isLater = (ne: NodeEvacuationFacts) =>
+    (ne.status.phase ?? (isSilent ? "Scheduled" : undefined)) === "Scheduled" && !isDue(ne, host.now());
   return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 
@@ -112,10 +120,10 @@ function passes(error: ClusterError): boolean {
 }
 
 /** Says each line once. */
-function createNews({ host }: Following): (seen: Seen) => void {
+function createNews(host: Host): (lines: readonly string[]) => void {
   const said = new Set<string>();
-  return (seen) => {
-    for (const line of linesOf(seen)) {
+  return (lines) => {
+    for (const line of lines) {
       if (!said.has(line)) host.stderr.write(`${line}\n`);
       said.add(line);
     }

@@ -61,7 +61,14 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 };
 
 function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
-  const { phase = "Scheduled", message = "", startTime, completionTime, virtualMachines, blockers } = ne.status;
+  const {
+    phase = "Scheduled",
+    message = "Lifeboat has not looked at it yet",
+    startTime,
+    completionTime,
+    virtualMachines,
+    blockers,
+  } = ne.status;
   const began = startTime === undefined ? undefined : Date.parse(startTime);
   const ended = completionTime === undefined ? now.getTime() : Date.parse(completionTime);
   const vms = evacuations.map(({ namespace, spec, status, createdAt }) => ({

@@ -1,9 +1,17 @@
 /** A stage for `lifeboat drain`: the command in this process, over HTTPS against the sandbox with Lifeboat in it. */
 import { afterAll, beforeAll } from "vitest";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
-import { createNode, isTrue, kubeVirts, nodes, pods, waitFor } from "../../../infra/sandbox/index.ts";
+import {
+  createNode,
+  createVirtualMachine,
+  isTrue,
+  kubeVirts,
+  nodes,
+  pods,
+  waitFor,
+} from "../../../infra/sandbox/index.ts";
 import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
-import { type Stage, startStage } from "../stage.ts";
+import { NAMESPACE, type Stage, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
 
 export interface PodOptions {
@@ -85,6 +93,13 @@ export function useDrains() {
     vmi,
     vmOn,
     pinnedOn: (node: string) => vmOn(node, { migratable: false }),
+    /** Of a VirtualMachine, that cannot migrate. */
+    async restartableOn(node: string) {
+      const name = `vm-${(made += 1)}`;
+      const vm = { namespace: NAMESPACE, name, node, evictionStrategy: "LiveMigrate", migratable: false };
+      await createVirtualMachine(stage().client, "Always", { ...vm, reason: "HostDeviceNotLiveMigratable" });
+      return name;
+    },
     nodeOf: async (name: string) => (await vmi(name)).status?.nodeName,
     async limitMigrations(parallelMigrationsPerCluster: number) {
       const body = { spec: { configuration: { migrations: { parallelMigrationsPerCluster } } } };

@@ -64,6 +64,20 @@ describe("given a VM that cannot move", () => {
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
+  test("--when-blocked Restart: that it is restarted is said beforehand and asked for: 3, and nothing has been changed", async () => {
+    const node = await on.freshNode();
+    const name = await on.restartableOn(node);
+    const { code, err } = await on.lifeboat(`drain ${node} --when-blocked Restart`);
+    expect({ code, end: err.at(-1) }).toEqual({
+      code: 3,
+      end: "nothing has been changed; --yes drains it all the same",
+    });
+    expect(err.join("\n")).toMatch(
+      new RegExp(`WillSucceedWithShutdowns: [^]*VM ${NAMESPACE}/${name}: cannot migrate: KubeVirt restarts it`),
+    );
+    expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
+  });
+
   test("when the person says --yes, the others move, it runs on and is named: 3; once its owner has stopped it: 0", async () => {
     const node = await on.freshNode();
     const [pinned, other] = [await on.pinnedOn(node), await on.vmOn(node)];
@@ -99,6 +113,10 @@ describe("given VMs that wait in KubeVirt's queue", () => {
     expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
     expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
     await on.limitMigrations(5);
+    expect(await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`)).toMatchObject({
+      code: 1,
+      err: [expect.stringContaining("has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first")],
+    });
     const { code, err } = await on.lifeboat(`drain ${node}`);
     expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
     expect(await on.nodeOf(name)).not.toBe(node);
