@@ -200,7 +200,8 @@ interface Actable {
 /** What a person may ask for now: what the acts themselves would find possible. */
 export function actsOn({ vmi, evacuations, settings }: Actable): readonly Act[] {
   if (vmi === undefined || isFinal(vmi)) return [];
-  const failed: readonly Act[] = retryOf(vmi, evacuations) === undefined ? [] : ["retry"];
+  const mayMove = isToMove(vmi, settings);
+  const failed: readonly Act[] = mayMove && retryOf(vmi, evacuations) !== undefined ? ["retry"] : [];
   if (evacuations.some(isActive) || isMarked(vmi)) return [...failed, "cancel"];
-  return failed.length === 0 && isToMove(vmi, settings) ? ["evacuate"] : failed;
+  return failed.length === 0 && mayMove ? ["evacuate"] : failed;
 }

@@ -10,6 +10,7 @@ import { keyOf } from "../kube/objects.ts";
 /** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */
 export const OUTCOMES: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
+  ShutdownByStrategy: "the guest is shut down",
   EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
   EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
 };

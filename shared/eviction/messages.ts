@@ -53,7 +53,8 @@ export function controllersPart(joined: EvacuationFacts | undefined): string {
 }
 
 export const REMEDY = {
-  NotMigratable: "its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible",
+  NotMigratable:
+    "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating",
   UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
@@ -66,7 +67,7 @@ export const REMEDY = {
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
   LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
   StrategyNone: "its owner: set evictionStrategy LiveMigrate to have it moved",
-  ShutdownByStrategy: "its owner: make the VM live-migratable",
+  ShutdownByStrategy: "its owner: plan for it, or change what keeps the VM from migrating",
   BackingOff: "nothing but time, or its owner: the message of the last Evacuation says why the VM did not move",
   Abandoned: "its owner, or an administrator: remove what its message names, then try again",
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",

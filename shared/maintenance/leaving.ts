@@ -159,7 +159,9 @@ function textOf(blocker: NodeBlocker | undefined): string {
 
 function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods: number): string {
   if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
-  return `${left} of ${total} VMs are left: ${moving} moving, ${waiting} waiting, ${blocked} blocked`;
+  if (left === 0) return `no VM is left; ${moving} not yet settled elsewhere`;
+  // Of those that move some have arrived, and are not at rest yet.
+  return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
 }
 
 /** By what VMs have taken so far; until one has left, by the preflight. Only what has changed is worth another estimate. */

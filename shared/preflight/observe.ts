@@ -118,10 +118,16 @@ async function readVolumes({ pods, budgets }: PodsOfNode, cluster: Client, unrea
 /** Those that are active, of which one may not say its node yet; and those from this node that have ended. */
 async function evacuationsSeen(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
   const [active, fromHere] = await Promise.all([
-    requests.activeEvacuations(cluster),
-    requests.evacuationsFrom(node, cluster),
+    requests.activeEvacuations(cluster).catch(noneUnlessServed),
+    requests.evacuationsFrom(node, cluster).catch(noneUnlessServed),
   ]);
   return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
+}
+
+/** In a cluster without Lifeboat a drain can be foretold, too: a list of a kind that is served is never 404. */
+function noneUnlessServed(error: unknown): readonly never[] {
+  if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
+  throw error;
 }
 
 /** Those on the node, and those whose launcher pods are there without them. */

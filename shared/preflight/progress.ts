@@ -193,6 +193,8 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
 /** What asks every VM of a node to leave, and leaves the node open to new pods. */
 const EMPTYING: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
+const ASKING: ReadonlySet<Cause> = new Set([...EMPTYING, "ApiEviction", "NodeEvacuation"]);
+
 /** `here`: how many VMs are on the node that leave it in a drain. */
 export function nodeState(
   { node, settings }: Pick<NodeAlone, "node" | "settings">,
@@ -204,7 +206,7 @@ export function nodeState(
   }
   if (here === 0) return "Emptied";
   // What is left may be pinned: the drain asks for it again and again, and nothing of that is seen in the cluster.
-  const isAsked = [...active, ...gone].some(({ spec: { cause } }) => cause === "ApiEviction" || EMPTYING.has(cause));
+  const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING.has(cause));
   return isAsked ? "Emptying" : "Cordoned";
 }
 
@@ -236,8 +238,7 @@ function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: rea
 
 /** Also where no function has looked at it since. */
 function hasLeft(evacuation: EvacuationFacts): boolean {
-  const { phase } = evacuation.status;
-  return phase === "Moved" || phase === "Gone" || isActive(evacuation);
+  return isActive(evacuation) || ["Moved", "Restarted", "Stopped", "Gone"].includes(evacuation.status.phase ?? "");
 }
 
 function vmOf({ namespace, spec }: EvacuationFacts): string {

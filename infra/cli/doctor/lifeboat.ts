@@ -70,7 +70,9 @@ export async function conditionOf(type: Condition["type"], reads: Reads): Promis
   if (observedGeneration < found.generation) {
     return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
   }
-  if (status !== "True" || reason === "ExpiresSoon") return [warning(said, message, fix)];
+  // Nothing has shown it yet: the message says what will.
+  if (status === "Unknown") return [warning(said, message)];
+  if (reason === "ExpiresSoon") return [warning(said, message, fix)];
   // The first says that all is well; what may follow is for the administrator to know.
   return [ok(said, message.split("; ").slice(1))];
 }
@@ -183,7 +185,7 @@ type Deployment = NonNullable<Awaited<ReturnType<Reads["relay"]>>>;
 function replicas(what: string, name: string, { wanted, available, message }: Deployment): Finding {
   const said = `${what}: ${available} of ${wanted} replicas are available`;
   if (available >= wanted && available > 0) return ok(said);
-  const reason = message || "they are not ready: each of their watches needs a first list";
+  const reason = message || "they are not ready: the pods say why; each of their watches needs a first list";
   const fix = `kubectl -n lifeboat-system get pods; kubectl -n lifeboat-system logs deployment/${name}`;
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }

@@ -92,8 +92,10 @@ export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Se
   return mergeSettings((await readable(kubevirt))?.facts, parsed.ok ? parsed.value : defaultConfiguration());
 }
 
-export async function isInCluster({ inside }: Reads): Promise<boolean> {
-  return (await readable(inside)) !== undefined;
+/** While one form replaces the other, it is the one that the API server asks. */
+export async function isInCluster({ inside, evictionWebhook }: Reads): Promise<boolean> {
+  const isThere = (await readable(inside)) !== undefined;
+  return isThere && (await readable(evictionWebhook))?.base === undefined;
 }
 
 const FullVersion = z.object({ gitVersion: z.string(), minor: z.string() });

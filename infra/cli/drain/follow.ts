@@ -40,39 +40,47 @@ const TAKEN_UP_SECONDS = 90;
 
 /** In the order in which they begin. */
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
-  const { host, timeout } = following;
+  const { host } = following;
   const began = host.now().getTime();
   const look = steadily(() => read(asked, following), following);
   const say = createNews(host);
   let seen: readonly Seen[] = asked.map((ne) => ({ ne, evacuations: [] }));
   for (;;) {
     seen = (await look()) ?? seen;
-    say(seen.flatMap(linesOf));
     const seconds = (host.now().getTime() - began) / 1000;
-    const isSilent = seconds > SILENT_SECONDS && seen[0]?.ne.status.phase === undefined;
-    if (isSilent) say([WAITING]);
-    const code = host.interrupted.aborted ? EXIT.interrupted : endOf(seen, following, isSilent);
-    const ended = code ?? (seconds >= timeout ? EXIT.failed : undefined);
+    say([...seen.flatMap(linesOf), ...(isSilent(seen, seconds) ? [WAITING] : [])]);
+    const ended = codeOf(seen, seconds, following);
     if (ended !== undefined) return printReport(seen, ended, following);
-    if (seconds > TAKEN_UP_SECONDS && seen[0]?.ne.status.phase === undefined) throw new Failed(NOT_TAKEN_UP);
     await host.wait(POLL_MS);
   }
 }
 
+/** Lifeboat has not looked at the first of them yet. */
+function isSilent([first]: readonly Seen[], seconds: number): boolean {
+  return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
+}
+
+/** Undefined: there is more to follow. */
+function codeOf(seen: readonly Seen[], seconds: number, following: Following): ExitCode | undefined {
+  if (following.host.interrupted.aborted) return EXIT.interrupted;
+  const code = endOf(seen, seconds, following);
+  if (code !== undefined) return code;
+  if (seconds >= following.timeout) return EXIT.failed;
+  if (isSilent(seen, seconds) && seconds > TAKEN_UP_SECONDS) throw new Failed(NOT_TAKEN_UP);
+  return undefined;
+}
+
 const NOT_TAKEN_UP = `nothing has taken this up for ${TAKEN_UP_SECONDS} s: is Lifeboat running? \`lifeboat doctor\` looks. The NodeEvacuation stays: Lifeboat takes it up when it runs.`;
 
-/** Undefined: there is more to follow. What begins later is not waited for, where Lifeboat looks later. */
-function endOf(
-  seen: readonly Seen[],
-  { host, waitForBlocked, at }: Following,
-  isSilent: boolean,
-): ExitCode | undefined {
+/** What begins later is not waited for, also where Lifeboat looks later. */
+function endOf(seen: readonly Seen[], seconds: number, following: Following): ExitCode | undefined {
+  const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);
   if (all.some((ne) => hasEnded(ne) && ne.status.phase !== "Evacuated")) return EXIT.no;
   if (all.some(({ status }) => status.phase === "Blocked") && waitForBlocked !== true) return EXIT.no;
   const open = all.filter((ne) => !hasEnded(ne));
-  const isLater = (ne: NodeEvacuationFacts) =>
-    (ne.status.phase ?? (isSilent ? "Scheduled" : undefined)) === "Scheduled" && !isDue(ne, host.now());
+  const waiting = isSilent(seen, seconds) ? ["Scheduled", undefined] : ["Scheduled"];
+  const isLater = (ne: NodeEvacuationFacts) => waiting.includes(ne.status.phase) && !isDue(ne, host.now());
   return open.length === 0 || (at !== undefined && open.every(isLater)) ? EXIT.done : undefined;
 }
 

@@ -71,12 +71,13 @@ export async function presentHome(send: () => Send): Promise<Home | undefined> {
     const manifest = manifestsIn(file).find(isWanted);
     return manifest && (await readObject(manifest, send()));
   };
-  const server = await read("server/kubernetes/component/deployment.yaml", isDeployment);
-  if (server !== undefined) {
-    return { in: "Cluster", image: Server.parse(server).spec.template.spec.containers[0].image };
-  }
+  // While one form replaces the other, it is the one that the API server asks.
   const webhook = await read("kubernetes/webhook.yaml", isWebhook);
-  return webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
+  const worker = webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
+  if (worker !== undefined) return worker;
+  const server = await read("server/kubernetes/component/deployment.yaml", isDeployment);
+  if (server === undefined) return undefined;
+  return { in: "Cluster", image: Server.parse(server).spec.template.spec.containers[0].image };
 }
 
 function workerIn({ url = "", caBundle }: z.output<typeof ClientConfig> = {}): Home | undefined {

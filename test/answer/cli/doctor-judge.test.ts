@@ -44,6 +44,8 @@ const answer = (code: number, message: string, warnings = "") => ({
 const NOT_ANSWERED = answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered');
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request:';
 
+const INSIDE = { inside: RELAY, evictionWebhook: SERVICE };
+
 // prettier-ignore
 const KUBERNETES: readonly Row[] = [
   ["an old API server",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
@@ -94,8 +96,8 @@ const TRIAL: readonly Row[] = [
 // prettier-ignore
 const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
-  ["without its own role",     { inside: RELAY, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 22 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 14 more$/)]],
-  ["not one replica of that",  { inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: each of their watches needs a first list"]],
+  ["without its own role",     { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 22 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 14 more$/)]],
+  ["not one replica of that",  { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: the pods say why; each of their watches needs a first list"]],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["without permissions",      { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 14 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 6 more$/)]],
@@ -107,7 +109,8 @@ const REST: readonly Row[] = [
   ["a token that was revoked", { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
   ["one that nobody uses",     { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker has another one, or none"]],
   ["a rotation under way",     { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: a rotation has not ended, or nothing needs it"]],
-  ["a Worker's, in the cluster", { inside: RELAY, tokens: { value: [token()] } },           ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
+  ["a Worker's, not in use yet in the cluster", { inside: RELAY, tokens: { value: [token()] } }, []],
+  ["a Worker's, in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
 ];
 
 describe.each([
@@ -123,8 +126,6 @@ describe.each([
     expect(await trouble(tweak)).toEqual(said);
   });
 });
-
-const INSIDE = { inside: RELAY, evictionWebhook: SERVICE };
 
 describe("in the cluster", () => {
   // prettier-ignore

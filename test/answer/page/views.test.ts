@@ -68,7 +68,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "why, and who asked",        DRAIN, "Because of an eviction (kubectl drain) Asked by admin"],
   ["node",    "where a VM moves",          DRAIN, "apps/moves Moving moves to node02"],
   ["node",    "what blocks",               DRAIN, "apps/ledger Blocked"],
-  ["node",    "who can change it",         DRAIN, "Who can change it: its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible."],
+  ["node",    "who can change it",         DRAIN, "Who can change it: its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating."],
   ["node",    "which attempt, the next",   DRAIN, "apps/fails BackingOff 2, next in 90s"],
   ["node",    "a healthy VM",              IDLE, "1 VM runs on this node. VMs on this node 1 VM State apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],

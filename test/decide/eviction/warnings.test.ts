@@ -37,7 +37,7 @@ const blocked = {
   reason: "DisksNotLiveMigratable",
   message: "the VM is not live-migratable: no",
 } as const;
-const OWNER = "its owner: make the VM live-migratable, stop it, or set evictionStrategy LiveMigrateIfPossible";
+const OWNER = "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating";
 const ifPossible = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
 
 type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly string[]];

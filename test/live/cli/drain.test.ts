@@ -64,16 +64,15 @@ describe("given a VM that cannot move", () => {
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("--when-blocked Restart: that it is restarted is said beforehand and asked for: 3, and nothing has been changed", async () => {
+  test("--when-blocked Restart: that it is restarted is said and asked for; without a terminal nothing changes: 3", async () => {
     const node = await on.freshNode();
     const name = await on.restartableOn(node);
     const { code, err } = await on.lifeboat(`drain ${node} --when-blocked Restart`);
-    expect({ code, end: err.at(-1) }).toEqual({
-      code: 3,
-      end: "nothing has been changed; --yes drains it all the same",
-    });
+    expect(code).toBe(3);
     expect(err.join("\n")).toMatch(
-      new RegExp(`WillSucceedWithShutdowns: [^]*VM ${NAMESPACE}/${name}: cannot migrate: KubeVirt restarts it`),
+      new RegExp(
+        `WillSucceedWithShutdowns: [^]*VM vms/${name}: cannot migrate: KubeVirt restarts it[^]*--yes drains it`,
+      ),
     );
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
@@ -113,10 +112,10 @@ describe("given VMs that wait in KubeVirt's queue", () => {
     expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
     expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
     await on.limitMigrations(5);
-    expect(await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`)).toMatchObject({
-      code: 1,
-      err: [expect.stringContaining("has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first")],
-    });
+    const other = await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`);
+    expect(other.err.join()).toContain(
+      "has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first",
+    );
     const { code, err } = await on.lifeboat(`drain ${node}`);
     expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
     expect(await on.nodeOf(name)).not.toBe(node);
@@ -212,11 +211,8 @@ test("--at: it is scheduled as it was asked for, with a verdict, and the node st
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
   // Who asks for it now, a script before a reboot for example, is not told that the node is empty.
-  const now = await on.lifeboat(`drain ${node} --timeout 1s`);
-  expect({ code: now.code, isJoined: now.err.some((line) => line.endsWith("is at work already")) }).toEqual({
-    code: 1,
-    isJoined: true,
-  });
+  const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
+  expect([joined, err.some((line) => line.endsWith("is at work already"))]).toEqual([1, true]);
 });
 
 const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
@@ -224,7 +220,6 @@ const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
 // prettier-ignore
 test.each([
   ["drain",                             "expected names of nodes, or --selector"],
-  ["drain node-1 -l pool=x",            "expected names of nodes, or --selector"],
   ["drain -l pool!=x",                  '--selector: expected key=value or key, got "pool!=x"'],
   ["drain node-1 --at tomorrow",        "argument 'tomorrow' is invalid. Expected 2026-12-01T22:00:00+01:00, or from now, 90m or 2h."],
   ["drain node-1 --at 2h --until 1h",   "--until: expected a time after "],
