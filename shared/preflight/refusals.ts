@@ -1,7 +1,8 @@
 /** What the API server itself refuses during a drain: an eviction, because of a budget; a migration's target pod, because of a quota. */
 import { isVmi } from "../budget/budget.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
-import { isFinal, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
+import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
+import { FIRST_REQUEST, mobilityOf, strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
 import { placeInTurn } from "./fit.ts";
 
@@ -106,7 +107,7 @@ interface QuotaFinding {
   readonly unknown: readonly string[];
 }
 
-type World = Pick<PreflightFacts, "quotas" | "pods" | "vmis" | "migrations" | "migratingElsewhere">;
+type World = Pick<PreflightFacts, "quotas" | "pods" | "vmis" | "migrations" | "migratingElsewhere" | "settings">;
 
 /**
  * The source pod counts until it has ended. Upstream: `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go),
@@ -120,12 +121,28 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   const hotplug = w.pods.filter((one) => isHere(one) && launcherOfHotplug(one)?.uid === pod.uid);
   const added = usageOf([pod, ...hotplug]);
   // What target pods take now they give back when they have arrived.
-  const isBusy =
+  const isMoving =
     targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
-  const found = quotas.map((quota) => judged(quota, added, isBusy));
+  const isEnding = w.pods.some((one) => isHere(one) && one !== pod && isEnded(one, w));
+  const why = isMoving
+    ? "VMs of the namespace move now"
+    : isEnding
+      ? "other pods of the namespace end in the drain"
+      : undefined;
+  const found = quotas.map((quota) => judged(quota, added, why));
   const [refusal] = found.flatMap((one) => one.refusal ?? []);
   return { ...(refusal !== undefined && { refusal }), unknown: found.flatMap((one) => one.unknown) };
 }
+
+/** By its eviction; what takes its place is unknown. */
+function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
+  if (!isOfLiveVm(pod))
+    return !isFinal(pod) && pod.owners.some(({ controller, kind }) => controller && kind !== "DaemonSet");
+  const vmi = vmis.find(({ namespace, name }) => namespace === pod.namespace && name === vmiNameOf(pod));
+  return vmi !== undefined && ENDING.includes(FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)]);
+}
+
+const ENDING: readonly string[] = ["allow", "shutdown"];
 
 /** Launcher pods have requests, and no deadline. */
 const FOR_ALL_LAUNCHERS: readonly string[] = ["NotTerminating", "NotBestEffort"];
@@ -148,7 +165,8 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
   return usage;
 }
 
-function judged(quota: QuotaFacts, added: Amounts, isBusy: boolean): QuotaFinding {
+/** `moves`: why what is left may be more in a moment. */
+function judged(quota: QuotaFacts, added: Amounts, moves: string | undefined): QuotaFinding {
   const whether = (why: string) => `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`;
   if (!quota.counted) return { unknown: [whether("it has not been counted yet")] };
   // KubeVirt may add a limit to the target pod that the source pod has not.
@@ -158,7 +176,7 @@ function judged(quota: QuotaFacts, added: Amounts, isBusy: boolean): QuotaFindin
   if (shortage === undefined) return { unknown };
   const scope = quota.scopes.find((one) => !FOR_ALL_LAUNCHERS.includes(one));
   if (scope !== undefined) return { unknown: [...unknown, whether(`scope ${scope}; ${shortage}`)] };
-  if (isBusy) return { unknown: [...unknown, whether(`VMs of the namespace move now; ${shortage}`)] };
+  if (moves !== undefined) return { unknown: [...unknown, whether(`${moves}; ${shortage}`)] };
   return { refusal: `ResourceQuota ${quota.name} refuses its target pod: ${shortage}`, unknown };
 }
 

@@ -90,9 +90,9 @@ describe("given a VM that cannot move", () => {
     ).toHaveLength(1);
     expect(await on.nodeOf(other)).not.toBe(node);
     expect((await on.vmi(pinned)).status).toMatchObject({ phase: "Running", nodeName: node });
-    const key = { namespace: NAMESPACE, name: pinned };
     const meanwhile = async (waits: number) => {
-      if (waits === 1) await on.stage.client.delete(kubevirt.virtualMachineInstances, key);
+      if (waits === 1)
+        await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: pinned });
     };
     const again = await on.lifeboat(`drain ${node} --wait-for-blocked`, { meanwhile });
     expect([again.code, (await on.maintenanceOf(node)).length]).toEqual([0, 1]);
