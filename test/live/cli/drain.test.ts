@@ -214,7 +214,6 @@ test("--at: it is scheduled as it was asked for, with a verdict, and the node st
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("is at work already"))]).toEqual([1, true]);
 });
-
 const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
 
 // prettier-ignore
