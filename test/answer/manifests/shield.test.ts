@@ -6,24 +6,10 @@ import { SHIELD_LABEL } from "../../../shared/kube/names.ts";
 import { MIN_GRACE_SECONDS, OVER } from "../../../shared/shield/shield.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 
-const Hook = z.object({
-  socket: z.string(),
-  permittedHooks: z.array(z.string()),
-  failureStrategy: z.string(),
-  condition: z.string(),
-});
+const Hook = z.object({ condition: z.string() });
 const [plugin] = readManifests("optional/shield/shield.yaml");
 const { nodeHooks } = z.object({ nodeHooks: z.tuple([Hook]) }).parse(plugin?.["spec"]);
-const [{ condition, ...hook }] = nodeHooks;
-
-test("the plugin has one hook, before a guest is shut down, that fails", () => {
-  expect(plugin).toMatchObject({ apiVersion: "plugin.kubevirt.io/v1alpha1", metadata: { name: "lifeboat-shield" } });
-  expect(hook).toEqual({
-    socket: "/var/run/lifeboat-shield/does-not-exist.sock",
-    permittedHooks: ["PreVMStop"],
-    failureStrategy: "Fail",
-  });
-});
+const [{ condition }] = nodeHooks;
 
 const migratable = (status: string) => ({ conditions: [{ type: "Ready" }, { type: "LiveMigratable", status }] });
 const SHIELDED = {

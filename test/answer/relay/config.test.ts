@@ -1,4 +1,6 @@
 /** The relay's environment: what is taken, and that whatever is wrong is named without its value. */
+import { readFileSync } from "node:fs";
+import { loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { parseEnvironment } from "../../../infra/relay/config.ts";
 import { SECRET } from "./fake-worker.ts";
@@ -9,6 +11,14 @@ const VALID = {
   LIFEBOAT_RELAY_SECRET: SECRET,
   KUBERNETES_SERVICE_HOST: "10.96.0.1",
 };
+
+const SITE = new URL("../../../infra/relay/kubernetes/site.yaml", import.meta.url);
+
+test("the site's values, as shipped, are the relay's environment, and the placeholder of the secret is refused", () => {
+  const [map, secret] = loadAll(readFileSync(SITE, "utf8")).map((one) => Object(one));
+  const parsed = parseEnvironment({ KUBERNETES_SERVICE_HOST: "10.96.0.1", ...map.data, ...secret.stringData });
+  expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual(["LIFEBOAT_RELAY_SECRET"]);
+});
 
 describe("the environment", () => {
   test("of a pod", () => {

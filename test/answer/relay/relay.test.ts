@@ -148,12 +148,3 @@ describe("nothing is missed", () => {
     await untilTold("pod.disrupted vms/virt-launcher-b");
   });
 });
-
-test("a relay that may not watch says so, and goes on trying", async () => {
-  const relay = stage.startRelayAs("of nobody");
-  await soon(() => expect(stage.log.join("\n")).toContain('"watch":"pods","reason":"HTTP 401","failures":1'));
-  stage.clock.advance(1_000);
-  await soon(() => expect(relay.metrics()).toContain('lifeboat_relay_watch_failures_total{watch="pods"} 2'));
-  expect(relay.metrics()).toContain('lifeboat_relay_synced{watch="pods"} 0');
-  expect(relay.isReady()).toBe(false);
-});

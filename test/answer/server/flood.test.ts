@@ -99,11 +99,6 @@ test.each<[string, number, () => Socket]>([
   expect(peak).toBeLessThan(most);
 });
 
-test("there is no door for the relay: it is in the same process", async () => {
-  const socket = all(post("/clusters/local/events", 2), Buffer.from("[]")).setEncoding("utf8");
-  expect((await socket.toArray()).join("")).toMatch(/^HTTP\/1.1 404 .*no such route/s);
-});
-
 test("those that send nothing are gone within seconds", { timeout: 30_000 }, async () => {
   for (let count = 0; count < 20; count++)
     sockets.push(
