@@ -61,23 +61,6 @@ const released = async (vm: Vm) => {
   return first?.status?.conditions?.find(({ type }) => type === "Released");
 };
 
-test("an eviction during a cancel is a new request: the mark that follows begins anew, with the back-off of the last", async () => {
-  stage = await startStage({ configuration: { evacuation: { backoffSeconds: 300, maxBackoffSeconds: 600 } } });
-  const vm = await createVm(stage, "anew");
-  await closeQueue(stage.client);
-  await vm.evict();
-  await expect.poll(vm.phases).toEqual(["Migrating"]);
-  await Promise.all([withdraw(vm), vm.evict()]);
-  await expect.poll(() => released(vm)).toMatchObject({ status: "True" });
-  const retry = async () => {
-    await vm.evict();
-    return await vm.evacuations();
-  };
-  await expect
-    .poll(retry)
-    .toMatchObject([{ status: { phase: "Withdrawn" } }, { spec: { inherited: { attempts: 0 } } }]);
-});
-
 test("with the drain taint KubeVirt keeps the mark, and the end says so", async () => {
   stage = await startStage({ nodes: ["node01"] });
   const vm = await createVm(stage, "drained");
@@ -89,11 +72,4 @@ test("with the drain taint KubeVirt keeps the mark, and the end says so", async 
   await withdraw(vm);
   const message = "KubeVirt keeps the mark: node node01 carries the drain taint kubevirt.io/drain";
   await expect.poll(() => released(vm)).toMatchObject({ status: "True", message });
-});
-
-test("an External VM that KubeVirt does not mark is reported", async () => {
-  stage = await startStage({ ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } });
-  const vm = await createVm(stage, "external", { evictionStrategy: "External" });
-  expect(await vm.evict()).toMatchObject({ code: 429 });
-  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Blocked", reason: "NotMarked" } }]);
 });

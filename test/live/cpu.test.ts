@@ -31,13 +31,3 @@ test("given a VM of an older node, it moves to the newer one and back: its CPU s
     expect((await vm.vmi())?.status?.nodeName).toBe(to);
   }
 });
-
-test("given a VM of the newest node, there is no room elsewhere, and the command names what is missing; it stays", async () => {
-  const vm = await createVm(stage, "stays", { node: "new" });
-  const { code, out } = await call("explain node new");
-  const why = "no other node has room for it: CPU (without cpu-model-migration.node.kubevirt.io/Icelake)";
-  expect({ code, out: out.join("\n") }).toEqual({ code: 3, out: expect.stringContaining(`VM vms/stays: ${why}`) });
-  await call("evacuate stays -n vms -o name");
-  await expect.poll(() => vm.phases()).toEqual(["Pending"]);
-  expect((await vm.vmi())?.status).toMatchObject({ phase: "Running", nodeName: "new" });
-});

@@ -39,20 +39,6 @@ async function said(name: string): Promise<Readonly<Record<string, readonly stri
 const QUIET = ["only"];
 const GOING = ["only", "in progress: true"];
 
-describe("by Lifeboat alone", { tags: ["unannotated"] }, () => {
-  test("pods that were there before the gate, and new ones, are to be asked only", async () => {
-    stage = await startStage.simulated({ optional: SUPPORT });
-    const { node } = await createVm(stage, "old");
-    expect(await said("old")).toEqual({ [node]: [] });
-    await stage.configure(configurationOf());
-    await stage.reconcile();
-    expect(await said("old")).toEqual({ [node]: QUIET });
-    const fresh = await createVm(stage, "new");
-    expect(await said("new")).toEqual({ [fresh.node]: QUIET });
-    expect(await stage.reconcile()).toEqual({});
-  });
-});
-
 describe("beside KubeVirt's own", () => {
   test("each says it once, nothing is left after the move, and both are at rest", async () => {
     stage = await startStage({
@@ -73,14 +59,5 @@ describe("beside KubeVirt's own", () => {
     };
     await expect.poll(after).toEqual({ [node]: QUIET, [status?.nodeName ?? ""]: QUIET });
     expect(await stage.reconcile()).toEqual({});
-  });
-
-  test("without the permission VMs move as ever, and what KubeVirt has left on a pod that has ended keeps no label", async () => {
-    stage = await startStage({ configuration: configurationOf(), deschedulerAnnotations: true });
-    const vm = await createVm(stage, "forbidden");
-    const { node } = vm;
-    await vm.evict();
-    await vm.untilMoved();
-    await expect.poll(async () => (await said("forbidden"))[node]).toEqual(GOING);
   });
 });

@@ -8,7 +8,7 @@ import { type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
 import { createVms, startDeschedulingStage } from "./descheduling-stage.ts";
 import { NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
-import { evacuationsOf, evict, getVmi, hasSettledAwayFrom, launcherOf, launchersOf, untilVmi } from "./vm.ts";
+import { evacuationsOf, evict, hasSettledAwayFrom, launcherOf, untilVmi } from "./vm.ts";
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
@@ -44,27 +44,4 @@ test("it recognises the first answer and every later one, and is told when it is
   const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
   const own = async () => (await stage.client.list(pods, NAMESPACE, { labelSelector })).items;
   await expect.poll(async () => (await own()).filter(isInProgress)).toEqual([]);
-});
-
-test("the target of a migration is no second evacuation to it", async () => {
-  // KubeVirt's own does not tell the target of a marked VM from its source.
-  stage = await startDeschedulingStage(startStage, { migrationSeconds: 5, evictionWebhook: false });
-  await createVms(stage, ["web"]);
-  const source = await launcherOf(stage.client, "web");
-  await outcomeOf(source);
-  const findTarget = async () => {
-    const launchers = await launchersOf(stage.client, await getVmi(stage.client, "web"));
-    return launchers.find(({ metadata }) => metadata.uid !== source.metadata.uid);
-  };
-  await expect.poll(findTarget).toBeDefined();
-  const target = await findTarget();
-  if (target === undefined) throw new Error("the target has gone");
-  expect(await outcomeOf(target)).toBe("error");
-  expect(isInProgress(target)).toBe(false);
-});
-
-test("a VM that cannot move is an error to it: the descheduler goes on to the next pod, and counts nothing", async () => {
-  stage = await startDeschedulingStage(startStage);
-  await createVms(stage, ["ledger"], { migratable: false });
-  expect(await outcomeOf(await launcherOf(stage.client, "ledger"))).toBe("error");
 });

@@ -2,7 +2,7 @@
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { configMaps, nodes } from "../../infra/sandbox/index.ts";
-import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
+import { type Stage, type StageOptions } from "./stage.ts";
 import type { Stages } from "./stages.ts";
 
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
@@ -33,11 +33,6 @@ export function policyOf(plugin: string, args: PolicyFile, keys: PolicyFile = {}
     plugins: { [point]: { enabled: [plugin] } },
   };
   return { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy", ...keys, profiles: [profile] };
-}
-
-/** Every VM of the test's namespace has lived long enough. */
-export function everyVm(keys: PolicyFile = {}): PolicyFile {
-  return policyOf("PodLifeTime", { maxPodLifeTimeSeconds: 1, namespaces: { include: [NAMESPACE] } }, keys);
 }
 
 export async function setPolicy({ client }: Stage, policy: PolicyFile | string): Promise<void> {

@@ -8,7 +8,6 @@ import {
   createVms,
   cycle,
   cyclesUntil,
-  everyVm,
   policyOf,
   setPolicy,
   startDeschedulingStage,
@@ -20,11 +19,6 @@ import { evacuationsOf, getVmi, hasSettledAwayFrom, untilVmi } from "./vm.ts";
 
 const startStage = useStages();
 let stage: Stage;
-
-async function haveLeft(names: readonly string[]): Promise<boolean> {
-  const vmis = await Promise.all(names.map((name) => getVmi(stage.client, name)));
-  return vmis.every(({ status }) => status?.nodeName !== "node01");
-}
 
 describe("EvacuationInBackground", () => {
   test("VMs that were asked for migrate after the cycle; the next one knows, and asks for none of them again", async () => {
@@ -60,34 +54,10 @@ describe("EvacuationInBackground", () => {
   });
 });
 
-describe("EvacuationLimitReached", () => {
-  test("3 VMs, one at a time by the namespace's limit: never two at a time, and the others are said to be skipped", async () => {
-    stage = await startDeschedulingStage(startStage, { migrationSeconds: 0.3 });
-    await createVms(stage, ["vm-1", "vm-2", "vm-3"]);
-    await setPolicy(stage, everyVm({ maxNoOfPodsToEvictPerNamespace: 1 }));
-    await taint(stage, "node01");
-    const answers = await cyclesUntil(stage, "the last one needed", () => haveLeft(["vm-1", "vm-2", "vm-3"]));
-    expect(Math.max(...answers.map((answer) => answer.evacuationsInProgress))).toBe(1);
-    expect(answers.every((answer) => answer.requested.length <= 1)).toBe(true);
-    expect(answers.some((answer) => (answer.results["evictionsPerNamespace"] ?? 0) > 0)).toBe(true);
-  });
-});
-
 const oneAtATime = (maxEvacuationRequestTTL: string) =>
   policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsToEvictTotal: 1, maxEvacuationRequestTTL });
 
 describe("EvacuationTTL", () => {
-  test("1 of 2 VMs is requested, the other skipped, and still while the first is in progress", async () => {
-    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
-    await createVms(stage, ["vm-1", "vm-2"]);
-    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxNoOfPodsEvacuationsPerNode: 1 }));
-    await taint(stage, "node01");
-    const why = "evacuationsPerNode";
-    const first = await cycle(stage);
-    expect(first).toMatchObject({ results: { Background: 1, [why]: 1 }, skipped: [{ why }] });
-    expect((await cycle(stage)).results).toEqual({ InProgress: 1, [why]: 1 });
-  });
-
   test("two cycles at once: the limit holds, and no pod is requested twice", async () => {
     stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
     const names = Array.from({ length: 6 }, (_, i) => `vm-${i}`);
@@ -119,21 +89,6 @@ describe("EvacuationTTL", () => {
     expect(answers.flatMap(({ withdrawn }) => withdrawn)).toHaveLength(1);
     expect(Math.max(...answers.map(({ evacuationsInProgress }) => evacuationsInProgress))).toBe(1);
     expect((await evacuationsOf(stage.client, "vm-1"))[0]).toMatchObject({ status: { phase: "Withdrawn" } });
-  });
-
-  test("one that migrates is not withdrawn, however long that takes", async () => {
-    stage = await startDeschedulingStage(startStage, { migrationSeconds: 600 });
-    await createVms(stage, ["vm-1"]);
-    await setPolicy(stage, policyOf("RemovePodsViolatingNodeTaints", {}, { maxEvacuationRequestTTL: "1s" }));
-    await taint(stage, "node01");
-    expect((await cycle(stage)).results).toEqual({ Background: 1 });
-    const told = async () => (await evacuationsOf(stage.client, "vm-1"))[0]?.status?.message;
-    await expect.poll(told).toContain("moves the VM");
-    const begun = Date.parse((await evacuationsOf(stage.client, "vm-1"))[0]?.metadata.creationTimestamp ?? "");
-    const answers = await cyclesUntil(stage, "later than the TTL", () => Date.now() - begun > 2_000);
-    expect(answers.map(({ results, withdrawn }) => [results, withdrawn])).toEqual(
-      answers.map(() => [{ InProgress: 1 }, []]),
-    );
   });
 });
 

@@ -3,9 +3,8 @@
  */
 import { expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { createNode, kubevirt, podDisruptionBudgets } from "../../infra/sandbox/index.ts";
+import { createNode, kubevirt } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
-import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { PATIENCE } from "../support/setup/simulated-only.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
@@ -119,27 +118,6 @@ test("KubeVirt's evacuation controller does nothing: ours follow after adoptSeco
   for (const { metadata } of made) expect(metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
 });
 
-test("without KubeVirt's webhook, the budget outlives a migration before there is one", async () => {
-  stage = await startStage({ evictionWebhook: false, configuration: { evacuation: { adoptSeconds: 0 } } });
-  const names = await createVms(3);
-  const sizes = new Map<string, number | string | undefined>();
-  const enough = new AbortController();
-  const watching = (async () => {
-    for await (const { object } of stage.client.watch(kubevirt.migrations, {}, enough.signal)) {
-      const name = object.spec.vmiName;
-      if (sizes.has(name)) continue;
-      const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
-      const own = items.find((budget) => budget.metadata.ownerReferences?.[0]?.name === name);
-      sizes.set(name, own?.spec?.minAvailable);
-    }
-  })();
-  watching.catch(() => undefined);
-  expect(await drain(200).done).toBe(true);
-  // The watch may come later.
-  await expect.poll(() => Object.fromEntries(sizes)).toEqual(Object.fromEntries(names.map((name) => [name, 2])));
-  enough.abort();
-});
-
 test("Lifeboat down: KubeVirt goes on by itself; back again, it finds what was begun", async () => {
   stage = await startStage();
   const names = await createVms(4);
@@ -172,39 +150,6 @@ test("Lifeboat down, and no webhook of KubeVirt's: the budgets stop the drain; b
   await stage.restartWorker();
   expect(await done).toBe(true);
   await expectNoneLost(names);
-});
-
-test("killed in the middle of a drain: another Worker carries on where it stopped", async () => {
-  stage = await startStage({ migrationSeconds: 0.3, ...ALONE, configuration: { evacuation: { adoptSeconds: 0 } } });
-  const names = await createVms(4);
-  const { done } = drain(200);
-  for (const name of names) {
-    const begun = (vmi: kubevirt.VirtualMachineInstance) =>
-      vmi.status?.evacuationNodeName !== undefined || vmi.status?.nodeName !== NODE;
-    await untilVmi(stage.client, name, "marked", begun);
-    await stage.stopWorker();
-    await stage.restartWorker();
-  }
-  expect(await done).toBe(true);
-  await expectNoneLost(names);
-});
-
-const FAULTS = ["Error", "LostAnswer"] as const;
-test.each(FAULTS)("every fourth write ends with %s: none is lost", { tags: ["faults", "nightly"] }, async (type) => {
-  const simulated = await startStage.simulated({ faultSeed: 7 });
-  stage = simulated;
-  const names = await createVms(6);
-  const match = { users: ["system:serviceaccount:lifeboat-system:lifeboat"], verbs: ["create", "patch", "update"] };
-  const effect = type === "Error" ? ({ type, code: 503 } as const) : ({ type } as const);
-  simulated.sandbox.apiServer.faults.inject({ match, effect, probability: 0.25 });
-  expect(await drain(300).done).toBe(true);
-  simulated.sandbox.apiServer.faults.clear();
-  await expectNoneLost(names);
-  const active = async () => {
-    const { items } = await stage.client.list(evacuations, NAMESPACE);
-    return items.filter(({ status }) => status?.phase !== "Moved");
-  };
-  await expect.poll(active).toEqual([]);
 });
 
 test(

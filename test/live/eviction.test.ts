@@ -59,13 +59,6 @@ describe("the first eviction", () => {
     expect(await evicted(vm)).toMatchObject({ code, message: message.replace('VM"', `${name}"`) });
     await expectFate(vm, fateOf(evictionStrategy, code, message));
   });
-
-  test("LiveMigrateIfPossible that cannot migrate is shut down, and the caller is warned", async () => {
-    const tweak = { evictionStrategy: "LiveMigrateIfPossible", migratable: false };
-    const answer = await (await createVm(stage, "warned", tweak)).evict();
-    expect(answer.code).toBe(201);
-    expect(answer.warnings).toContain('VMI \\"vms/warned\\" will be shut down');
-  });
 });
 
 async function budgetSizeOf(vmiUID: string) {
@@ -144,18 +137,5 @@ describe("an External VM whose owner migrates it, as Cluster API's provider does
     expect(await budgetSizeOf(vm.uid)).toBe(2);
     await stage.reconcile();
     expect(await vm.migrations()).toHaveLength(1);
-  });
-
-  test("its migration fails: that is told, and nothing is tried in its place", async () => {
-    stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Failed" });
-    // One migration runs away from each node: KubeVirt starts two.
-    const vm = await createVm(stage, "failing", { evictionStrategy: "External", node: "node02" });
-    await evicted(vm);
-    await migrateAsOwner(vm);
-    const failed = /external controller has to move it; migration failing-migration-\w+ has failed: /;
-    await expect.poll(() => answer(vm)).toMatch(failed);
-    await stage.reconcile();
-    expect(await vm.migrations()).toHaveLength(1);
-    expect((await vm.vmi()).status).toMatchObject({ phase: "Running", evacuationNodeName: vm.node });
   });
 });

@@ -80,23 +80,27 @@ test("a drain of a replica's own node, and all tokens are renewed, and another r
 }, 120_000);
 
 /** A review that a killed process was working on is answered by nothing but the failurePolicy. */
-test("the leader is killed, and later gone for good: another replica ticks, and nothing is lost", async () => {
-  await stage.setFailurePolicy("Ignore");
-  const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
-  node = NODES.find((name) => !used.includes(name)) ?? "";
-  const names = await createVms(4);
-  const leader = (await stage.leader()) ?? "";
-  const gone = await replicaBy((name) => name === leader);
-  const { done } = await startQueued(stage.client, names, drain);
-  stage.sandbox.processes.kill(gone.metadata.uid);
-  await stage.untilReady();
-  expect(await stage.leader()).toBe(leader);
-  await stage.client.delete(pods, gone.metadata, { gracePeriodSeconds: 0 });
-  expect(await done).toBe(true);
-  await expectMoved(names);
-  await expect.poll(() => stage.leader(), { timeout: 30_000 }).not.toBe(leader);
-  await stage.setFailurePolicy("Fail");
-}, 120_000);
+test(
+  "the leader is killed, and later gone for good: another replica ticks, and nothing is lost",
+  { tags: ["nightly"], timeout: 120_000 },
+  async () => {
+    await stage.setFailurePolicy("Ignore");
+    const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
+    node = NODES.find((name) => !used.includes(name)) ?? "";
+    const names = await createVms(4);
+    const leader = (await stage.leader()) ?? "";
+    const gone = await replicaBy((name) => name === leader);
+    const { done } = await startQueued(stage.client, names, drain);
+    stage.sandbox.processes.kill(gone.metadata.uid);
+    await stage.untilReady();
+    expect(await stage.leader()).toBe(leader);
+    await stage.client.delete(pods, gone.metadata, { gracePeriodSeconds: 0 });
+    expect(await done).toBe(true);
+    await expectMoved(names);
+    await expect.poll(() => stage.leader(), { timeout: 30_000 }).not.toBe(leader);
+    await stage.setFailurePolicy("Fail");
+  },
+);
 
 test("a replica is told to end: no deletion that the guard refuses goes through meanwhile", async () => {
   await closeQueue(stage.client);
@@ -135,24 +139,28 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
   await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
 });
 
-test("a certificate at the end of its life is renewed while reviews go on: not one fails", async () => {
-  const now = Date.now();
-  const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
-  const { certPem, keyPem } = await makeCertificate(HOST, validity);
-  await stage.stop();
-  stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
-  await createVms(1);
-  const launcher = await launcherOf(stage.client, "vm-1");
-  const answers = new Set<string>();
-  const isOver = async () => {
-    const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
-    answers.add(code === 429 ? "denied" : message);
-    const [serving, next, previous] = await Promise.all(
-      ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
-    );
-    return serving !== certPem && next === "" && previous === "";
-  };
-  await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
-  for (let more = 0; more < 20; more += 1) await isOver();
-  expect([...answers]).toEqual(["denied"]);
-}, 120_000);
+test(
+  "a certificate at the end of its life is renewed while reviews go on: not one fails",
+  { tags: ["nightly"], timeout: 120_000 },
+  async () => {
+    const now = Date.now();
+    const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
+    const { certPem, keyPem } = await makeCertificate(HOST, validity);
+    await stage.stop();
+    stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
+    await createVms(1);
+    const launcher = await launcherOf(stage.client, "vm-1");
+    const answers = new Set<string>();
+    const isOver = async () => {
+      const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
+      answers.add(code === 429 ? "denied" : message);
+      const [serving, next, previous] = await Promise.all(
+        ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
+      );
+      return serving !== certPem && next === "" && previous === "";
+    };
+    await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
+    for (let more = 0; more < 20; more += 1) await isOver();
+    expect([...answers]).toEqual(["denied"]);
+  },
+);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../infra/sandbox/index.ts";
 import { lifeboat, type Person } from "../support/cli/lifeboat.ts";
-import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
+import { ALONE, NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, type Vm } from "./vm.ts";
 
@@ -69,31 +69,6 @@ test("`lifeboat retry` ends Lifeboat's own back-off; there is none to end in ano
   expect(moved?.status).toMatchObject({ attempts: 1, observedRetryAt: moved?.spec.retryAt });
   const again = await call("retry backs-off");
   expect(again).toMatchObject({ code: 1, err: [expect.stringContaining("backs off or was abandoned")] });
-});
-
-test("an abandoned one is tried again, though the next one of the same drain was cancelled since", async () => {
-  const evacuation = { maxAttempts: 1, backoffSeconds: 0.2, maxBackoffSeconds: 600, adoptSeconds: 0 };
-  stage = await startStage({ ...ALONE, configuration: { evacuation } });
-  // Creation times are in whole seconds: a migration of the second in which an Evacuation begins is one of its attempts.
-  stage.sandbox.migrations.configure({ seconds: 1.1, outcome: () => "Failed" });
-  const vm = await createVm(stage, "twice");
-  await vm.evict();
-  await expect.poll(vm.phases).toEqual(["Abandoned"]);
-  stage.sandbox.migrations.configure({ seconds: 0.05, outcome: () => "Succeeded" });
-  await closeQueue(stage.client);
-  const nextRequest = async () => {
-    await vm.evict();
-    return await vm.phases();
-  };
-  await expect.poll(nextRequest).toHaveLength(2);
-  const cancelled = await call("cancel twice");
-  expect(cancelled.code, cancelled.err.join("; ")).toBe(0);
-  expect(await vm.phases()).toEqual(["Abandoned", "Withdrawn"]);
-  await openQueue(stage.client);
-  const retried = await call("retry twice");
-  expect(retried.code, retried.err.join("; ")).toBe(0);
-  await vm.untilMoved();
-  await expect.poll(vm.phases).toEqual(["Abandoned", "Withdrawn", "Moved"]);
 });
 
 test("a cancel while the migration runs says that the VM still moves, as does the Evacuation", async () => {

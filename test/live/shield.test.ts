@@ -69,15 +69,6 @@ describe("a preempted VM whose migration waits in KubeVirt's queue past the guar
     await expect.poll(vm.phases).toEqual(["Moved"]);
     await expect.poll(() => labelOf(vm)).toBeUndefined();
   });
-
-  test("without it its guest shuts down at once", async () => {
-    const vm = await start(0);
-    await closeQueue(stage.client);
-    await beginToMove(vm);
-    await preemptAtLast(await vm.pod());
-    await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
-    expect(await refusals(vm)).toBe(0);
-  });
 });
 
 test("a VM whose evacuation is abandoned after SIGTERM is let go, and shuts down in order", async () => {

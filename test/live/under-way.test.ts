@@ -1,7 +1,7 @@
 /** Evictions of VMs with which something else is under way: beside KubeVirt, none is moved twice or shut down on its way. */
 import { expect, test } from "vitest";
-import { type Condition, conditionOf, kubevirt, ownerReferenceTo, pods } from "../../infra/sandbox/index.ts";
-import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
+import { kubevirt, ownerReferenceTo, pods } from "../../infra/sandbox/index.ts";
+import { NAMESPACE, type Stage } from "./stage.ts";
 import { useStages } from "./stages.ts";
 import { createVm, evict, type Vm } from "./vm.ts";
 
@@ -23,13 +23,6 @@ async function say({ name }: Vm, status: Readonly<Record<string, unknown>>): Pro
   await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body });
 }
 
-/** Merged, the others would lose their times that are null. */
-async function addCondition({ name }: Vm, condition: Condition): Promise<void> {
-  const vmi = { namespace: NAMESPACE, name };
-  const body = [{ op: "add", path: "/status/conditions/-", value: conditionOf(condition) }];
-  await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "json", body });
-}
-
 const sendTo = { migrationID: "move-1", connectURL: "10.0.0.1:9185" };
 
 test("a VM that is sent to another cluster is waited for, and moved once that has been given up", async () => {
@@ -49,16 +42,6 @@ test("a VM that is sent to another cluster is waited for, and moved once that ha
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Moved", attempts: 0 } }]);
 });
 
-test("… nor shut down, if only such a migration can move it", async () => {
-  stage = await startStage({ configuration: { disruptionBudgets: "Never" } });
-  const vm = await createVm(stage, "disks", { evictionStrategy: "LiveMigrateIfPossible", migratable: false });
-  await begin(vm.name, { sendTo });
-  await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  expect(await vm.evict()).toMatchObject({ code: 429, message: expect.stringContaining("is being migrated") });
-  await stage.client.delete(kubevirt.migrations, key);
-  await expect.poll(async () => (await vm.evict()).code, { timeout: 10_000 }).toBe(201);
-});
-
 test("… which succeeds: the VM has moved, although its VMI here has ended", async () => {
   stage = await startStage();
   const vm = await createVm(stage, "arrived");
@@ -72,22 +55,6 @@ test("… which succeeds: the VM has moved, although its VMI here has ended", as
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
   await virtController.patch(kubevirt.migrations, key, ended, { subresource: "status" });
   await say(vm, { phase: "Succeeded" });
-  await expect.poll(vm.phases).toEqual(["Moved"]);
-  expect(await vm.migrations()).toHaveLength(1);
-});
-
-test("a workload update for a volume migration is adopted, and moves the VM", async () => {
-  stage = await startStage();
-  const vm = await createVm(stage, "updated");
-  await addCondition(vm, { type: "VolumesChange", status: "True" });
-  await say(vm, { migratedVolumes: [{ volumeName: "disk" }] });
-  await closeQueue(stage.client);
-  await begin(vm.name, { priority: "system-critical" }, { "kubevirt.io/workloadUpdateMigration": "" });
-  await vm.evict();
-  await expect.poll(vm.causes).toEqual(["ApiEviction"]);
-  await expect.poll(vm.phases).toEqual(["Migrating"]);
-  await openQueue(stage.client);
-  await vm.untilMoved();
   await expect.poll(vm.phases).toEqual(["Moved"]);
   expect(await vm.migrations()).toHaveLength(1);
 });

@@ -1,7 +1,6 @@
 /** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { virtualMachineInstances } from "../../../infra/sandbox/index.ts";
 import { type Stage, startStage } from "../stage.ts";
 import { createVm, launcherOf, type Vm } from "../vm.ts";
 import { NodePreflight } from "../../support/cli/node-preflight.ts";
@@ -105,18 +104,6 @@ describe("evacuate, cancel, retry", () => {
     expect((await call("evacuate pinned -o name")).out).toEqual(evacuated.out);
     expect((await call("cancel vm/pinned", inMinutes())).code).toBe(0);
     expect(await pinned?.phases()).toEqual(["Withdrawn"]);
-    expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
-  });
-
-  test("cancel of what only KubeVirt's mark tells of: nobody is said to have asked for it", async () => {
-    const virtApi = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver", ["system:masters"]);
-    const body = [{ op: "add", path: "/status/evacuationNodeName", value: "node02" }];
-    await virtApi.patch(virtualMachineInstances, { namespace: "vms", name: "pinned" }, { type: "json", body });
-    expect((await call("cancel pinned", inMinutes())).code).toBe(0);
-    expect((await pinned?.evacuations())?.at(-1)).toMatchObject({
-      spec: { cause: "Operator", requestedBy: "", intent: "Withdrawn" },
-      status: { phase: "Withdrawn" },
-    });
     expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
   });
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Webhook } from "standardwebhooks";
-import { isSimulated, nodes, podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
+import { nodes, podDisruptionBudgets } from "../../../infra/sandbox/index.ts";
 import { NAMESPACE, type Stage, startStage } from "../stage.ts";
 import { getVmi } from "../vm.ts";
 
@@ -76,34 +76,6 @@ test.each([
   // At least once means twice at times.
   expect(await deliver(batch, { secret })).toBe(204);
   expect(await budgetsOf(name)).toBe(1);
-});
-
-// prettier-ignore
-test.each([
-  ["refuses, as a policy does: not sent again, which newer events would wait for", 422, 204],
-  ["cannot make just now: sent again",                                            503, 503],
-] as const)("a budget that the API server %s", { tags: ["faults"] }, async (_, code, answer) => {
-  const batch = await changed(`budget-${code}`);
-  const match = { verbs: ["create"], resources: ["poddisruptionbudgets"] };
-  if (!isSimulated(stage.sandbox)) throw new Error("no faults");
-  const stop = stage.sandbox.apiServer.faults.inject({ match, effect: { type: "Error", code } });
-  expect(await deliver(batch)).toBe(answer);
-  expect(await budgetsOf(`budget-${code}`)).toBe(0);
-  // From now on a full scan may make it, too.
-  stop();
-  expect(await deliver(batch)).toBe(204);
-  expect(await budgetsOf(`budget-${code}`)).toBe(1);
-});
-
-// prettier-ignore
-test.each<[string, number, Delivery]>([
-  ["another cluster's secret", 401, { secret: "whsec_c29tZWJvZHkgZWxzZSdz" }],
-  ["replayed after 6 minutes", 401, { secondsAgo: 360 }],
-  ["oversized",                413, { sent: " ".repeat(64 * 1024 + 1) }],
-])("%s: %d, and nothing changes", async (name, code, delivery) => {
-  const vm = name.replaceAll(/\W/g, "-");
-  expect(await deliver(await changed(vm), delivery)).toBe(code);
-  expect(await budgetsOf(vm)).toBe(0);
 });
 
 test("the API server does not answer: 503, send all again", async () => {
