@@ -88,7 +88,7 @@ function isCutShort(error: unknown): boolean {
 
 /** Whether asking the same again would be answered the same. */
 export function isCallersFault(error: unknown): boolean {
-  return error instanceof RejectionError && renderRejection(error).code < 500;
+  return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
 }
 
 /** What a caller may know about why something failed; a mistake in the configuration is named. */

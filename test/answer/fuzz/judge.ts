@@ -87,9 +87,10 @@ const ADMISSION: ReadonlySet<DoorName> = new Set(["evictions", "deletions"]);
 /** What is left of a mutated path may be a page's, which pages.ts judges. */
 const OF_PAGES = /^\/(?:$|\?|signin|signout|fleet\/|assets\/)/;
 
-/** A path with escapes in it may lead nowhere, where a reader would see a door. */
+/** A path with escapes in it may lead nowhere, where a reader would see a door. Dots lead up. */
 function isStray({ path }: FuzzedRequest, { code, text }: Answer): boolean {
-  if (OF_PAGES.test(path)) return code < 500;
+  const { pathname, search } = new URL(`${ORIGIN}${path}`);
+  if (OF_PAGES.test(`${pathname}${search}`)) return code < 500;
   return code === 404 && path.includes("%") && Failure.safeParse(parsedJson(text)).success;
 }
 
