@@ -30,30 +30,26 @@ test.each([
   expect(code, output).toBe(0);
 });
 
-test(
-  "a VM whose launcher is killed is lost, and the run is a bad one",
-  { timeout: 300_000, tags: ["nightly"] },
-  async () => {
-    const cluster = await startCluster("Worker");
-    const { sandbox, observer } = cluster;
-    try {
-      const drawn = drawPlan({ seed: "1", run: 1, only: [], form: "Worker" });
-      const vm = { place: "drained", strategy: "LiveMigrate", migratable: true, failures: 0, mustLeave: true } as const;
-      const plan = { ...drawn, migrationMs: 1500, vms: ["vm-01", "vm-02"].map((name) => ({ ...vm, name })) };
-      const running = performRun(cluster, plan, await prepareRun(cluster, plan));
-      const moving = () => [...observer.migrations.list()].map(({ spec }) => spec.vmiName);
-      await expect.poll(moving, { timeout: 120_000 }).toContain("vm-01");
-      const vmi = [...observer.vmis.list()].find(({ metadata }) => metadata.name === "vm-01");
-      const launchers = { labelSelector: `${LABEL.createdBy}=${vmi?.metadata.uid}` };
-      const { items } = await sandbox.client.list(pods, "run-1", launchers);
-      for (const { metadata } of items) await sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
-      const report = await running;
-      expect(report.lost).toEqual(["run-1/vm-01"]);
-      expect(report.fates).toEqual({ lost: 1, moved: 1 });
-      expect(report.breaches).toEqual([expect.stringContaining("run-1/vm-01 has ended")]);
-      expect(isBad(report)).toBe(true);
-    } finally {
-      await cluster.stop();
-    }
-  },
-);
+test("a VM whose launcher is killed is lost, and the run is a bad one", { timeout: 300_000 }, async () => {
+  const cluster = await startCluster("Worker");
+  const { sandbox, observer } = cluster;
+  try {
+    const drawn = drawPlan({ seed: "1", run: 1, only: [], form: "Worker" });
+    const vm = { place: "drained", strategy: "LiveMigrate", migratable: true, failures: 0, mustLeave: true } as const;
+    const plan = { ...drawn, migrationMs: 1500, vms: ["vm-01", "vm-02"].map((name) => ({ ...vm, name })) };
+    const running = performRun(cluster, plan, await prepareRun(cluster, plan));
+    const moving = () => [...observer.migrations.list()].map(({ spec }) => spec.vmiName);
+    await expect.poll(moving, { timeout: 120_000 }).toContain("vm-01");
+    const vmi = [...observer.vmis.list()].find(({ metadata }) => metadata.name === "vm-01");
+    const launchers = { labelSelector: `${LABEL.createdBy}=${vmi?.metadata.uid}` };
+    const { items } = await sandbox.client.list(pods, "run-1", launchers);
+    for (const { metadata } of items) await sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+    const report = await running;
+    expect(report.lost).toEqual(["run-1/vm-01"]);
+    expect(report.fates).toEqual({ lost: 1, moved: 1 });
+    expect(report.breaches).toEqual([expect.stringContaining("run-1/vm-01 has ended")]);
+    expect(isBad(report)).toBe(true);
+  } finally {
+    await cluster.stop();
+  }
+});
