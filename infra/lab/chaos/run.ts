@@ -26,6 +26,7 @@ import { startRelayOf } from "./relay.ts";
 import { type Replicas, startReplicas } from "./replicas.ts";
 import { type Counts, countsOf, type RunReport } from "./report.ts";
 import { setScene, type Scene } from "./scene.ts";
+import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
 /** A real control plane does in seconds what takes a simulated one a moment: fifty VMs leave in minutes. */
@@ -94,6 +95,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
     plan.budgeted ? budgets : {},
   );
   const injectedBefore = injectedIn(cluster).length;
+  const unansweredBefore = await persist(() => unansweredIn(client));
   const struck: string[] = [];
   const calm = new AbortController();
   const relay = startRelayOf(cluster.form, plan.relayed);
@@ -156,15 +158,19 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
     fates: countsOf(fates.values()),
     endings: countsOf(items.map((one) => endingOf(one) ?? "none")),
     causes: countsOf(items.map(({ spec }) => spec.cause ?? "none")),
-    struck: strikesOf(struck, injectedIn(cluster).slice(injectedBefore).length, replicas.deaths),
+    struck: strikesOf(struck, {
+      "requests failed": injectedIn(cluster).length - injectedBefore,
+      deaths: replicas.deaths,
+      "reviews without an answer": (await persist(() => unansweredIn(client))) - unansweredBefore,
+    }),
     lost: [...fates].flatMap(([key, fate]) => (fate === "lost" ? [key] : [])),
     breaches,
     hung: [...unmet, ...left],
   };
 }
 
-function strikesOf(struck: readonly string[], requests: number, deaths: number): Counts {
-  return { ...countsOf(struck), ...(requests > 0 && { "requests failed": requests }), ...(deaths > 0 && { deaths }) };
+function strikesOf(struck: readonly string[], counted: Counts): Counts {
+  return { ...countsOf(struck), ...Object.fromEntries(Object.entries(counted).filter(([, count]) => count > 0)) };
 }
 
 function injectedIn({ sandbox }: Cluster): readonly unknown[] {

@@ -27,6 +27,8 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
+  /** How many calls to each webhook failed where its failurePolicy let the request go on. */
+  readonly failedOpen: Map<string, number>;
   /** Where the processes of pods listen. */
   readonly network: PodNetwork;
   /** By group and version: those that another server answers. */

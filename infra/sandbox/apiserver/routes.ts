@@ -108,13 +108,17 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
 }
 
-/** The number of objects of each kind. */
+/** The number of objects of each kind; and how often a webhook was not heard. */
 function metricsText({ state }: RequestContext): string {
   const lines = state.kinds.all().map((kind) => {
     const count = collectionOf(state, kind).list("").length;
     return `apiserver_resource_objects{group="${kind.group}",resource="${kind.plural}"} ${count}\n`;
   });
-  return `# TYPE apiserver_resource_objects gauge\n${[...new Set(lines)].join("")}`;
+  const failedOpen = [...state.failedOpen].map(
+    ([name, count]) => `apiserver_admission_webhook_fail_open_count{name="${name}",type="validating"} ${count}\n`,
+  );
+  const counter = "# TYPE apiserver_admission_webhook_fail_open_count counter\n";
+  return `# TYPE apiserver_resource_objects gauge\n${[...new Set(lines)].join("")}${counter}${failedOpen.join("")}`;
 }
 
 function discoveryOf(ctx: RequestContext, [root, first, second]: readonly string[]): Discovery | undefined {

@@ -123,6 +123,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     tokenIssuer: new TokenIssuer(),
     secretTokens: new SecretTokenIssuer(),
     faults,
+    failedOpen: new Map(),
     network,
     aggregated: new Map(),
     now,

@@ -102,9 +102,13 @@ async function call(
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
     // If the client has gone, the request fails, whatever the failure policies are.
-    if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return undefined;
+    if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return countFailedOpen(ctx, webhook);
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }
+}
+
+function countFailedOpen({ state: { failedOpen } }: ResourceContext, { name }: Webhook): undefined {
+  failedOpen.set(name, (failedOpen.get(name) ?? 0) + 1);
 }
 
 function deny(webhook: Webhook, { status = {} }: AdmissionResponse): never {

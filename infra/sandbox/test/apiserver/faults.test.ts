@@ -154,6 +154,8 @@ describe("calls of webhooks", () => {
     }
     expect(started.server.faults.injected.at(-1)?.effect).toEqual({ type });
     expect((await create("again")).code).toBe(201);
+    const { text } = await started.admin.send({ method: "GET", path: "/metrics" });
+    expect(text).toMatch(new RegExp(`fail_open_count\\{name="${NAME}",type="validating"\\} \\d`));
   });
 
   test.each<readonly [string, Fault["match"]]>([

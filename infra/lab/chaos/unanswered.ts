@@ -1,0 +1,9 @@
+/** How many deletions nobody judged, by the API server's account: an answer came too late, or nothing listened. */
+import type { KubeClient } from "../../sandbox/index.ts";
+
+const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;
+
+export async function unansweredIn(client: KubeClient): Promise<number> {
+  const { body } = await client.raw({ method: "GET", path: "/metrics" });
+  return [...String(body).matchAll(FAILED_OPEN)].reduce((sum, [, count]) => sum + Number(count), 0);
+}
