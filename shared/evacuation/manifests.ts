@@ -2,32 +2,28 @@
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
-import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
+import type { EvacuationStatus } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../kube/node-evacuation.ts";
 import { hash8 } from "../kube/objects.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-function migrationAnnotations({ name, spec }: Pick<EvacuationFacts, "name" | "spec">): Record<string, string> {
-  return { [names.CAUSE_ANNOTATION]: spec.cause, [names.EVACUATION_ANNOTATION]: name };
-}
-
 /** KubeVirt writes migrations all the time: only the UID has to be as observed. */
-export function adopt({ migration: { uid }, evacuation }: ActionOf<"AdoptMigration">) {
-  return { metadata: { uid, annotations: migrationAnnotations(evacuation) } };
-}
-
 export function skipBackoff({ migration: { uid } }: ActionOf<"SkipBackoff">) {
   return { metadata: { uid, annotations: { [names.SKIP_BACKOFF_ANNOTATION]: "" } } };
 }
 
 /** Without `spec.priority` and KubeVirt's evacuation annotation, which are virt-controller's. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
+  const annotations = {
+    [names.CAUSE_ANNOTATION]: evacuation.spec.cause,
+    [names.EVACUATION_ANNOTATION]: evacuation.name,
+  };
   return {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstanceMigration",
-    metadata: { namespace: vmi.namespace, name, labels: MANAGED, annotations: migrationAnnotations(evacuation) },
+    metadata: { namespace: vmi.namespace, name, labels: MANAGED, annotations },
     spec: { vmiName: vmi.name },
   };
 }

@@ -36,15 +36,12 @@ export function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, unti
   return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
 }
 
-export function follow({ e, w }: Facts, migration: MigrationFacts) {
+export function follow({ w }: Facts, migration: MigrationFacts) {
   const { name, uid, targetNode } = migration;
-  const isNew = e.status.migration?.uid !== uid && migration.cause === undefined && !migration.deleting;
-  const adopt: readonly Action[] = isNew ? [{ verb: "AdoptMigration", migration, evacuation: e }] : [];
   return {
     phase: "Migrating",
     ...progressOf(migration, w.now),
     more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
-    actions: adopt,
   } as const satisfies Next;
 }
 
@@ -104,18 +101,16 @@ export function moved(f: Facts, targetNode: string | undefined): Next {
   const to = targetNode === undefined ? "another namespace or cluster" : `node ${targetNode}`;
   const from = e.status.sourceNode === undefined ? "" : ` from node ${e.status.sourceNode}`;
   const message = `moved${from} to ${to}`;
-  // A quick migration is over before a reconcile has seen it, or its end is not written yet: it is named and adopted now.
+  // A quick migration is over before a reconcile has seen it, or its end is not written yet: it is named now.
   const isArriving = (m: MigrationFacts) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName;
   const migration = succeeded(f) ?? migrations.find(isArriving);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
-  const isNew = migration !== undefined && migration.cause === undefined;
-  const adopt: readonly Action[] = isNew ? [{ verb: "AdoptMigration", migration, evacuation: e }] : [];
   return end(f, {
     phase: "Moved",
     reason: "Moved",
     message,
     more: { ...made, ...(targetNode === undefined ? {} : { targetNode }) },
-    after: [...adopt, recordEvent(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid)],
+    after: [recordEvent(vmi, "Evacuated", `${message} (cause ${e.spec.cause})`, e.uid)],
   });
 }
 

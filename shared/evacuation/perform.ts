@@ -140,8 +140,6 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
       return await removed("evacuations", action.evacuation);
     case "CreateMigration":
       return await createMigration(action, cluster);
-    case "AdoptMigration":
-      return await patched(MIGRATIONS, action.migration, manifests.adopt(action));
     case "SkipBackoff":
       return await patched(MIGRATIONS, action.migration, manifests.skipBackoff(action));
     case "DeleteMigration":

@@ -151,7 +151,7 @@ function kubevirtBackingOff(f: Facts): Next | undefined {
   const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
   if (!isHurried) return outcomes.delayed(f, migration, delay);
   const next = follow(f, migration);
-  return { ...next, actions: [...next.actions, { verb: "SkipBackoff", migration }] };
+  return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
 
 /** An unfinished migration cannot begin, which is as good as failed. One that KubeVirt creates during a back-off is no new attempt. */

@@ -34,12 +34,6 @@ export type Action =
       /** Performed if it is refused for good, by KubeVirt's admission or by a policy before it. */
       readonly ifRefused?: readonly Action[];
     }
-  /** Annotate a migration of KubeVirt's, or of another party's, with the evacuation that it serves. */
-  | {
-      readonly verb: "AdoptMigration";
-      readonly migration: MigrationFacts;
-      readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-    }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
   /** Unless there is one; `missing`: none has been seen. Continues if it is refused for good; `optional`: if it fails for any reason. */

@@ -22,8 +22,7 @@ export const SAFE_IN_A_REVIEW: ReadonlySet<Action["verb"]> = new Set([
 export function isSafeInAReconcile(action: Action): boolean {
   // On the version that was read. Ends and failed attempts have consequences that no later reconcile takes back.
   if (action.verb === "WriteStatus") return CONTINUING.has(action.status.phase ?? "Pending");
-  // An annotation of the migration with this UID, and words.
-  return action.verb === "AdoptMigration" || action.verb === "Event";
+  return action.verb === "Event";
 }
 
 const CONTINUING: ReadonlySet<Phase> = new Set(["Pending", "Migrating", "WaitingForExternalController"]);

@@ -134,7 +134,6 @@ export interface MigrationFacts extends NamespacedName {
   /** An evacuation or a workload update: KubeVirt's back-off counts its failure, and delays it unless it skips that. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
-  readonly cause?: string;
   readonly sourceNode?: string;
   readonly targetNode?: string;
   /** Absent as long as it waits in KubeVirt's queue. */

@@ -84,7 +84,6 @@ export const Migration = kind(
       phase,
       createdAt: createdAt(metadata),
       evacuates: metadata.annotations?.[names.EVACUATION_MIGRATION_ANNOTATION],
-      cause: metadata.annotations?.[names.CAUSE_ANNOTATION],
       blockedBy: blockedBy(conditions),
     }),
 );

@@ -44,16 +44,6 @@ describe("on migrations", () => {
     expect(spec).toEqual({ vmiName: "created" });
   });
 
-  test("Adopt: annotated, whichever party made it, and again", async () => {
-    const migration = await theirs("adopted", labelled("adopted"));
-    const adopt: Action = { verb: "AdoptMigration", migration, evacuation: EVACUATION };
-    expect(await act(adopt)).toBe("Done");
-    expect((await find("of-adopted"))?.metadata.annotations).toMatchObject(TOLD);
-    expect(await act({ ...adopt, migration: await migrationOf("adopted") })).toBe("Done");
-    expect(await act({ ...adopt, migration: { ...migration, uid: "another" } })).toBe("Conflict");
-    expect(await act({ ...adopt, migration: { ...migration, name: "nobodys" } })).toBe("Conflict");
-  });
-
   test("Delete: that one only, and again", async () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");

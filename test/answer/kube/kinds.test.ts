@@ -88,7 +88,6 @@ describe("a migration", () => {
     ["of KubeVirt's own",    { metadata: { ...META, annotations: { "kubevirt.io/evacuationMigration": "node01" } } }, { evacuates: "node01", automatic: true }],
     ["of its workload updater", { metadata: { ...META, annotations: { "kubevirt.io/workloadUpdateMigration": "" } } }, { automatic: true }],
     ["that skips its back-off", { metadata: { ...META, annotations: { "kubevirt.io/func-test-ignore-migration-backoff": "" } } }, { skipsBackoff: true }],
-    ["of ours",              { metadata: { ...META, annotations: { "lifeboat.dev/cause": "Preemption" } } },  { cause: "Preemption" }],
     ["being deleted",        { metadata: { ...META, deletionTimestamp: time(0) } },                           { deleting: true }],
     ["running",              { status: { phase: "Running", migrationState: { sourceNode: "a", targetNode: "b", targetPod: "p" } } }, { phase: "Running", sourceNode: "a", targetNode: "b", targetPod: "p" }],
     ["failed",               { status: { phase: "Failed", migrationState: { failureReason: "why" } } },       { phase: "Failed", failureReason: "why" }],

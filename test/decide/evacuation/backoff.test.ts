@@ -75,9 +75,9 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
   // prettier-ignore
   test.each<readonly [string, retryAt: string | undefined, MigrationFacts, expected: string]>([
     ["nobody asks",                                 undefined, next,   "BackingOff KubeVirtBackoff"],
-    ["a person asks: KubeVirt begins it now",       time(-5),  next,   "AdoptMigration, SkipBackoff, Migrating Queued"],
+    ["a person asks: KubeVirt begins it now",       time(-5),  next,   "SkipBackoff, Migrating Queued"],
     ["… and it is a workload update, not ours",     time(-5),  UPDATE, "BackingOff KubeVirtBackoff"],
-    ["… and it has been hurried",                   time(-5),  { ...next, skipsBackoff: true }, "AdoptMigration, Migrating Queued"],
+    ["… and it has been hurried",                   time(-5),  { ...next, skipsBackoff: true }, "Migrating Queued"],
   ])("%s", (_, retryAt, waiting, expected) => {
     const { spec, ...rest } = backingOff(5);
     const subject = { ...rest, spec: { ...spec, retryAt } };

@@ -53,8 +53,7 @@ function retriedIn(seconds: number): EvacuationFacts {
   return evacuation({ status: { attempts: 1, nextAttemptTime: time(seconds) } });
 }
 
-/** Annotated with its cause, so that it is not adopted again. */
-const running = migration({ cause: "ApiEviction" });
+const running = migration();
 const kubevirts = migration({ phase: "Pending", evacuates: NODE });
 const pending = migration({ phase: "Pending" });
 const failed = migration({ phase: "Failed" });
@@ -100,7 +99,6 @@ const rows: readonly Row[] = [
   ["… KubeVirt's mark is left",                evacuation(), { vmis: [{ ...moved, evacuationNodeName: NODE }] },        `${MOVED}; Unmark, Released`],
   ["… our label is left",                      evacuation(), { vmis: [{ ...moved, evacuationLabel: "urgent" }] },       `${MOVED}; Unmark, Released`],
   ["… and is marked there: the next one's label", evacuation(), { vmis: [{ ...moved, evacuationNodeName: "node02", evacuationLabel: "urgent" }] }, `CreateEvacuation, tell, ${MOVED}`],
-  ["… by a migration that no look has seen",   evacuation(), { vmis: [moved], migrations: [without(succeeded, "cause")] }, "Moved Moved, AdoptMigration, tell"],
   ["back on its node, in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
   ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
   ["a migration succeeded, the VMI lags",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
@@ -117,7 +115,6 @@ const rows: readonly Row[] = [
   ["… runs",                                   withdrawn,    { migrations: [migration({ evacuates: NODE })] },          `${BY_INTENT}; Unmark, Released`],
   ["… ours waits",                             withdrawn,    { migrations: [{ ...pending, name: "lifeboat-web-1" }] },  `${BY_INTENT}; Unmark, DeleteMigration, Released`],
   ["… a person's waits",                       withdrawn,    { migrations: [pending] },                                 `${BY_INTENT}; Unmark, Released`],
-  ["… adopted or not",                         withdrawn,    { migrations: [{ ...pending, cause: "ApiEviction" }] },    `${BY_INTENT}; Unmark, Released`],
   ["the drain taint is there",                 byDrainTaint, tainted,                                                   CREATED],
   ["… is gone",                                byDrainTaint, { ...tainted, ...untainted },                              BY_TAINT],
   ["… and the label is left",                  byDrainTaint, { ...untainted, vmis: [vmi({ evacuationLabel: "normal" })] }, `${BY_TAINT}; Unmark, Released`],
@@ -138,7 +135,7 @@ const rows: readonly Row[] = [
   ["a preemption, 29 s past its deadline",     disrupted("Preemption", -29), { pods: [pod()] },                         CREATED],
   ["… 30 s: the scheduler has other victims",  disrupted("Preemption", -30), { pods: [pod()] },                         `${BY_PREEMPTION}; Unmark, Released`],
   ["… its migration waits",                    disrupted("Preemption", -30), { pods: [pod()], migrations: [kubevirts] }, `${BY_PREEMPTION}; Unmark, DeleteMigration, Released`],
-  ["… its migration runs",                     disrupted("Preemption", -30), { pods: [pod()], migrations: [migration({ evacuates: NODE })] }, "AdoptMigration, Migrating Running"],
+  ["… its migration runs",                     disrupted("Preemption", -30), { pods: [pod()], migrations: [migration({ evacuates: NODE })] }, "Migrating Running"],
   ["… its pod is being deleted",               disrupted("Preemption", -30), { pods: [pod({ deleting: true })] },       CREATED],
   ["… its pod was not read",                   disrupted("Preemption", -30), {},                                        CREATED],
   ["… of a taint: Lifeboat finishes that",     disrupted("NoExecuteTaint", -30), { pods: [pod()] },                     CREATED],
@@ -180,12 +177,11 @@ const rows: readonly Row[] = [
   ["… before this evacuation",                 evacuation(), { migrations: [{ ...failed, createdAt: at(-61).getTime() }] }, CREATED],
   ["… is being deleted: counted or unwanted",  evacuation(), { migrations: [{ ...failed, deleting: true }] },           CREATED],
   ["… External: its owner's to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
-  ["KubeVirt's waits",                         evacuation(), { migrations: [kubevirts] },                               "AdoptMigration, Migrating Queued"],
-  ["… adopted by a function that died",        evacuation(), { migrations: [{ ...kubevirts, cause: "ApiEviction" }] },  "Migrating Queued"],
+  ["KubeVirt's waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
   ["… is being deleted",                       evacuation(), { migrations: [{ ...kubevirts, deleting: true }] },        "Migrating Queued"],
   ["… for which we wait",                      retriedIn(9), { migrations: [{ ...kubevirts, deleting: true }] },        "BackingOff MigrationFailed"],
-  ["it runs, and KubeVirt's waits behind it",   evacuation(), { migrations: [kubevirts, migration()] },                  "AdoptMigration, Migrating Running"],
-  ["it runs",                                  evacuation(), { migrations: [migration()] },                             "AdoptMigration, Migrating Running"],
+  ["it runs, and KubeVirt's waits behind it",   evacuation(), { migrations: [kubevirts, migration()] },                  "Migrating Running"],
+  ["it runs",                                  evacuation(), { migrations: [migration()] },                             "Migrating Running"],
   ["it exceeds a quota",                       evacuation(), { migrations: [stuck] },                                   "DeleteMigration, BackingOff MigrationStuck, tell"],
   ["… a person's: not ours to delete",         evacuation(), { migrations: [without(stuck, "evacuates")] },             "Blocked PersonsMigration, tell"],
   ["… a workload update's",                    evacuation(), { migrations: [{ ...without(stuck, "evacuates"), automatic: true }] }, "DeleteMigration, BackingOff MigrationStuck, tell"],

@@ -18,8 +18,8 @@ const MOVED = "Moved Moved, tell";
 // prettier-ignore
 test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
   // It comes from another namespace or cluster, or goes there
-  ["sent: the other end is waited for",        evacuation(), { migrations: [sent] },                                    "AdoptMigration, Migrating Synchronizing"],
-  ["… it runs",                                evacuation(), { migrations: [{ ...sent, phase: "Running" }] },           "AdoptMigration, Migrating Running"],
+  ["sent: the other end is waited for",        evacuation(), { migrations: [sent] },                                    "Migrating Synchronizing"],
+  ["… it runs",                                evacuation(), { migrations: [{ ...sent, phase: "Running" }] },           "Migrating Running"],
   ["… the other end cannot be reached",        evacuation(), { migrations: [unreachable] },                             "Blocked DecentralizedMigration, tell"],
   ["… for however long: not ours to delete",   evacuation(), { migrations: [{ ...unreachable, createdAt: at(-9999).getTime() }] }, "Blocked DecentralizedMigration, tell"],
   ["… given up: no attempt of ours",           evacuation(), { migrations: [{ ...sent, phase: "Failed" }] },            CREATED],

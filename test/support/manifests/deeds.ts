@@ -81,12 +81,9 @@ export const DEEDS = steps({
     given: situations.created("LiveMigrate", { evacuationNodeName: "node01" }),
     done: reconcile,
   },
-  "adopt a migration": {
-    configuration: { disruptionBudgets: "Never" },
-    given: async (trial) => {
-      await drained(trial);
-      await situations.createdMigration(trial);
-    },
+  "hurry a migration that KubeVirt delays": {
+    configuration: OFF,
+    given: situations.delayedAndRetried,
     done: tick,
   },
   "empty a tainted node": {

@@ -42,7 +42,7 @@ export const NEEDS: readonly Need[] = [
     ["patch lifeboat.dev/nodeevacuations/status",                                                "no NodeEvacuation starts, nor says how far it is"],
     ["list kubevirt.io/virtualmachineinstancemigrations",                                        "no migration is found, so no evacuation goes on"],
     ["create kubevirt.io/virtualmachineinstancemigrations",                                      "VMs move only where KubeVirt itself migrates marked VMs"],
-    ["patch kubevirt.io/virtualmachineinstancemigrations",                                       "KubeVirt's own migrations do not say their cause"],
+    ["patch kubevirt.io/virtualmachineinstancemigrations",                                       "a retry waits for KubeVirt's own back-off"],
     ["delete kubevirt.io/virtualmachineinstancemigrations",                                      "a cancel leaves the pending migration"],
     ["list kubevirt.io/kubevirts",                                                               "the cluster's strategy is unknown: the webhook's `failurePolicy` decides"],
     ["get policy/poddisruptionbudgets",                                                          "a VM whose eviction is refused has no budget until it is reconciled, by a full scan at the latest"],

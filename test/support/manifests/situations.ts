@@ -61,13 +61,29 @@ export async function createdMigration({ cluster }: Trial): Promise<void> {
   await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
 }
 
+/** Its attempt has failed, KubeVirt lets the next one wait, and a person has asked for it now. */
+export async function delayedAndRetried(trial: Trial): Promise<void> {
+  const { client } = trial.cluster;
+  const metadata = { ...PENDING, name: "failed", annotations: { "kubevirt.io/evacuationMigration": NODE.name } };
+  const failed = await client.create(kubevirt.migrations, {
+    metadata: { ...metadata, labels: { "kubevirt.io/vmi-name": VMI.name } },
+    spec: { vmiName: VMI.name },
+  });
+  const phaseTransitionTimestamps = [{ phase: "Failed", phaseTransitionTimestamp: LATE }];
+  const body = { status: { phase: "Failed", phaseTransitionTimestamps } };
+  await client.patch(kubevirt.migrations, failed.metadata, { type: "merge", body }, { subresource: "status" });
+  await createdMigration(trial);
+  const lastFailedMigration = { name: failed.metadata.name, uid: failed.metadata.uid };
+  await evacuating(trial, "ApiEviction", { retryAt: LONG_AGO }, { attempts: 1, lastFailedMigration });
+}
+
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
 /** Begun long ago, as if Lifeboat had been away since. The drain taint marks nothing. */
-export async function evacuating(trial: Trial, cause: string, more: object = {}): Promise<void> {
+export async function evacuating(trial: Trial, cause: string, more: object = {}, status: object = {}): Promise<void> {
   await createdVm(trial);
   const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
-  await createdEvacuation(trial, VMI.name, { cause, pod: { name: POD.name, uid }, ...more });
+  await createdEvacuation(trial, VMI.name, { cause, pod: { name: POD.name, uid }, ...more }, status);
   if (cause !== "DrainTaint") await trial.cluster.patchVmi(VMI.name, { status: { evacuationNodeName: NODE.name } });
 }
 
