@@ -11,6 +11,8 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** So long it waits for more, where a delivery would not be full: of an object that changes meanwhile, one event is sent. */
+  readonly gatherMs?: number;
   readonly onResult: (result: Result, events: readonly LifeboatEvent[]) => void;
 }
 
@@ -24,7 +26,7 @@ const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
-export function startDelivery({ outbox, send, clock, random, log, onResult }: DeliveryOptions): Delivery {
+export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, onResult }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
   /** Ends the present pause soon. */
@@ -34,12 +36,13 @@ export function startDelivery({ outbox, send, clock, random, log, onResult }: De
 
   const run = async () => {
     while (!stopped.signal.aborted) {
-      const events = outbox.first(limit);
-      if (events.length === 0) {
+      if (outbox.length === 0) {
         filled = Promise.withResolvers();
         await filled.promise;
         continue;
       }
+      if (gatherMs > 0 && outbox.length < limit) await pause(clock, gatherMs, stopped.signal);
+      const events = outbox.first(limit);
       const outcome = await send(events, stopped.signal);
       if (stopped.signal.aborted) return;
       onResult(outcome.result, events);

@@ -38,6 +38,9 @@ export interface Relay extends Probed {
 /** So much later a replica acts on what is not urgent, if another one is the leader: by then there is nothing left to do. */
 const FOLLOWING_MS = 10_000;
 
+/** KubeVirt marks a VM, creates its migration and begins it within a moment, for which one status is enough. */
+const GATHER_MS = { urgent: 0, routine: 1000 } as const;
+
 export function startRelay(options: RelayOptions): Relay {
   const { clock, random, log, within } = options;
   const counters = createCounters();
@@ -49,6 +52,7 @@ export function startRelay(options: RelayOptions): Relay {
       send,
       clock,
       random,
+      gatherMs: GATHER_MS[lane],
       log: (level, message, details) => log(level, message, { lane, ...details }),
       onResult: (result, events) => {
         counters.deliveries.add([lane, result]);

