@@ -26,7 +26,7 @@ import {
   visible,
   vmPath,
 } from "./components.ts";
-import { mayEmpty, waysOf } from "./maintenance.ts";
+import { mayChange, mayEmpty } from "./maintenance.ts";
 import type { PageContext, Visit } from "./session.ts";
 
 const ACT_SECONDS = 10;
@@ -153,7 +153,7 @@ async function changed(
   const all = await cluster.list("nodeevacuations");
   const found = all.find((ne) => ne.uid === form.get("uid") && ne.spec.nodeName === node && !hasEnded(ne));
   if (found === undefined) return "Over";
-  if (!mayEmpty(visitor, waysOf(found))) throw new RejectionError("Forbidden");
+  if (!mayChange(visitor, change, found)) throw new RejectionError("Forbidden");
   const done = await changeNodeEvacuation(found, change, cluster);
   return done === "Done" ? CHANGED[change] : done === "Lacking" ? "Lacking" : "ChangedSince";
 }

@@ -110,7 +110,7 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
   UnknownCluster:       ["No such cluster", "Lifeboat knows no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
-  VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps them for an hour after their end."],
+  VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],
   Forbidden:            ["You may not do this", "You may look, but not act, and nothing was changed. To act takes the permission to create and patch evacuations."],

@@ -67,7 +67,12 @@ export function mayEmpty({ maintains = [] }: Visitor, ways: Ways): boolean {
   return needed.every((right) => maintains.includes(right));
 }
 
-export function waysOf({ spec: { virtualMachines } }: NodeEvacuationFacts): Ways {
+/** To stop it takes less than to go on with it, as the shipped policy says. */
+export function mayChange(visitor: Visitor, act: NodeAct, ne: NodeEvacuationFacts): boolean {
+  return mayEmpty(visitor, act === "resume" ? waysOf(ne) : []);
+}
+
+function waysOf({ spec: { virtualMachines } }: NodeEvacuationFacts): Ways {
   return [virtualMachines.whenBlocked, virtualMachines.whenAttemptsFail];
 }
 
@@ -151,7 +156,7 @@ function currentPart(ne: NodeEvacuationFacts, { target, visitor }: Visit): Html 
   const shown = (["moving", "waiting", "blocked", "restarted", "stopped"] as const).flatMap((key) =>
     vms === undefined || vms[key] === 0 ? [] : [`${vms[key]} ${key}`],
   );
-  const acts = hasEnded(ne) || !mayEmpty(visitor, waysOf(ne)) ? [] : actsOn(ne);
+  const acts = hasEnded(ne) ? [] : actsOn(ne).filter((act) => mayChange(visitor, act, ne));
   return html`<section>
     <h2>Maintenance ${phaseBadge(ne)}</h2>
     <p>${isolated(sentence(message))}</p>

@@ -126,6 +126,18 @@ describe("nobody gets more by it than they have", () => {
     expect(answerOf(answer)).toEqual(refusal === "" ? [201, ""] : [403, expect.stringContaining(refusal)]);
   });
 
+  test("to stop what restarts VMs takes no right to restart them; to continue it does", async () => {
+    const { name } = await create({ ...NODE, ...RESTART });
+    const user = await userWith(["patch", "evict"]);
+    const change = async (spec: object) => answerOf(await patch(`${PATH}/${name}`, { spec }, user));
+    const refused = [403, expect.stringContaining("you may not restart")];
+    expect(await change({ reason: "kernel 6.13" })).toEqual(refused);
+    expect(await change({ progress: "Paused", ...AFTER })).toEqual(refused);
+    expect(await change({ progress: "Paused" })).toEqual([200, ""]);
+    expect(await change({ progress: "Running" })).toEqual(refused);
+    expect(await change({ intent: "Withdrawn" })).toEqual([200, ""]);
+  });
+
   test("nor by changing one of another user's", async () => {
     const { name } = await create(NODE);
     const user = await userWith(["patch", "evict"]);
