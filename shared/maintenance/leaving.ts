@@ -16,7 +16,9 @@ export function leaving(w: NodeWorld): NodeNext {
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
   const beginnings = views.flatMap((view) => beginningOf(view, w));
   const begun = [...beginnings, ...undone(w), ...pods.filter((pod) => isEvicted(pod, views, w)).map(evict)];
-  const blockers = withTimes([...views.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
+  // Those that are to be shut down come first: they are known from look to look, however many others stay.
+  const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
+  const blockers = withTimes([...first.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
   const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
   return {
     phase: isStuck ? "Blocked" : "Evacuating",

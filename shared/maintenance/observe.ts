@@ -137,8 +137,8 @@ function goingFirst(w: NodeWorld) {
   return (a: VmiFacts, b: VmiFacts) => stays(a) - stays(b);
 }
 
-/** Of a node full of them the others have their turn later. */
-const MOST_VMS = 20;
+/** Of a node full of them the others have their turn when some of these have left. */
+const MOST_VMS = 100;
 
 async function readVms(vmis: readonly NamespacedName[], { cluster }: Looking): Promise<NodeWorld["vms"]> {
   const read = vmis.slice(0, MOST_VMS).map(async (vmi) => {

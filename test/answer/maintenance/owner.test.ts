@@ -32,6 +32,19 @@ test.each(["stops", "deletes"])("who %s a VM that is being restarted is not wait
   ).toEqual(["db Withdrawn", "web Moved"]);
 });
 
+test("of a node full of VMs that cannot be restarted, one that can is", async () => {
+  const stay = Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy: "Halted" }));
+  const able = { name: "web", vmi: PINNED, runStrategy: "Always" };
+  const fake = created({ virtualMachines: { whenBlocked: "Restart" } }, [...stay, able]);
+  const doors = openFakeDoors(fake);
+  for (let look = 0; look < 3; look++) {
+    await doors.reconcile();
+    await doors.settle();
+    doors.pass(61);
+  }
+  expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
+});
+
 test("of a node full of VMs that stay, one that its eviction ends goes", async () => {
   const stay = Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy: "Always" }));
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
