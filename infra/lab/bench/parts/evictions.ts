@@ -1,0 +1,170 @@
+/** What an administrator's client waits for: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  deployments,
+  type KubeClient,
+  KUBEVIRT,
+  kubevirt,
+  type KubeObject,
+  pods,
+  type Resource,
+  type Sandbox,
+  waitFor,
+} from "../../../sandbox/index.ts";
+import { buildImage } from "../../../tools/build-image.ts";
+import { buildWorker } from "../../../tools/build-worker.ts";
+import { inParallel, numbered } from "../../../tools/in-parallel.ts";
+import { configureLifeboat } from "../../stage/apply.ts";
+import { startSandboxAsChosen } from "../../stage/control-plane.ts";
+import { applyInCluster, SERVER, serverImages } from "../../stage/in-cluster.ts";
+import { startLifeboat } from "../../stage/lifeboat.ts";
+import { createNodes, createVms } from "../../stage/scene.ts";
+import type { PartOptions } from "../main.ts";
+import { type Measurement, median } from "../measurement.ts";
+
+const FORMS = ["Worker", "in the cluster"] as const;
+type Form = (typeof FORMS)[number];
+const WANTED = { Worker: { first: 1.8, repeat: 1.3 }, "in the cluster": { first: 1.3, repeat: 0.5 } } as const;
+const KINDS = ["first", "repeat"] as const;
+const WAYS = ["Lifeboat", "KubeVirt"] as const;
+type Way = (typeof WAYS)[number];
+type Times = Readonly<Record<Way, Readonly<Record<(typeof KINDS)[number], number[]>>>>;
+
+const AT_A_TIME = 8;
+const NAMESPACE = "vms";
+const NODE = "node01";
+const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
+/** Nothing moves meanwhile. */
+const MIGRATION_SECONDS = 3600;
+const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
+const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
+/** The API server learns of a changed webhook by a watch, and what follows an answer is over. */
+const SETTLE_MS = 3000;
+const REFUSED = 429;
+
+export async function runEvictions({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
+  await Promise.all([buildWorker(), buildImage()]);
+  const measurements: Measurement[] = [];
+  for (const form of FORMS) {
+    note(`evictions through the API server: ${form}`);
+    const times = await measured(form, quick ? { rounds: 2, size: 16 } : { rounds: 5, size: 40 });
+    for (const kind of KINDS)
+      measurements.push({
+        what: `${kind} eviction, ${form}`,
+        unit: "ms",
+        samples: times.Lifeboat[kind],
+        floor: { what: "virt-api alone", samples: times.KubeVirt[kind] },
+        target: WANTED[form][kind],
+      });
+  }
+  return measurements;
+}
+
+interface Size {
+  readonly rounds: number;
+  readonly size: number;
+}
+
+/** In each round another one goes first; the first round warms up. */
+async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
+  const images = form === "in the cluster" ? serverImages() : new Map();
+  const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });
+  const { client } = sandbox;
+  const times: Times = { Lifeboat: { first: [], repeat: [] }, KubeVirt: { first: [], repeat: [] } };
+  const stop = await install(sandbox, form);
+  try {
+    const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
+      numbered(size).map((vm) => `vm-${batch}-${vm}`),
+    );
+    const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
+    await createVms(
+      client,
+      batches.flat().map((name) => ({ ...vm, name })),
+    );
+    const { items } = await client.list(pods, NAMESPACE);
+    for (const [index, names] of batches.entries()) {
+      const round = Math.floor(index / WAYS.length);
+      const way = WAYS[(index + round) % WAYS.length] ?? "Lifeboat";
+      const own = items.filter(({ metadata }) =>
+        names.some((name) => metadata.name.startsWith(`virt-launcher-${name}-`)),
+      );
+      const evicted = async (reviewers: readonly Way[]) => {
+        await ask(client, reviewers);
+        return median(await inParallel(own, AT_A_TIME, (pod) => evict(client, pod.metadata)));
+      };
+      const first = await evicted([way]);
+      // Else nobody marks them.
+      if (way === "Lifeboat") await evicted(WAYS);
+      const repeat = await evicted([way]);
+      if (round === 0) continue;
+      times[way].first.push(first);
+      times[way].repeat.push(repeat);
+    }
+    return times;
+  } finally {
+    await stop();
+    await sandbox.stop();
+  }
+}
+
+async function install(sandbox: Sandbox, form: Form): Promise<() => Promise<void>> {
+  const { client } = sandbox;
+  await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, {
+    type: "merge",
+    body: { spec: { configuration: LIMITS } },
+  });
+  await createNodes(client, [NODE, "node02"], CAPACITY);
+  if (form === "Worker") {
+    const { worker } = await startLifeboat(sandbox);
+    await configureLifeboat(client, CONFIGURATION);
+    return () => worker.stop();
+  }
+  await applyInCluster(client);
+  await configureLifeboat(client, CONFIGURATION);
+  await waitFor(client, {
+    resource: deployments,
+    key: SERVER,
+    what: "ready",
+    until: ({ status }) => status?.readyReplicas === 2,
+    timeoutMs: 120_000,
+  });
+  return () => Promise.resolve();
+}
+
+async function evict(client: KubeClient, { namespace = "", name }: KubeObject["metadata"]): Promise<number> {
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
+  const begin = performance.now();
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+  const { code, body: answer } = await client.raw({ method: "POST", path, body });
+  if (code !== REFUSED) throw new Error(`an eviction of ${name} was answered ${code} ${JSON.stringify(answer)}`);
+  return performance.now() - begin;
+}
+
+interface Configuration extends KubeObject {
+  readonly webhooks?: readonly {
+    readonly name: string;
+    readonly rules?: readonly { readonly resources: readonly string[] }[];
+  }[];
+}
+const configurations: Resource<Configuration> = {
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  plural: "validatingwebhookconfigurations",
+  namespaced: false,
+};
+/** Of no eviction. */
+const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
+
+/** From now on these alone review evictions. */
+async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
+  const { items } = await client.list(configurations);
+  for (const { metadata, webhooks = [] } of items) {
+    const body = webhooks.flatMap(({ name, rules = [] }, index) => {
+      if (!rules.some(({ resources }) => resources.includes("pods/eviction"))) return [];
+      const isAsked = reviewers.includes(name.includes("lifeboat") ? "Lifeboat" : "KubeVirt");
+      return [{ op: "add", path: `/webhooks/${index}/objectSelector`, value: isAsked ? {} : NONE }];
+    });
+    if (body.length > 0) await client.patch(configurations, metadata, { type: "json", body });
+  }
+  await delay(SETTLE_MS);
+}
