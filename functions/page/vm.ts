@@ -149,7 +149,7 @@ interface Place {
 function vmPart({ settings, pod }: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
   const { migratable, reason, message } = vmi.liveMigratable;
   const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "its own";
-  const took = vmi.movedInSeconds === undefined ? "" : html`, took ${lasting(vmi.movedInSeconds)}`;
+  const took = vmi.movedInSeconds === undefined ? "" : html`; its migration took ${lasting(vmi.movedInSeconds)}`;
   const cooldown = cooldownReason(vmi, { settings, now });
   return html`<section>
     <h2>The VM</h2>

@@ -80,7 +80,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
   // Last: a Worker, or a pod that is still ending, would write it all again as long as it has its permissions.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
-    if (count > 0) host.stdout.write(`${count} ${what} cleaned\n`);
+    if (count > 0) host.stdout.write(`cleaned ${what}: ${count}\n`);
   }
 }
 

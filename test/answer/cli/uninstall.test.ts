@@ -22,7 +22,7 @@ test("budgets that Lifeboat has made, and no other product's of the same label",
   await create("quorum", "lifeboat");
   await create("lifeboat-station", "helm");
   const { code, out } = await uninstall();
-  expect({ code, out }).toEqual({ code: 0, out: expect.arrayContaining(["1 disruption budgets cleaned"]) });
+  expect({ code, out }).toEqual({ code: 0, out: expect.arrayContaining(["cleaned disruption budgets: 1"]) });
   const { items } = await cluster.client.list(podDisruptionBudgets);
   expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);
 });
