@@ -66,12 +66,13 @@ async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): 
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/** Takes back a cordon of its own; or only its name, where another party has uncordoned the node. */
-async function uncordon({ node, by }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
+/** Takes back a cordon of its own; or only its name, where the cordon stays or another party has taken it back. */
+async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   if (found?.metadata.annotations?.[CORDONED_BY_ANNOTATION] !== by) return "Done";
   const { unschedulable } = found.spec;
-  const opened: readonly Operation[] = unschedulable === true ? [{ op: "remove", path: UNSCHEDULABLE }] : [];
+  const opened: readonly Operation[] =
+    unschedulable === true && stays !== true ? [{ op: "remove", path: UNSCHEDULABLE }] : [];
   const patch = [test(OWNER, by), test(UNSCHEDULABLE, unschedulable), ...opened, { op: "remove", path: OWNER }];
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }

@@ -56,10 +56,10 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /** Of a node that is schedulable. `by`: NAME/UID of a NodeEvacuation. `from`: take over the cordon of one that has ended. */
+  /** Of a node that is schedulable. `by`: NAME/UID of a NodeEvacuation. `from`: take over the cordon of one that has ended, or is gone. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
-  /** If it is this one's cordon: a node that another party has uncordoned only loses that name. */
-  | { readonly verb: "Uncordon"; readonly node: string; readonly by: string }
+  /** If it is this one's cordon. `stays`: it is a person's from now on; a node that is schedulable only loses that name, too. */
+  | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Have KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }

@@ -7,7 +7,7 @@ import { newEvacuation } from "../evacuation/identity.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
 import { blockerOf, countsOf, isHeard, viewOf, vmOf, type VmView } from "./vms.ts";
-import type { Candidate, NodeNext, NodeWorld } from "./world.ts";
+import { type Candidate, type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(w: NodeWorld): NodeNext {
   const views = w.vmis.map((vmi) => viewOf(vmi, w));
@@ -40,7 +40,14 @@ function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
     phase: "Evacuated",
     message,
     more: { virtualMachines: counts, blockers: [], estimatedCompletionTime: undefined },
+    first: handedOver(w),
   };
+}
+
+/** From now on the cordon is a person's, and nothing of Lifeboat's takes it back. */
+function handedOver({ ne, node }: NodeWorld): readonly Action[] {
+  const by = ownerOf(ne);
+  return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
 /** What a drain waits for. */

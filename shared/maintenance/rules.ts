@@ -48,7 +48,7 @@ function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const more = {
     conditions: [{ type: "Returned", status: "True", reason: "Uncordoned", message: "", lastTransitionTime: "" }],
   } as const;
-  return { phase: "Evacuated", message, more, first: [...disowned(w), ...starts(w)], chains: back.map((one) => [one]) };
+  return { phase: "Evacuated", message, more, first: starts(w), chains: back.map((one) => [one]) };
 }
 
 /** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
@@ -159,15 +159,14 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   return { phase: "Paused", message: "spec.progress is Paused: it has not started" };
 }
 
-/** A node that another party has cordoned stays cordoned in the end, and so does one that was emptied: that is a person's by now. */
-function notCordoned({ ne, node, rivals }: NodeWorld): NodeNext | undefined {
+/** A node that another party has cordoned stays cordoned in the end. */
+function notCordoned({ ne, node }: NodeWorld): NodeNext | undefined {
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // What one that has ended otherwise has left is taken over: the one that acts is this one.
-  const left = rivals.find((one) => ownerOf(one) === node.cordonedBy && one.status.phase !== "Evacuated");
+  // A cordon of one that has ended, or is gone, is taken over: the one that acts is this one. Else a function that ends it would open it.
+  const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;
-  const from = left && ownerOf(left);
-  const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? from : undefined };
+  const cordon: Action = { verb: "Cordon", node: node.name, by, from: node.unschedulable ? left : undefined };
   return {
     phase: ne.status.phase ?? "Scheduled",
     message: ne.status.message ?? "starts now",

@@ -86,7 +86,6 @@ describe("any death between two writes leaves nothing wrong", () => {
       expect(result.restarts).toEqual(["vmi-db"]);
       expect(result.fake.nodes.get({ name: NODE })).toMatchObject({
         unschedulable: true,
-        cordonedBy: "kernel/uid-of-kernel",
       });
     });
     expect(deaths).toBeGreaterThan(4);

@@ -48,8 +48,7 @@ describe("it has not started", () => {
     ["paused",                                     { ne: asked({ spec: { progress: "Paused" } }), node: PLAIN },             "Paused"],
     ["cordoned, not judged",                       { ne: asked() },                                                          "Scheduled"],
     ["cordoned for one that was withdrawn",        { ne: asked(), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })] }, "Scheduled Cordon"],
-    ["… that has ended as Evacuated: a person's",  { ne: asked({ spec: { startIf: "WillSucceed" } }), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Evacuated" } })], preflight: blocking }, "Refused"],
-    ["… that is deleted by now",                   { ne: asked({ spec: { startIf: "WillSucceed" } }), node: OTHERS, preflight: blocking }, "Refused"],
+    ["… that is deleted by now",                  { ne: asked(), node: OTHERS },                                           "Scheduled Cordon"],
     ["cordoned by a person, and judged",           { ne: asked(), node: FOREIGN, preflight: facts() },                       "Evacuating"],
     ["judged, whatever the verdict",               { ne: asked(), preflight: blocking },                                     "Evacuating"],
     ["judged, and not good enough",                { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: blocking }, "Refused Uncordon"],
@@ -75,8 +74,9 @@ describe("it ends", () => {
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
     ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone StartVm"],
     ["… while a VM is being stopped",              { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
-    ["the node is empty",                          { subjects: [] },                                                         "Evacuated"],
-    ["… paused",                                   { ne: started({ spec: { progress: "Paused" } }), subjects: [] },          "Evacuated"],
+    ["the node is empty",                          { subjects: [] },                                                         "Evacuated Uncordon"],
+    ["… on the cordon of a person",                { subjects: [], node: FOREIGN },                                          "Evacuated"],
+    ["… paused",                                   { ne: started({ spec: { progress: "Paused" } }), subjects: [] },          "Evacuated Uncordon"],
     ["… but for a VM that starts elsewhere",       { subjects: [], evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })] }, "Evacuating"],
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
 });
@@ -91,7 +91,7 @@ describe("it has ended", () => {
   // prettier-ignore
   test.each<Row>([
     ["the node is cordoned still",                 { ne: evacuated, evacuations: stopped },                                  "Nothing"],
-    ["it is schedulable",                          { ne: evacuated, node: node({ cordonedBy: CORDONED.cordonedBy }), evacuations: stopped, returning: [vmiOf("web")] }, "Evacuated Uncordon StartVm ReturnVm"],
+    ["it is schedulable",                          { ne: evacuated, node: PLAIN, evacuations: stopped, returning: [vmiOf("web")] }, "Evacuated StartVm ReturnVm"],
     ["… which is done",                            { ne: started({ status: { phase: "Evacuated", conditions: RETURNED } }), node: PLAIN, evacuations: stopped }, "Nothing"],
     ["withdrawn",                                  { ne: withdrawn, node: PLAIN },                                           "Nothing"],
     ["… when another function was just cordoning", { ne: withdrawn },                                                        "Withdrawn Uncordon"],

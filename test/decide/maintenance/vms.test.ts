@@ -174,7 +174,7 @@ describe("other pods", () => {
     ["with an emptyDir block",           { subjects: subjects({ pods: [local] }) },                               "Blocked",             ["LocalStorage"]],
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
-    ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated", []],
+    ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated Uncordon", []],
     ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating EvictPod", []],
     ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
     ["a target pod is waited for",       { subjects: subjects({ pods: [launcher("web")], vmis: [{ ...web, nodeName: "node02", activePods: { x: "node02" } }] }) }, "Evacuating", []],
