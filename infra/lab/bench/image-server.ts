@@ -21,6 +21,8 @@ export interface ImageServer {
   readonly startMs: number;
   /** What the API server sends to the webhook for evictions. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
+  /** A full scan. */
+  scan(): Promise<unknown>;
   /** Of the process so far. */
   cpuMs(): Promise<number>;
   /** In millions of bytes. */
@@ -57,6 +59,10 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
     port,
     startMs,
     review: (body, agent = KEPT) => timed(request, { host: "127.0.0.1", port, path, agent }, body),
+    scan: () => {
+      const reconcile = { host: "127.0.0.1", port, path: "/clusters/local/reconcile", agent: KEPT };
+      return timed(request, reconcile, "", { authorization: `Bearer ${token}` });
+    },
     cpuMs: () => cpuMsOf(child.pid ?? 0),
     memory: () => memoryOf(child.pid ?? 0),
     async stop() {

@@ -10,8 +10,13 @@ export interface TimedAnswer {
 type Send = (options: RequestOptions, then: (response: IncomingMessage) => void) => ClientRequest;
 
 /** `send`: `request` of node:http or node:https. */
-export function timed(send: Send, to: RequestOptions, body: string): Promise<TimedAnswer> {
-  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+export function timed(
+  send: Send,
+  to: RequestOptions,
+  body: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TimedAnswer> {
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body), ...more };
   return new Promise((resolve, reject) => {
     const begin = performance.now();
     const outgoing = send({ ...to, method: "POST", headers }, (response) => {

@@ -2,15 +2,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";
+import { tickTime } from "../../stage/tick-times.ts";
 import { installLifeboat, startMeasuredApiServer } from "../api-server.ts";
 import { startImageServer } from "../image-server.ts";
 import type { PartOptions } from "../main.ts";
 import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
-const IDLE_MS = 60_000;
-/** The first full scan is over, and what has settled stays. */
-const SETTLES_MS = 120_000;
+const MINUTE_MS = 60_000;
+/** What its start has asked for is over. */
+const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
   const size = quick ? 1000 : 10_000;
@@ -27,10 +28,14 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
     await population.createFinishedMigrations(api.client, vms);
     const server = await startImageServer(api);
     try {
-      note("waiting until it has settled, and then a minute");
+      note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
+      await server.scan();
+      // From half a minute before a tick that is no full scan.
+      const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
+      await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();
-      await delay(IDLE_MS);
+      await delay(MINUTE_MS);
       const idle = (await server.cpuMs()) - before;
       return [
         {
