@@ -1,6 +1,6 @@
 /** A virtual machine: where it runs, what an eviction of it would get, what moves it, and its past. */
 import { html } from "hono/html";
-import { cooldownReason } from "../../shared/evacuation/attempts.ts";
+import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
 import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
 import { OUTCOMES, strategyInForce } from "../../shared/eviction/explanation.ts";

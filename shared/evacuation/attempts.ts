@@ -1,7 +1,8 @@
 /**
- * Attempts of an evacuation: which migrations have failed, which cannot begin, and the pauses between them. Upstream: KubeVirt's
- * migration.go.
+ * Attempts of an evacuation: which migrations have failed, what follows, which cannot begin, and the pauses between them. Upstream:
+ * KubeVirt's migration.go.
  */
+import { recordEvent } from "../kube/action.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import {
   type EvacuationFacts,
@@ -13,9 +14,9 @@ import {
 import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
 import { isMarked } from "../settings/strategy.ts";
-import { type Moment, secondsSince, secondsUntil } from "../settings/time.ts";
+import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settings/time.ts";
 import { sourceNodeOf } from "./identity.ts";
-import { type Facts, inheritedAttempts } from "./world.ts";
+import { type Facts, inheritedAttempts, type Next } from "./world.ts";
 import { isFinal, isListedBy } from "../kube/objects.ts";
 
 /** Far beyond any maximum: 0 s times infinity is no time at all. */
@@ -27,6 +28,32 @@ function doubled(first: number, failures: number, most: number): number {
 
 export function backoffSeconds(failures: number, { evacuation }: Settings): number {
   return doubled(evacuation.backoffSeconds, failures, evacuation.maxBackoffSeconds);
+}
+
+interface Failure {
+  /** `MigrationRefused`: by KubeVirt's admission, or another one, for good. */
+  readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
+  readonly message: string;
+  readonly failures?: number;
+  /** A stuck migration is deleted, and then it does not count again. */
+  readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
+}
+
+export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
+  const { reason, message, failures = 1, counted } = failure;
+  const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
+  const attempts = inheritedAttempts(e) + failures;
+  const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
+  const { maxAttempts } = w.settings.evacuation;
+  const text = `attempt ${attempts} of ${maxAttempts} to move the VM off node ${vmi.nodeName} failed: ${message}`;
+  return {
+    phase: "BackingOff",
+    reason,
+    message,
+    more: { ...counted, attempts, nextAttemptTime },
+    stalled: false,
+    after: [recordEvent(vmi, event, text, `${e.uid}-${attempts}`)],
+  } as const satisfies Next;
 }
 
 /** Whether it is one of this evacuation's: created since, or the one that its status names. Both times are the API server's. */
@@ -212,16 +239,3 @@ const DUE: { readonly [P in Phase]?: typeof isDue } = {
   BackingOff: ({ status }, _, { now }) => Date.parse(status.nextAttemptTime ?? "") <= now.getTime(),
   Blocked: (_, { liveMigratable }) => liveMigratable.migratable,
 };
-
-/** Seconds left; 0 if none. KubeVirt's nodes write when a VM has moved: a time far in the future does not count. */
-export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
-  const { cooldownSeconds } = settings.evacuation;
-  const age = Math.abs(secondsSince(movedAt, now));
-  return age < cooldownSeconds ? Math.ceil(cooldownSeconds - age) : 0;
-}
-
-export function cooldownReason(vmi: VmiFacts, moment: Moment): string | undefined {
-  const left = cooldownLeft(vmi, moment);
-  if (left === 0) return undefined;
-  return `the VM has just moved: for ${left} s descheduling leaves it alone, and node pressure chooses others before it`;
-}

@@ -1,4 +1,7 @@
-/** The mark: what marking a VM takes, and whether it is there. */
+/**
+ * The mark: `status.evacuationNodeName` of a VMI, where it names the node that the VM is on. KubeVirt evacuates such a VM. What marking it
+ * takes, and whether the mark is there, on its way or taken back.
+ */
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
 import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";

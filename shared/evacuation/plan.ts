@@ -7,7 +7,7 @@ import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../se
 import type { VmiFacts } from "../kube/facts.ts";
 import * as identity from "./identity.ts";
 import { FOUND_MARKED } from "../kube/names.ts";
-import { release } from "./outcomes.ts";
+import { release } from "./ends.ts";
 import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
 import { nextOf } from "./rules.ts";
 import { actionsOf } from "./status.ts";

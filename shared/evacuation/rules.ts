@@ -1,23 +1,25 @@
 /** What comes next for an Evacuation: the first rule that applies says phase, reason, message and actions. */
 import { recordEvent } from "../kube/action.ts";
-import * as attempts from "./attempts.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
-import { isMarked, resolveStrategy } from "../settings/strategy.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { activeEvacuation, migrationName, ofVmi, podUIDOf } from "./identity.ts";
+import type { MigrationFacts } from "../kube/facts.ts";
+import { isBeingReceived } from "../kube/objects.ts";
+import { isMarked } from "../settings/strategy.ts";
+import { secondsSince, withoutFractions } from "../settings/time.ts";
+import * as attempts from "./attempts.ts";
+import * as ends from "./ends.ts";
+import { migrationName } from "./identity.ts";
 import * as marks from "./mark.ts";
-import * as outcomes from "./outcomes.ts";
 import { isShutdown, nextOfShutdown } from "./shutdown.ts";
-import { blocked, ended, failedBefore, follow, giveUp, moved, pending, withdraw } from "./outcomes.ts";
 import { actionsOf } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
-import { carriesDrainTaint, drivingTaint, isAlive, isBeingReceived, isFinal } from "../kube/objects.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
   // It ends
-  vmiGone, arrived, duplicate, withdrawn, drainTaintGone, noExecuteTaintGone, preemptionOver, exhausted, cannotMigrate,
+  ends.vmiGone, arrived, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone, ends.preemptionOver,
+  ends.exhausted, ends.cannotMigrate,
   // What a migration shows
   notThere, migrationFailed, markRemoved, kubevirtBackingOff, migrationStuck, migrating,
   // There is none
@@ -27,7 +29,7 @@ export const RULES: readonly Rule[] = [
 export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRead" {
   const facts = world.factsOf(e, w);
   if (isShutdown(e)) return nextOfShutdown(e, facts, w);
-  if (facts === undefined) return ended("there is no VirtualMachineInstance of this name");
+  if (facts === undefined) return ends.ended("there is no VirtualMachineInstance of this name");
   for (const rule of RULES) {
     const next = rule(facts);
     if (next !== undefined) return next;
@@ -35,80 +37,11 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRea
   return "StaleRead";
 }
 
-function vmiGone(f: Facts): Next | undefined {
-  const { e, vmi } = f;
-  if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
-    return ended("the VirtualMachineInstance has been deleted and made anew");
-  }
-  if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // The VMI that has sent its guest away ends like any other.
-  return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
-}
-
 function arrived(f: Facts): Next | undefined {
   const migration = attempts.succeeded(f);
-  if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
+  if (migration === undefined) return world.isElsewhere(f) ? ends.moved(f, f.vmi.nodeName) : undefined;
   if (migration.decentralized !== undefined || world.isShownLater(f, migration)) return follow(f, migration);
-  return moved(f, migration.targetNode ?? f.vmi.nodeName);
-}
-
-function duplicate({ e, vmi, w }: Facts): Next | undefined {
-  const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
-  if (first === undefined || first.uid === e.uid) return undefined;
-  return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
-}
-
-function withdrawn(f: Facts): Next | undefined {
-  return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", "spec.intent is Withdrawn") : undefined;
-}
-
-function drainTaintGone(f: Facts): Next | undefined {
-  const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
-  if (node === undefined || world.isWantedBesides(f)) return undefined;
-  const isDriven = isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
-  return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
-}
-
-function noExecuteTaintGone(f: Facts): Next | "StaleRead" | undefined {
-  const [node, pod] = f.e.spec.cause === "NoExecuteTaint" ? [world.nodeOf(f), world.podOf(f)] : [];
-  if (node === undefined || pod === undefined || world.isWantedBesides(f)) return undefined;
-  if (!isAlive(node) || drivingTaint(node, pod) !== undefined) return undefined;
-  return marks.isMarkOnItsWay(f)
-    ? "StaleRead"
-    : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
-}
-
-/** A new round of the scheduler has found other victims. A migration that runs does no harm. */
-function preemptionOver(f: Facts): Next | undefined {
-  const pod = world.podOf(f);
-  const runs = f.migrations.some(({ phase }) => phase === "Running");
-  if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f) || runs) return undefined;
-  if (pod === undefined || pod.deleting) return undefined;
-  return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
-}
-
-/** Every attempt has failed. Attempts that were inherited do not count: it has at least one of its own. */
-function exhausted(f: Facts): Next | undefined {
-  const { spec, status } = f.e;
-  const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
-  if (failed <= (spec.inherited?.attempts ?? 0) || failed < f.w.settings.evacuation.maxAttempts) return undefined;
-  const why = `${failed} attempts have failed; the last one: ${message}`;
-  return giveUp(f, reason, why, attempts.backoffSeconds(failed, f.w.settings));
-}
-
-function cannotMigrate(f: Facts): Next | undefined {
-  const { e, vmi, migration, w } = f;
-  const resolved = resolveStrategy(vmi, w.settings);
-  if (!resolved.known) {
-    const value = resolved.value.slice(0, 64);
-    return giveUp(f, "UnknownStrategy", `${resolved.field} is "${value}": KubeVirt knows no such strategy`);
-  }
-  if (resolved.strategy === "None") {
-    return giveUp(f, "StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
-  }
-  const isByHand = e.spec.cause === "Operator" && !isMarked(vmi) && migration === undefined;
-  const found = isByHand && !world.isExternal(f) ? pinned(f) : undefined;
-  return found && giveUp(f, found.reason, found.message);
+  return ends.moved(f, migration.targetNode ?? f.vmi.nodeName);
 }
 
 /** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */
@@ -131,14 +64,14 @@ function migrationFailed(f: Facts): Next | undefined {
   if (last === undefined) return undefined;
   const message = attempts.whyFailed(last, vmi);
   const counted = { lastFailedMigration: { name: last.name, uid: last.uid } };
-  const next = outcomes.attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
+  const next = attempts.attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
   const isUrgent = isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
 }
 
 function markRemoved(f: Facts): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
-    ? withdraw(f, "Mark", "the mark was removed")
+    ? ends.withdraw(f, "Mark", "the mark was removed")
     : undefined;
 }
 
@@ -149,7 +82,7 @@ function kubevirtBackingOff(f: Facts): Next | undefined {
   if (delay === undefined) return undefined;
   // Only what KubeVirt has made for an evacuation is hurried when a person asks: a workload update is its own.
   const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
-  if (!isHurried) return outcomes.delayed(f, migration, delay);
+  if (!isHurried) return delayed(f, migration, delay);
   const next = follow(f, migration);
   return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
@@ -169,7 +102,7 @@ function migrationStuck(f: Facts): Next | undefined {
     return blocked(f, "PersonsMigration", why);
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
-  return { ...outcomes.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
+  return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
 function migrating(f: Facts): Next | undefined {
@@ -205,11 +138,8 @@ function waitForController(f: Facts): Next | undefined {
 }
 
 function pinned(f: Facts): Next | undefined {
-  const { migratable, reason = "", message = "KubeVirt gives no reason" } = f.vmi.liveMigratable;
-  if (migratable) return undefined;
-  // As the CRD's schema allows.
-  const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
-  return blocked(f, isWord ? reason : "NotLiveMigratable", `the VM is not live-migratable: ${message}`);
+  const found = ends.pinnedBy(f.vmi);
+  return found && blocked(f, found.reason, found.message);
 }
 
 function backingOff(f: Facts): Next | undefined {
@@ -223,7 +153,7 @@ function createMigration(f: Facts): Next | undefined {
   const attempt = world.inheritedAttempts(e) + 1;
   const name = migrationName(e, attempt);
   const why = "the migration was refused when it was created";
-  const refused = outcomes.attemptFailed(f, { reason: "MigrationRefused", message: why });
+  const refused = attempts.attemptFailed(f, { reason: "MigrationRefused", message: why });
   const { maxAttempts } = w.settings.evacuation;
   const message = `migration ${name} moves the VM off node ${vmi.nodeName} (attempt ${attempt} of ${maxAttempts})`;
   return {
@@ -244,4 +174,58 @@ function markMissing(f: Facts): Next | undefined {
 
 function waitForKubeVirt(): Next {
   return pending("KubeVirt's evacuation controller migrates the VM");
+}
+
+function pending(message: string): Next {
+  return { phase: "Pending", reason: "Pending", message };
+}
+
+function blocked({ e, vmi }: Facts, reason: string, message: string): Next {
+  const event = `cannot leave node ${vmi.nodeName}: ${message}`;
+  return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
+}
+
+function failedBefore({ e }: Facts): Next {
+  const { phase, reason = "", message = "" } = e.status;
+  const why =
+    phase === "BackingOff"
+      ? { reason, message }
+      : { reason: "MigrationFailed", message: "an attempt to move the VM has failed" };
+  return { phase: "BackingOff", ...why, more: { nextAttemptTime: attempts.backoffUntil(e) } };
+}
+
+function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, until }: attempts.KubeVirtBackoff): Next {
+  const nextAttemptTime = new Date(until).toISOString();
+  const why = `migration ${failed.name} has failed: ${attempts.whyFailed(failed, vmi)}`;
+  const message = `${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(nextAttemptTime)}`;
+  return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
+}
+
+function follow({ w }: Facts, migration: MigrationFacts) {
+  const { name, uid, targetNode } = migration;
+  return {
+    phase: "Migrating",
+    ...progressOf(migration, w.now),
+    more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
+  } as const satisfies Next;
+}
+
+/** virt-controller gives a new migration its first phase within moments. */
+const UNANSWERED_SECONDS = 10;
+
+function progressOf(migration: MigrationFacts, now: Date): Pick<Next, "reason" | "message"> {
+  const { name, phase, createdAt } = migration;
+  if (phase === "" && secondsSince(createdAt, now) >= UNANSWERED_SECONDS) {
+    const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
+    return { reason: "KubeVirtNotAnswering", message };
+  }
+  if (phase === "Synchronizing") {
+    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
+    return { reason: "Synchronizing", message };
+  }
+  if (world.isQueued(migration)) {
+    return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
+  }
+  if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
+  return { reason: "Running", message: `migration ${name} moves the VM` };
 }

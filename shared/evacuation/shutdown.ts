@@ -11,7 +11,7 @@ import type { VmiFacts } from "../kube/facts.ts";
 import { isFinal } from "../kube/objects.ts";
 import { isLive } from "../settings/strategy.ts";
 import { secondsSince } from "../settings/time.ts";
-import { ended, moved } from "./outcomes.ts";
+import { ended, moved } from "./ends.ts";
 import { type EvacuationWorld, type Facts, isElsewhere, type Next } from "./world.ts";
 
 export function isShutdown({ spec }: EvacuationFacts): boolean {

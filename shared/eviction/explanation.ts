@@ -4,7 +4,7 @@ import { warningsOf } from "./messages.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Review } from "./review.ts";
-import { cooldownReason } from "../evacuation/attempts.ts";
+import { cooldownReason } from "../evacuation/cooldown.ts";
 import { keyOf } from "../kube/objects.ts";
 
 /** What the answer means for the guest, where the answer alone could be misread: "refused" is how a VM begins to move. */

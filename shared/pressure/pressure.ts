@@ -9,7 +9,7 @@ import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot }
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
-import { cooldownLeft } from "../evacuation/attempts.ts";
+import { cooldownLeft } from "../evacuation/cooldown.ts";
 
 export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   const running = vmi.phase === "Running" && !vmi.deleting && vmi.nodeName !== undefined;

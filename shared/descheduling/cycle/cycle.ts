@@ -18,7 +18,7 @@ import {
   type RequestResult,
   type Requests,
 } from "./request.ts";
-import { cooldownLeft } from "../../evacuation/attempts.ts";
+import { cooldownLeft } from "../../evacuation/cooldown.ts";
 
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;

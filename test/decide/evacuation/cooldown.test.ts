@@ -1,7 +1,7 @@
 /** How long a VM is left alone that has just moved, and what is said of it. */
 import { expect, test } from "vitest";
 import { at, NOW, settings, vmi } from "../../support/fixtures.ts";
-import { cooldownLeft, cooldownReason } from "../../../shared/evacuation/attempts.ts";
+import { cooldownLeft, cooldownReason } from "../../../shared/evacuation/cooldown.ts";
 
 // prettier-ignore
 test.each<[string, age: number | undefined, cooldownSeconds: number, left: number]>([

@@ -1,94 +1,97 @@
-/** What rules say, where several say it: how an Evacuation waits, how an attempt fails, how it ends, and what its end takes back. */
+/** What ends an Evacuation: the rules by which it ends, and what its end takes back. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { backoffSeconds, backoffUntil, type KubeVirtBackoff, succeeded, whyFailed } from "./attempts.ts";
-import type { MigrationFacts } from "../kube/facts.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
-import { activeEvacuation, isAbout, ofVmi } from "./identity.ts";
-import { isMarked } from "../settings/strategy.ts";
+import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
+import { carriesDrainTaint, drivingTaint, isAlive, isFinal } from "../kube/objects.ts";
+import { isMarked, resolveStrategy } from "../settings/strategy.ts";
+import { secondsAfter } from "../settings/time.ts";
+import * as attempts from "./attempts.ts";
+import { activeEvacuation, isAbout, ofVmi, podUIDOf } from "./identity.ts";
+import * as marks from "./mark.ts";
 import { statusReleased } from "./status.ts";
-import { secondsAfter, secondsSince, withoutFractions } from "../settings/time.ts";
-import { type EvacuationWorld, type Facts, factsOf, inheritedAttempts, isQueued, type Next } from "./world.ts";
-import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
+import * as world from "./world.ts";
+import type { EvacuationWorld, Facts, Next } from "./world.ts";
 
-export function pending(message: string): Next {
-  return { phase: "Pending", reason: "Pending", message };
+export function vmiGone(f: Facts): Next | undefined {
+  const { e, vmi } = f;
+  if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
+    return ended("the VirtualMachineInstance has been deleted and made anew");
+  }
+  if (!vmi.deleting && !isFinal(vmi)) return undefined;
+  // The VMI that has sent its guest away ends like any other.
+  return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
 }
 
-export function blocked({ e, vmi }: Facts, reason: string, message: string): Next {
-  const event = `cannot leave node ${vmi.nodeName}: ${message}`;
-  return { phase: "Blocked", reason, message, after: [recordEvent(vmi, "NotMigratable", event, `${e.uid}-${reason}`)] };
+export function duplicate({ e, vmi, w }: Facts): Next | undefined {
+  const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
+  if (first === undefined || first.uid === e.uid) return undefined;
+  return { phase: "Duplicate", reason: "Duplicate", message: `Evacuation ${first.name} of the same pod continues` };
 }
 
-export function failedBefore({ e }: Facts): Next {
-  const { phase, reason = "", message = "" } = e.status;
-  const why =
-    phase === "BackingOff"
-      ? { reason, message }
-      : { reason: "MigrationFailed", message: "an attempt to move the VM has failed" };
-  return { phase: "BackingOff", ...why, more: { nextAttemptTime: backoffUntil(e) } };
+export function withdrawn(f: Facts): Next | undefined {
+  return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", "spec.intent is Withdrawn") : undefined;
 }
 
-export function delayed({ vmi }: Facts, { name }: MigrationFacts, { failed, until }: KubeVirtBackoff): Next {
-  const nextAttemptTime = new Date(until).toISOString();
-  const why = `migration ${failed.name} has failed: ${whyFailed(failed, vmi)}`;
-  const message = `${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(nextAttemptTime)}`;
-  return { phase: "BackingOff", reason: "KubeVirtBackoff", message, more: { nextAttemptTime } };
+export function drainTaintGone(f: Facts): Next | undefined {
+  const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
+  if (node === undefined || world.isWantedBesides(f)) return undefined;
+  const isDriven = isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
+  return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
 }
 
-export function follow({ w }: Facts, migration: MigrationFacts) {
-  const { name, uid, targetNode } = migration;
+export function noExecuteTaintGone(f: Facts): Next | "StaleRead" | undefined {
+  const [node, pod] = f.e.spec.cause === "NoExecuteTaint" ? [world.nodeOf(f), world.podOf(f)] : [];
+  if (node === undefined || pod === undefined || world.isWantedBesides(f)) return undefined;
+  if (!isAlive(node) || drivingTaint(node, pod) !== undefined) return undefined;
+  return marks.isMarkOnItsWay(f)
+    ? "StaleRead"
+    : withdraw(f, "Taint", `the NoExecute taint of node ${node.name} is gone`);
+}
+
+/** A new round of the scheduler has found other victims. A migration that runs does no harm. */
+export function preemptionOver(f: Facts): Next | undefined {
+  const pod = world.podOf(f);
+  const runs = f.migrations.some(({ phase }) => phase === "Running");
+  if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f) || runs) return undefined;
+  if (pod === undefined || pod.deleting) return undefined;
+  return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
+}
+
+/** Every attempt has failed. Attempts that were inherited do not count: it has at least one of its own. */
+export function exhausted(f: Facts): Next | undefined {
+  const { spec, status } = f.e;
+  const { attempts: failed, message = "", reason = "MigrationFailed" } = status;
+  if (failed <= (spec.inherited?.attempts ?? 0) || failed < f.w.settings.evacuation.maxAttempts) return undefined;
+  const why = `${failed} attempts have failed; the last one: ${message}`;
+  return giveUp(f, reason, why, attempts.backoffSeconds(failed, f.w.settings));
+}
+
+export function cannotMigrate(f: Facts): Next | undefined {
+  const { e, vmi, migration, w } = f;
+  const resolved = resolveStrategy(vmi, w.settings);
+  if (!resolved.known) {
+    const value = resolved.value.slice(0, 64);
+    return giveUp(f, "UnknownStrategy", `${resolved.field} is "${value}": KubeVirt knows no such strategy`);
+  }
+  if (resolved.strategy === "None") {
+    return giveUp(f, "StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
+  }
+  const isByHand = e.spec.cause === "Operator" && !isMarked(vmi) && migration === undefined;
+  const found = isByHand && !world.isExternal(f) ? pinnedBy(vmi) : undefined;
+  return found && giveUp(f, found.reason, found.message);
+}
+
+/** Why it cannot migrate, if so. */
+export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
+  const { migratable, reason = "", message = "KubeVirt gives no reason" } = liveMigratable;
+  if (migratable) return undefined;
+  // As the CRD's schema allows.
+  const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
-    phase: "Migrating",
-    ...progressOf(migration, w.now),
-    more: { migration: { name, uid }, ...(targetNode === undefined ? {} : { targetNode }) },
-  } as const satisfies Next;
-}
-
-/** virt-controller gives a new migration its first phase within moments. */
-const UNANSWERED_SECONDS = 10;
-
-function progressOf(migration: MigrationFacts, now: Date): Pick<Next, "reason" | "message"> {
-  const { name, phase, createdAt } = migration;
-  if (phase === "" && secondsSince(createdAt, now) >= UNANSWERED_SECONDS) {
-    const message = `KubeVirt has not looked at migration ${name} since it was created: virt-controller does not run, or is far behind`;
-    return { reason: "KubeVirtNotAnswering", message };
-  }
-  if (phase === "Synchronizing") {
-    const message = `migration ${name} waits for the namespace or cluster that the VM is sent to; KubeVirt allows no other one`;
-    return { reason: "Synchronizing", message };
-  }
-  if (isQueued(migration)) {
-    return { reason: "Queued", message: `migration ${name} waits in KubeVirt's queue` };
-  }
-  if (phase === "Succeeded") return { reason: "Succeeded", message: `migration ${name} has moved the VM` };
-  return { reason: "Running", message: `migration ${name} moves the VM` };
-}
-
-interface Failure {
-  /** `MigrationRefused`: by KubeVirt's admission, or another one, for good. */
-  readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
-  readonly message: string;
-  readonly failures?: number;
-  /** A stuck migration is deleted, and then it does not count again. */
-  readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
-}
-
-export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
-  const { reason, message, failures = 1, counted } = failure;
-  const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
-  const attempts = inheritedAttempts(e) + failures;
-  const nextAttemptTime = secondsAfter(w.now, backoffSeconds(attempts, w.settings));
-  const { maxAttempts } = w.settings.evacuation;
-  const text = `attempt ${attempts} of ${maxAttempts} to move the VM off node ${vmi.nodeName} failed: ${message}`;
-  return {
-    phase: "BackingOff",
-    reason,
-    message,
-    more: { ...counted, attempts, nextAttemptTime },
-    stalled: false,
-    after: [recordEvent(vmi, event, text, `${e.uid}-${attempts}`)],
-  } as const satisfies Next;
+    reason: isWord ? reason : "NotLiveMigratable",
+    message: `the VM is not live-migratable: ${message}`,
+  };
 }
 
 export function ended(message: string): Next {
@@ -103,7 +106,7 @@ export function moved(f: Facts, targetNode: string | undefined): Next {
   const message = `moved${from} to ${to}`;
   // A quick migration is over before a reconcile has seen it, or its end is not written yet: it is named now.
   const isArriving = (m: MigrationFacts) => !isFinal(m) && m.targetNode !== undefined && m.targetNode === vmi.nodeName;
-  const migration = succeeded(f) ?? migrations.find(isArriving);
+  const migration = attempts.succeeded(f) ?? migrations.find(isArriving);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
   return end(f, {
     phase: "Moved",
@@ -118,7 +121,7 @@ export function withdraw(f: Facts, by: "Intent" | "Taint" | "Preemption" | "Mark
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
   // A taint or a preemption that comes back begins a new one at once, even if an attempt was backing off.
-  const seconds = by === "Taint" || by === "Preemption" ? 0 : backoffSeconds(e.status.attempts, w.settings);
+  const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
     reason: `${by}Withdrawn`,
@@ -182,7 +185,7 @@ export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action
   const said = (why?: string): Action => {
     return { verb: "WriteStatus", evacuation: e, status: statusReleased(e, w.now, why) };
   };
-  const f = factsOf(e, w);
+  const f = world.factsOf(e, w);
   const { virtualMachineInstanceUID: uid = f?.vmi.uid } = e.status;
   if (f === undefined || uid !== f.vmi.uid || isFinal(f.vmi) || f.vmi.deleting) return [said("the VM has ended")];
   const other = isAbout(e, f.vmi) ? undefined : activeEvacuation(f.vmi, ofVmi(w.evacuations, f.vmi));

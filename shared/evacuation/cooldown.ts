@@ -1,0 +1,16 @@
+/** How long after a move a VM is left alone. */
+import type { VmiFacts } from "../kube/facts.ts";
+import { type Moment, secondsSince } from "../settings/time.ts";
+
+/** Seconds left; 0 if none. KubeVirt's nodes write when a VM has moved: a time far in the future does not count. */
+export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
+  const { cooldownSeconds } = settings.evacuation;
+  const age = Math.abs(secondsSince(movedAt, now));
+  return age < cooldownSeconds ? Math.ceil(cooldownSeconds - age) : 0;
+}
+
+export function cooldownReason(vmi: VmiFacts, moment: Moment): string | undefined {
+  const left = cooldownLeft(vmi, moment);
+  if (left === 0) return undefined;
+  return `the VM has just moved: for ${left} s descheduling leaves it alone, and node pressure chooses others before it`;
+}
