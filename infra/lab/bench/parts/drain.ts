@@ -1,4 +1,5 @@
 /** A drain end to end: with Lifeboat as shipped beside the cluster and in it, by kubectl and by a NodeEvacuation, and with KubeVirt alone. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Relay } from "../../../relay/relay.ts";
 import {
   deployments,
@@ -6,6 +7,7 @@ import {
   KUBEVIRT,
   kubevirt,
   nodes,
+  podDisruptionBudgets,
   type Sandbox,
   type SimulatedSandbox,
   startSandbox,
@@ -28,6 +30,7 @@ const NODE = "node01";
 /** So that migrations are what a drain waits for, and not the one process in which the sandbox does everything. */
 const MIGRATION_SECONDS = 5;
 const SECRET = `whsec_${Buffer.from("of the relay of this benchmark, long enough").toString("base64")}`;
+const LOOK_MS = 200;
 const DRAIN_TIMEOUT_MS = 600_000;
 /** Room for all of them anywhere. */
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
@@ -92,6 +95,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
     await beside?.reconcile();
+    if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
   } finally {
     await beside?.stop();
@@ -113,6 +117,11 @@ async function inTheCluster(client: KubeClient): Promise<void> {
     timeoutMs,
   });
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
+}
+
+/** A replica sees new VMs by itself; drains come later. */
+async function budgeted(client: KubeClient, size: number): Promise<void> {
+  while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(LOOK_MS);
 }
 
 interface Beside {
