@@ -83,7 +83,6 @@ test("an evacuation from the eviction to the end: mark, budget, migration, story
     },
   ]);
   await expect.poll(vm.phases).toEqual(["Moved"]);
-  await expect.poll(vm.causes).toEqual(["ApiEviction"]);
   expect(await budgetSizeOf(vm.uid)).toBe(2);
   await expect.poll(vm.story).toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal Evacuated"]));
 });

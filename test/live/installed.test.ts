@@ -16,7 +16,7 @@ import { startWorker } from "../../infra/lab/stage/worker.ts";
 import { lifeboat } from "../support/cli/lifeboat.ts";
 import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
 import { NAMESPACE } from "./stage.ts";
-import { causesOf, hasSettledAwayFrom, startQueued, untilVmi } from "./vm.ts";
+import { hasSettledAwayFrom, migrationsOf, startQueued, untilVmi } from "./vm.ts";
 
 type Install = (sandbox: Sandbox, context: TestContext) => Promise<Parameters<typeof lifeboat>>;
 
@@ -72,7 +72,7 @@ test.for([
   for (const name of NAMES) {
     const vmi = await untilVmi(client, name, "settled elsewhere", hasSettledAwayFrom(NODE));
     expect(vmi.status?.phase).toBe("Running");
-    await expect.poll(() => causesOf(client, name)).toEqual(["ApiEviction"]);
+    expect(await migrationsOf(client, name)).toHaveLength(1);
   }
   await expect.poll(() => lifeboat("doctor", { kubeconfig })).toMatchObject({ code: 0 });
 });

@@ -47,7 +47,7 @@ test("… which succeeds: the VM has moved, although its VMI here has ended", as
   const vm = await createVm(stage, "arrived");
   await begin(vm.name, { sendTo });
   await vm.evict();
-  await expect.poll(vm.causes).toEqual(["ApiEviction"]);
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
   // Until the VMI ends, too, it says that it is being moved: the evacuation controller makes no other migration meanwhile.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });

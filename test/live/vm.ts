@@ -33,7 +33,6 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     evacuations: () => evacuationsOf(client, name),
     phases: () => phasesOf(client, name),
     migrations: () => migrationsOf(client, name),
-    causes: () => causesOf(client, name),
     story: () => storyOf(client, name, uid),
   };
 }
@@ -143,11 +142,6 @@ export async function migrationsOf(
 ): Promise<readonly kubevirt.VirtualMachineInstanceMigration[]> {
   const { items } = await client.list(kubevirt.migrations, NAMESPACE);
   return items.filter((migration) => migration.spec.vmiName === vmi);
-}
-
-/** What Lifeboat has written on the migrations of a VMI, by one of its next looks. */
-export async function causesOf(client: KubeClient, vmi: string): Promise<readonly (string | undefined)[]> {
-  return (await migrationsOf(client, vmi)).map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"]);
 }
 
 /**

@@ -5,6 +5,7 @@ import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
 import {
   createNode,
   createVirtualMachineInstance,
+  migrations,
   nodes,
   type Sandbox,
   startSandbox,
@@ -14,6 +15,7 @@ import { evacuations, nodeEvacuations } from "../../../infra/lab/stage/evacuatio
 import { serverImages } from "../../../infra/lab/stage/in-cluster.ts";
 import { hasSettledAwayFrom, untilVmi } from "../vm.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
+import { present } from "../../support/kube/connected.ts";
 
 const images = serverImages({ cluster: "sandbox" });
 const [IMAGE = ""] = images.keys();
@@ -90,6 +92,9 @@ test("from nothing to the first drained node; again, nothing changes; without fl
     what: "blocked",
     until: ({ status }) => status?.phase === "Blocked",
   });
+  const [made] = (await sandbox.client.list(migrations)).items;
+  const metadata = { annotations: { "lifeboat.dev/cause": "ApiEviction" } };
+  await sandbox.client.patch(migrations, present(made).metadata, { type: "merge", body: { metadata } });
   expect(await call("uninstall")).toMatchObject({ code: 1, err: ["error: there is no terminal to ask on: say --yes"] });
   const removed = await call("uninstall --yes");
   expect(removed.code).toBe(0);
@@ -97,7 +102,7 @@ test("from nothing to the first drained node; again, nothing changes; without fl
   expect((await sandbox.client.get(nodes, { name: "node03" }))?.spec?.unschedulable).not.toBe(true);
   expect(removed.out).toContain("customresourcedefinition.apiextensions.k8s.io/evacuations.lifeboat.dev deleted");
   const last = (part: string) => removed.out.findLastIndex((line) => line.startsWith(part));
-  expect(removed.out.findIndex((line) => line.startsWith("cleaned "))).toBeGreaterThan(last("clusterrolebinding"));
+  expect(removed.out.indexOf("cleaned migrations: 1")).toBeGreaterThan(last("clusterrolebinding"));
   await expect
     .poll(async () => (await everything()).filter((line) => !before.includes(line) && !isKubeVirts(line)))
     .toEqual([]);
