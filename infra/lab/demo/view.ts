@@ -113,23 +113,29 @@ export function outcomeOf(before: World, after: World, node: string): Outcome {
   return outcome;
 }
 
-function named(keys: readonly string[]): string {
-  return keys.length === 0 ? "" : `  (${keys.join(", ")})`;
-}
+/** In the order they are told. Nobody needs the names of those that moved. */
+const TOLD: readonly (readonly [Fate, string, "named"?])[] = [
+  ["moved", "moved"],
+  ["restarted", "restarted"],
+  ["shutDown", "shut down"],
+  ["stayed", "stayed", "named"],
+  ["lost", "lost", "named"],
+];
 
-function counted(what: string, keys: readonly string[]): string {
-  return keys.length === 0 ? "" : `, VMs ${what} ${keys.length}`;
+/** `VMs lost` is always told, the others where there are any. */
+function told(head: string, outcome: Outcome): string {
+  const parts = TOLD.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
+    const keys = outcome[fate];
+    return `VMs ${word} ${keys.length}${named && keys.length > 0 ? ` (${keys.join(", ")})` : ""}`;
+  });
+  return `${head}: ${parts.join(", ")}`;
 }
 
 export function renderOutcome({ without, withIt }: Pair<Outcome>, about: string, look: Look): readonly string[] {
-  const { moved, restarted, shutDown, stayed, lost } = withIt;
   const paint = painter(look);
-  const outcome = `With ${about}: VMs moved ${moved.length}${counted("restarted", restarted)}${counted("shut down", shutDown)}${counted("stayed", stayed)}`;
+  const isHarmed = without.lost.length > 0;
   return [
-    paint(
-      without.lost.length === 0 ? "dim" : ["bold", "red"],
-      `Without ${about}: VMs lost ${without.lost.length}${named(without.lost)}`,
-    ),
-    paint(["bold", lost.length === 0 ? "green" : "red"], `${outcome}, VMs lost: ${lost.length}${named(lost)}`),
+    paint(isHarmed ? ["bold", "red"] : "yellow", told(`Without ${about}`, without)),
+    paint(["bold", withIt.lost.length === 0 ? "green" : "red"], told(`With ${about}`, withIt)),
   ];
 }
