@@ -13,7 +13,7 @@ import {
 } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import { parsedJson } from "../support/generators/json.ts";
+import { parsedJson } from "../support/json.ts";
 import { createClockToHurry } from "./fast-clock.ts";
 import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";

@@ -1,6 +1,6 @@
 /** Texts in a cluster's objects that a terminal or a browser would obey. */
 import * as fc from "fast-check";
-import { isObject, type Json, parsedJson } from "../../support/generators/json.ts";
+import { isObject, type Json, parsedJson } from "../../support/json.ts";
 import type { HostileCluster } from "./cluster/hostile-cluster.ts";
 
 /** What a terminal would obey, what HTML would, and what looks like a line of ours. */

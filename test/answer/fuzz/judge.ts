@@ -1,6 +1,6 @@
 /** Whether an answer keeps the contract. */
 import type * as z from "zod/mini";
-import { at, parsedJson } from "../../support/generators/json.ts";
+import { at, parsedJson } from "../../support/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
 import type { Asked } from "./cluster/hostile-cluster.ts";

@@ -6,7 +6,7 @@ import { Vmi } from "../../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../../shared/kube/schemas/lifeboat.ts";
 import { NodeWithResources, scheduledPodSchema } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { type Collections, PATH } from "./clusters.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../json.ts";
 
 function read<S extends z.ZodMiniType>(items: readonly Json[] = [], schema: S): readonly z.output<S>[] {
   return items.flatMap((item) => {

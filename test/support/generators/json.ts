@@ -1,46 +1,6 @@
 /** JSON bent out of shape: keys lost, doubled and renamed, other types, odd values; and its text likewise. */
 import * as fc from "fast-check";
-
-export type Json = null | boolean | number | string | Json[] | JsonObject;
-export interface JsonObject {
-  [key: string]: Json;
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The value at a path of keys. */
-export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
-  return path.reduce<Json | undefined>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** Undefined: it is none. */
-export function parsedJson(text: string): Json | undefined {
-  try {
-    const value: Json = JSON.parse(text);
-    return value;
-  } catch {
-    return undefined;
-  }
-}
-
-/** What is undefined is not there. */
-export function asJson(value: unknown): Json {
-  if (Array.isArray(value)) return value.map(asJson);
-  if (typeof value !== "object" || value === null) return isScalar(value) ? value : null;
-  const copy: JsonObject = {};
-  for (const [key, inner] of Object.entries(value)) if (inner !== undefined) copy[key] = asJson(inner);
-  return copy;
-}
-
-function isScalar(value: unknown): value is null | boolean | number | string {
-  return value === null || ["boolean", "number", "string"].includes(typeof value);
-}
+import { isObject, type Json, type JsonObject } from "../json.ts";
 
 // prettier-ignore
 const ODD_STRINGS: readonly string[] = [

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import * as names from "../../../shared/kube/names.ts";
 import { NODE, time } from "../fixtures.ts";
-import { asJson, isObject, type JsonObject } from "./json.ts";
+import { asJson, isObject, type JsonObject } from "../json.ts";
 import { often } from "./often.ts";
 
 export const NAMESPACE = "apps";

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { KubeVirt, type KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import { FEATURE_GATES, type Settings } from "../../../shared/settings/settings.ts";
-import { asJson, type Json } from "./json.ts";
+import { asJson, type Json } from "../json.ts";
 import { object } from "./objects.ts";
 
 export const LONGEST_SECONDS = 604_800;

@@ -4,7 +4,7 @@ import { budgetName } from "../../../shared/budget/budget.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES, isEnd } from "../../../shared/kube/evacuation.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { NODE, time } from "../fixtures.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "../json.ts";
 import { anyPod, deleted, launcherOf, maybeMoment, moment, NAMESPACE, object, podOf, uidOf } from "./objects.ts";
 import { often } from "./often.ts";
 import { anyMigration, SENT } from "./migrations.ts";

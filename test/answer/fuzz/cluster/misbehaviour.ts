@@ -1,6 +1,7 @@
 /** Ways in which what answers is not the API server one would like. */
 import * as fc from "fast-check";
-import { bending, type Json, mutatedText } from "../../../support/generators/json.ts";
+import { bending, mutatedText } from "../../../support/generators/json.ts";
+import { type Json } from "../../../support/json.ts";
 import { usually } from "../../../support/generators/often.ts";
 import { failure, type Reply as ApiReply } from "../../../support/fake-api.ts";
 import { UPSTREAM } from "../canaries.ts";

@@ -1,5 +1,5 @@
 /** A request as it is about to be sent: as raw as the platform lets it be. */
-import { type Json, parsedJson } from "../../../support/generators/json.ts";
+import { type Json, parsedJson } from "../../../support/json.ts";
 
 export type Header = readonly [name: string, value: string];
 
