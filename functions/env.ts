@@ -23,7 +23,7 @@ export interface Env {
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
-  /** Of Cloudflare Access, where it is before the page: see page/access.ts. */
+  /** Of Cloudflare Access, where it is before the page: see page/cloudflare-access.ts. */
   readonly ACCESS_TEAM_DOMAIN?: string;
   readonly ACCESS_AUD?: string;
   /** Workers VPC bindings, by the name in `binding:NAME`. */

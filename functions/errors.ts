@@ -1,4 +1,4 @@
-/** Every answer that is not the one asked for: one table, one renderer. */
+/** Every answer that is an error, but those of probes, which are bare: one table, one renderer. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 

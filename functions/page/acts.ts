@@ -11,7 +11,8 @@ import { hasEnded, WHEN_BLOCKED } from "../../shared/kube/node-evacuation.ts";
 import { isObjectKey } from "../../shared/kube/read.ts";
 import { type Change, changeNodeEvacuation, emptyNode } from "../../shared/maintenance/api.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
-import { isMarked, isToMove } from "../../shared/settings/strategy.ts";
+import { isMarked } from "../../shared/evacuation/mark.ts";
+import { isToMove } from "../../shared/eviction/table.ts";
 import { reconcileWithin } from "../reconcile.ts";
 import { RejectionError } from "../errors.ts";
 import {

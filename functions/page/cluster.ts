@@ -9,7 +9,7 @@ import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { carriesDrainTaint, isFinal, ownValue } from "../../shared/kube/objects.ts";
 import { type Departures, departuresFrom, type NodeState, nodeState } from "../../shared/preflight/progress.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
-import { isHeldFast } from "../../shared/settings/strategy.ts";
+import { isHeldFast } from "../../shared/eviction/table.ts";
 import {
   badge,
   type Column,

@@ -8,7 +8,7 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { Env, Platform } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import type { IsolateState, Surroundings } from "../target.ts";
-import { AccessVisitors, ASSERTION } from "./access.ts";
+import { AccessVisitors, ASSERTION } from "./cloudflare-access.ts";
 import { act, actOnNode, resultNotice } from "./acts.ts";
 import { clusterPage } from "./cluster.ts";
 import { ACTS, clusterPath, FLEET_PATH, NODE_ACTS, nodePath, vmPath } from "./components.ts";

@@ -6,7 +6,7 @@ import type { Action, Plan } from "../kube/action.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { LauncherFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
-import { isMarked } from "../settings/strategy.ts";
+import { isMarked } from "../evacuation/mark.ts";
 import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "../kube/names.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";

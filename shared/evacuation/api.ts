@@ -1,7 +1,7 @@
 /** What a person asks for of a VM, on the page or with the command: to evacuate it, to try that again, to cancel it. */
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
-import { isMarked } from "../settings/strategy.ts";
+import { isMarked } from "./mark.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { createEvacuation } from "./perform.ts";

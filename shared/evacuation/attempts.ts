@@ -13,7 +13,7 @@ import {
 } from "../kube/evacuation.ts";
 import { NAME_PREFIX, OVER_QUOTA } from "../kube/names.ts";
 import type { Settings } from "../settings/settings.ts";
-import { isMarked } from "../settings/strategy.ts";
+import { isMarked } from "./mark.ts";
 import { type Moment, secondsAfter, secondsSince, secondsUntil } from "../settings/time.ts";
 import { sourceNodeOf } from "./identity.ts";
 import { type Facts, inheritedAttempts, type Next } from "./world.ts";
@@ -39,6 +39,7 @@ interface Failure {
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
+/** It is tried again after a pause, each twice as long; after the last attempt `exhausted` in ends.ts gives up. */
 export function attemptFailed({ e, vmi, w }: Facts, failure: Failure) {
   const { reason, message, failures = 1, counted } = failure;
   const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;

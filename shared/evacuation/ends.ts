@@ -1,10 +1,10 @@
-/** What ends an Evacuation: the rules by which it ends, and what its end takes back. */
+/** What ends an Evacuation of a VM that is to move, and what its end takes back. The ends of a restart or a stop: shutdown.ts. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { NAME_PREFIX } from "../kube/names.ts";
 import { carriesDrainTaint, drivingTaint, isAlive, isFinal } from "../kube/objects.ts";
-import { isMarked, resolveStrategy } from "../settings/strategy.ts";
+import { resolveStrategy } from "../settings/strategy.ts";
 import { secondsAfter } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
 import { activeEvacuation, isAbout, ofVmi, podUIDOf } from "./identity.ts";
@@ -23,6 +23,14 @@ export function vmiGone(f: Facts): Next | undefined {
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended("the VM has ended");
 }
 
+/** Elsewhere, by a migration that has succeeded or that nothing is known of; not where that has yet to be read. */
+export function arrived(f: Facts): Next | undefined {
+  const migration = attempts.succeeded(f);
+  if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
+  if (migration.decentralized !== undefined || world.isShownLater(f, migration)) return undefined;
+  return moved(f, migration.targetNode ?? f.vmi.nodeName);
+}
+
 export function duplicate({ e, vmi, w }: Facts): Next | undefined {
   const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
@@ -36,7 +44,7 @@ export function withdrawn(f: Facts): Next | undefined {
 export function drainTaintGone(f: Facts): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
-  const isDriven = isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
+  const isDriven = marks.isMarked(f.vmi) || carriesDrainTaint(node, f.w.settings);
   return isDriven ? undefined : withdraw(f, "Taint", `node ${node.name} does not carry the drain taint any more`);
 }
 
@@ -58,6 +66,13 @@ export function preemptionOver(f: Facts): Next | undefined {
   return withdraw(f, "Preemption", `no scheduler deletes pod ${pod.name} any more`);
 }
 
+/** A person has taken it back. A migration that runs is let finish. */
+export function markRemoved(f: Facts): Next | undefined {
+  return marks.isTakenBack(f) && f.migration?.phase !== "Running"
+    ? withdraw(f, "Mark", "the mark was removed")
+    : undefined;
+}
+
 /** Every attempt has failed. Attempts that were inherited do not count: it has at least one of its own. */
 export function exhausted(f: Facts): Next | undefined {
   const { spec, status } = f.e;
@@ -77,7 +92,7 @@ export function cannotMigrate(f: Facts): Next | undefined {
   if (resolved.strategy === "None") {
     return giveUp(f, "StrategyNone", "its eviction strategy is None: KubeVirt does not migrate it");
   }
-  const isByHand = e.spec.cause === "Operator" && !isMarked(vmi) && migration === undefined;
+  const isByHand = e.spec.cause === "Operator" && !marks.isMarked(vmi) && migration === undefined;
   const found = isByHand && !world.isExternal(f) ? pinnedBy(vmi) : undefined;
   return found && giveUp(f, found.reason, found.message);
 }
@@ -171,7 +186,7 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
 /** Its mark and label, and migrations that have not started: aborting one that has could do harm. What came after a move is another one's. */
 function leftOf({ e, vmi, migrations }: Facts, end: Pick<EvacuationStatus, "phase" | "reason">): readonly Action[] {
   const isGone = end.phase === "Moved" || !isAbout(e, vmi);
-  if (isMarked(vmi) && (isGone || end.reason === "MarkWithdrawn")) return [];
+  if (marks.isMarked(vmi) && (isGone || end.reason === "MarkWithdrawn")) return [];
   const isLeft = vmi.evacuationNodeName !== undefined || vmi.evacuationLabel !== undefined;
   const unmarked: readonly Action[] = isLeft ? [{ verb: "Unmark", vmi }] : [];
   const waiting = migrations.filter((m) => isOwn(m) && !isFinal(m) && !m.deleting && m.phase !== "Running");

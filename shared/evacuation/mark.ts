@@ -7,9 +7,18 @@ import { ensureBudget } from "../budget/budget.ts";
 import { CAUSE, type Cause, type Urgency } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
-import { isMarked, isMarkedTooLate } from "../settings/strategy.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { Facts } from "./world.ts";
+
+/** For the node it is on: a mark for a node that it has left means nothing. */
+export function isMarked(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
+}
+
+/** KubeVirt's webhook marks what it has read: its mark may come when the VM has left, and no other mark comes while it is there. */
+export function isMarkedTooLate(vmi: VmiFacts): boolean {
+  return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
+}
 
 /** The label comes before the mark, after which KubeVirt looks for a MigrationPolicy; it marks no VM that has the mark of another node. */
 export function markActions(vmi: VmiFacts, cause: Cause, settings: Settings): readonly Action[] {

@@ -3,7 +3,8 @@
  * migrations.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
-import { canMigrate, isLive, isMarked, isMarkedTooLate, strategyOf } from "../settings/strategy.ts";
+import { isMarked, isMarkedTooLate } from "./mark.ts";
+import { canMigrate, isLive, strategyOf } from "../settings/strategy.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import * as identity from "./identity.ts";
 import { FOUND_MARKED } from "../kube/names.ts";

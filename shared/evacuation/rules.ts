@@ -4,7 +4,6 @@ import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { isBeingReceived } from "../kube/objects.ts";
-import { isMarked } from "../settings/strategy.ts";
 import { secondsSince, withoutFractions } from "../settings/time.ts";
 import * as attempts from "./attempts.ts";
 import * as ends from "./ends.ts";
@@ -18,10 +17,10 @@ import type { EvacuationWorld, Facts, Next, Rule } from "./world.ts";
 // prettier-ignore
 export const RULES: readonly Rule[] = [
   // It ends
-  ends.vmiGone, arrived, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone, ends.preemptionOver,
-  ends.exhausted, ends.cannotMigrate,
+  ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
+  ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
   // What a migration shows
-  notThere, migrationFailed, markRemoved, kubevirtBackingOff, migrationStuck, migrating,
+  notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, migrating,
   // There is none
   markNotRead, waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
@@ -37,11 +36,10 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "StaleRea
   return "StaleRead";
 }
 
-function arrived(f: Facts): Next | undefined {
+/** It has moved, and what has been read does not show it yet. */
+function arriving(f: Facts): Next | undefined {
   const migration = attempts.succeeded(f);
-  if (migration === undefined) return world.isElsewhere(f) ? ends.moved(f, f.vmi.nodeName) : undefined;
-  if (migration.decentralized !== undefined || world.isShownLater(f, migration)) return follow(f, migration);
-  return ends.moved(f, migration.targetNode ?? f.vmi.nodeName);
+  return migration && follow(f, migration);
 }
 
 /** On its way to another namespace or cluster it is waited for: a person has sent it, and KubeVirt allows no migration beside that one. */
@@ -65,14 +63,9 @@ function migrationFailed(f: Facts): Next | undefined {
   const message = attempts.whyFailed(last, vmi);
   const counted = { lastFailedMigration: { name: last.name, uid: last.uid } };
   const next = attempts.attemptFailed(f, { reason: "MigrationFailed", message, failures: failed.length, counted });
-  const isUrgent = isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
+  const isUrgent =
+    marks.isMarked(vmi) && marks.isMadeUrgent(vmi, world.inheritedAttempts(e) + failed.length, w.settings);
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
-}
-
-function markRemoved(f: Facts): Next | undefined {
-  return marks.isTakenBack(f) && f.migration?.phase !== "Running"
-    ? ends.withdraw(f, "Mark", "the mark was removed")
-    : undefined;
 }
 
 function kubevirtBackingOff(f: Facts): Next | undefined {

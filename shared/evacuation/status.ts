@@ -3,7 +3,7 @@ import type { Action } from "../kube/action.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
 import { guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
-import { isMarked } from "../settings/strategy.ts";
+import { isMarked } from "./mark.ts";
 import { type EvacuationCondition, type EvacuationFacts, type EvacuationStatus, isEnd } from "../kube/evacuation.ts";
 import { type EvacuationWorld, inheritedAttempts, type Next } from "./world.ts";
 

@@ -11,15 +11,8 @@ import {
   withRequester,
 } from "../evacuation/identity.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
-import {
-  type EvictionStrategy,
-  FIRST_REQUEST,
-  type FirstAnswer,
-  LATER_REQUEST,
-  MIGRATES,
-  mobilityOf,
-  resolveStrategy,
-} from "../settings/strategy.ts";
+import { FIRST_REQUEST, type FirstAnswer, LATER_REQUEST, mobilityOf } from "./table.ts";
+import { type EvictionStrategy, MIGRATES, resolveStrategy } from "../settings/strategy.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MESSAGE, controllersPart } from "./messages.ts";
 import { isFinal, isMigrationTarget, unprotectedReason } from "../kube/objects.ts";

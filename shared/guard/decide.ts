@@ -11,7 +11,8 @@ import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import * as kube from "../kube/objects.ts";
 import { endsNodes, isRequester, mayBeRefused } from "../settings/guarded.ts";
 import type { Settings } from "../settings/settings.ts";
-import { isToMove, resolveStrategy } from "../settings/strategy.ts";
+import { isToMove } from "../eviction/table.ts";
+import { resolveStrategy } from "../settings/strategy.ts";
 import type { Moment } from "../settings/time.ts";
 import { armFor } from "../shield/shield.ts";
 import {

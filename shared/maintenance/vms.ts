@@ -6,7 +6,9 @@ import type { NodeBlocker, NodeEvacuationSpec, VmCounts, WhenBlocked } from "../
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import { isForFailures, isShutdown } from "../evacuation/shutdown.ts";
 import { pinnedBecause, remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
-import { FIRST_REQUEST, isMarked, mobilityOf, resolveStrategy } from "../settings/strategy.ts";
+import { isMarked } from "../evacuation/mark.ts";
+import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
+import { resolveStrategy } from "../settings/strategy.ts";
 import { secondsSince, secondsUntil, withoutFractions } from "../settings/time.ts";
 import type { NodeWorld, VmFacts } from "./world.ts";
 

@@ -4,7 +4,8 @@
  */
 import { durationText } from "../settings/time.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
-import { FIRST_REQUEST, MIGRATES, mobilityOf, strategyOf } from "../settings/strategy.ts";
+import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
+import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import { MESSAGE, pinnedBecause, remedyOf } from "../eviction/messages.ts";
 import type { MigrationFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { MIRROR_POD_ANNOTATION } from "../kube/names.ts";

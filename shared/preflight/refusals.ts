@@ -2,7 +2,8 @@
 import { isVmi } from "../budget/budget.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isFinal, isOfLiveVm, keyOf, launcherOfHotplug, matches, vmiNameOf } from "../kube/objects.ts";
-import { FIRST_REQUEST, mobilityOf, strategyOf } from "../settings/strategy.ts";
+import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
+import { strategyOf } from "../settings/strategy.ts";
 import type { PreflightFacts, PreflightPod, QuotaFacts, RoomFound } from "./facts.ts";
 import { placeInTurn } from "./fit.ts";
 

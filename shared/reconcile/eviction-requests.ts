@@ -2,7 +2,7 @@
 import { eachOf } from "../evacuation/each-of.ts";
 import { withdraw } from "../evacuation/api.ts";
 import { createEvacuation } from "../evacuation/perform.ts";
-import { answerTo, isAsked, reportOn, withdrawnBy } from "../evacuation/responder.ts";
+import { answerTo, isAsked, reportOn, withdrawnBy } from "../eviction/responder.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { EvictionFacts, NamespacedName } from "../kube/facts.ts";

@@ -1,5 +1,6 @@
 /** Tables by strategy and mobility: a missing cell does not compile. */
-import { EVICTION_STRATEGIES, type EvictionStrategy, type Mobility } from "../../shared/settings/strategy.ts";
+import { type Mobility } from "../../shared/eviction/table.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 

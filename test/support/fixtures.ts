@@ -19,7 +19,7 @@ import type {
 } from "../../shared/kube/evacuation.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings/settings.ts";
 import { hash8 } from "../../shared/kube/objects.ts";
-import type { Mobility } from "../../shared/settings/strategy.ts";
+import type { Mobility } from "../../shared/eviction/table.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00.000Z");
 

@@ -7,7 +7,7 @@ import { failure, keyOfObject, NOT_FOUND, type Parties, type Reply } from "./fak
 import type { FakeCluster } from "./fake-cluster.ts";
 import { asJson, at, type Json, type JsonObject, textOf, textsAt } from "./json.ts";
 import { object } from "./objects.ts";
-import { isToMove } from "../../shared/settings/strategy.ts";
+import { isToMove } from "../../shared/eviction/table.ts";
 import { isFinal } from "../../shared/kube/objects.ts";
 
 export function partiesOf(fake: () => FakeCluster): Parties {

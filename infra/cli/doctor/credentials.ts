@@ -2,7 +2,7 @@
 import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, readable, warning } from "./check.ts";
 import { isAnswered } from "./eviction.ts";
-import { conditionOf } from "./lifeboat.ts";
+import { conditionOf } from "./installation.ts";
 import { isInCluster, type Reads } from "./reads.ts";
 
 /** A token that has no end is replaced by hand; once a year is what most rules ask for. */

@@ -6,7 +6,8 @@ import { type Finding, type Status, Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
 import { evictionAnswered } from "./eviction.ts";
 import * as kubevirt from "./kubevirt.ts";
-import * as lifeboat from "./lifeboat.ts";
+import * as installation from "./installation.ts";
+import { permissions } from "./permissions.ts";
 import { type Reads, readsOf } from "./reads.ts";
 
 type Check = (reads: Reads) => Promise<readonly Finding[] | Finding>;
@@ -15,21 +16,21 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
   Kubernetes: [kubevirt.apiServerAnswers, kubevirt.apiServerVersion],
   KubeVirt: [kubevirt.kubevirtServed, kubevirt.kubevirtObject, kubevirt.kubevirtWebhook],
   Lifeboat: [
-    lifeboat.installed,
-    lifeboat.lifeboatServed,
-    lifeboat.conditions,
-    lifeboat.permissions,
-    lifeboat.guard,
-    lifeboat.maintenance,
-    lifeboat.deschedulingPolicy,
+    installation.installed,
+    installation.lifeboatServed,
+    installation.conditions,
+    permissions,
+    installation.guard,
+    installation.maintenance,
+    installation.deschedulingPolicy,
     evictionAnswered,
   ],
-  Relay: [lifeboat.relay, lifeboat.relaySite],
+  Relay: [installation.relay, installation.relaySite],
   Credentials: [tokens, credentialsValid],
 };
 
 /** If one of these fails so would all that follow: they are left out. */
-const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, lifeboat.installed]);
+const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);
 
 export const doctor: Add = (program, { host, connect, ends }) => {
   program

@@ -2,7 +2,8 @@
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
-import { isLive, isToMove } from "../../settings/strategy.ts";
+import { isToMove } from "../../eviction/table.ts";
+import { isLive } from "../../settings/strategy.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";

@@ -4,15 +4,14 @@ import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failur
 import { needsBudget } from "../../../../shared/budget/budget.ts";
 import { CAUSE, type Cause, CAUSES } from "../../../../shared/kube/evacuation.ts";
 import {
-  EVICTION_STRATEGIES,
-  type EvictionStrategy,
   FIRST_REQUEST,
   type FirstAnswer,
   isToMove,
   LATER_REQUEST,
   type LaterAnswer,
   type Mobility,
-} from "../../../../shared/settings/strategy.ts";
+} from "../../../../shared/eviction/table.ts";
+import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../../../shared/settings/strategy.ts";
 import type { VmiFacts } from "../../../../shared/kube/facts.ts";
 import { MESSAGE } from "../../../../shared/eviction/messages.ts";
 import { shouldEvacuate } from "../../../../shared/pressure/pressure.ts";

@@ -4,9 +4,10 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { EvictionFacts, ResponderReport, VmiFacts } from "../kube/facts.ts";
 import { isFinal } from "../kube/objects.ts";
 import type { Settings } from "../settings/settings.ts";
-import { FIRST_REQUEST, mobilityOf, strategyOf } from "../settings/strategy.ts";
-import { activeEvacuation, byAge, guestPodUID, newEvacuation, podUIDOf } from "./identity.ts";
-import { type Operation, pointer, test } from "./manifests.ts";
+import { FIRST_REQUEST, mobilityOf } from "./table.ts";
+import { strategyOf } from "../settings/strategy.ts";
+import { activeEvacuation, byAge, guestPodUID, newEvacuation, podUIDOf } from "../evacuation/identity.ts";
+import { type Operation, pointer, test } from "../evacuation/manifests.ts";
 import { RESPONDER } from "../kube/names.ts";
 
 /** As upstream recommends; after 20 minutes without one it turns to the next responder. */

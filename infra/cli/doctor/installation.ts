@@ -1,11 +1,11 @@
-/** The checks of what is installed of Lifeboat: kinds, conditions, permissions, guard, relay. */
+/** The checks of what is installed of Lifeboat: kinds, conditions, maintenance, guard, relay. */
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";
 import { GUARD_CAUSES, isGateOn } from "../../../shared/settings/guarded.ts";
-import { isShieldWanted, type Settings } from "../../../shared/settings/settings.ts";
 import { failed, type Finding, LOGS, ok, readable, warning } from "./check.ts";
-import { isInCluster, type Permission, type Reads, settingsOf } from "./reads.ts";
+import { lacking, RELAY_INSTALL } from "./permissions.ts";
+import { isInCluster, type Reads, settingsOf } from "./reads.ts";
 
 const EDIT = "kubectl edit lifeboatconfiguration lifeboat";
 
@@ -77,32 +77,6 @@ export async function conditionOf(type: Condition["type"], reads: Reads): Promis
   return [ok(said, message.split("; ").slice(1))];
 }
 
-/** By the part that grants them. */
-export async function permissions(reads: Reads): Promise<readonly Finding[]> {
-  const missing = (await reads.granted()).filter(({ allowed }) => !allowed);
-  const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
-  const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];
-  const files = [...filesNeeded(await settingsOf(reads)), ...server, ...relay];
-  return files.map((file) =>
-    lacking(
-      file,
-      missing.filter((one) => one.file === file),
-    ),
-  );
-}
-
-export function filesNeeded(settings: Settings): readonly string[] {
-  const optional = [
-    ["guard", GUARD_CAUSES.some((cause) => isGateOn(cause, settings))],
-    ["descheduler-support", settings.featureGates.includes("DeschedulerSupport")],
-    ["descheduling", settings.featureGates.includes("EvictionsInBackground")],
-    ["shield", isShieldWanted(settings)],
-    ["eviction-requests", settings.featureGates.includes("EvictionRequests")],
-  ] as const;
-  const needed = optional.flatMap(([name, isNeeded]) => (isNeeded ? [`kubernetes/optional/${name}/${name}.yaml`] : []));
-  return ["kubernetes/rbac.yaml", ...needed];
-}
-
 const MAINTENANCE = "kubernetes/optional/maintenance/maintenance.yaml";
 
 /** NodeEvacuations that have not ended: what they need, and what keeps them. */
@@ -120,22 +94,6 @@ export async function maintenance(reads: Reads): Promise<readonly Finding[]> {
   );
   const names = open.map(({ name, status: { phase = "Scheduled" } }) => `${name} (${phase})`).join(", ");
   return [ok(`NodeEvacuations that have not ended: ${names}`), lacking(MAINTENANCE, missing), ...findings];
-}
-
-const LONGEST = 8;
-
-function lacking(file: string, missing: readonly Permission[]): Finding {
-  const name = file.replace(/^kubernetes\//, "");
-  if (missing.length === 0) return ok(`the permissions of ${name} are granted`);
-  const count = `${missing.length} permission${missing.length === 1 ? "" : "s"}`;
-  const reasons = missing.slice(0, LONGEST).map(({ verb, group, resource, name: one, namespace, without }) => {
-    const what = [group, resource, one].filter(Boolean).join("/");
-    return `${verb} ${what}${namespace === "" ? "" : ` in namespace ${namespace}`}: ${without}`;
-  });
-  if (missing.length > LONGEST) reasons.push(`and ${missing.length - LONGEST} more`);
-  const [, part] = /optional\/([^/]+)/.exec(file) ?? [];
-  const install = `lifeboat install${part === undefined ? "" : ` --with ${part}`}`;
-  return failed(`Lifeboat lacks ${count} of ${name}`, reasons, file.startsWith("relay/") ? RELAY_INSTALL : install);
 }
 
 export async function guard(reads: Reads): Promise<readonly Finding[]> {
@@ -158,9 +116,6 @@ export async function deschedulingPolicy(reads: Reads): Promise<readonly Finding
 }
 
 const POLICY = "kubectl apply -f POLICY; an example: infra/kubernetes/optional/descheduler-policy";
-const RELAY_INSTALL =
-  "kubectl apply -k SITE, your kustomization with infra/relay/kubernetes: see infra/relay/README.md";
-
 /** Whether it is there where it is needed, and ready, which it is once each of its watches has had a list. */
 export async function relay(reads: Reads): Promise<Finding> {
   const inside = await readable(reads.inside);

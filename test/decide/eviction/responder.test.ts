@@ -1,6 +1,6 @@
 /** What an Eviction of `lifecycle.k8s.io` asks of Lifeboat, and what Lifeboat reports. */
 import { describe, expect, test } from "vitest";
-import { type Answer, answerTo, isAsked, reportOn, withdrawnBy } from "../../../shared/evacuation/responder.ts";
+import { type Answer, answerTo, isAsked, reportOn, withdrawnBy } from "../../../shared/eviction/responder.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { EvictionFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { at, evacuation, NOW, pod, settings, vmi } from "../../support/fixtures.ts";
