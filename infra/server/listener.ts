@@ -2,6 +2,7 @@
 import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
+import type { Clock } from "../relay/clock.ts";
 import { portOf } from "../relay/probes.ts";
 import { ARRIVAL, limitConnections } from "./connections.ts";
 
@@ -21,8 +22,8 @@ export interface Listener {
   ask(request: Request, instead?: Answer): Promise<Response>;
   /** From now on each answer asks its client to connect anew. */
   turnAway(): void;
-  /** Resolves once all requests have been answered, and what follows them has ended. */
-  close(): Promise<void>;
+  /** Resolves once all requests have been answered, and what follows them has ended. What has not arrived by then gets `ARRIVAL`'s time. */
+  close(clock: Clock): Promise<void>;
 }
 
 /**
@@ -67,9 +68,13 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
     },
     ask,
     turnAway: () => void (isTurningAway = true),
-    async close() {
+    async close(clock) {
       isTurningAway = true;
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      // A server that closes watches over no arrival any more: a client that never ends its request would hold it for ever.
+      const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
+      await closed;
+      cancel();
       while (pending.size > 0) await Promise.all(pending);
     },
   };

@@ -133,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       stopping.abort();
       await pause(clock, LEAVING_MS, new AbortController().signal);
       await relay?.stop();
-      await listener?.close();
+      await listener?.close(clock);
       await Promise.all(kept);
       await probes.stop();
     },

@@ -10,6 +10,7 @@ import { createApp } from "../../functions/app.ts";
 import { newIsolateState } from "../../functions/target.ts";
 import { makeCertificate } from "../../infra/server/certificate.ts";
 import { listen } from "../../infra/server/listener.ts";
+import { systemClock } from "../../infra/relay/clock.ts";
 import { createAuthority } from "../../infra/sandbox/index.ts";
 import { startWorker } from "../../infra/lab/stage/worker.ts";
 import { ENTRY } from "../answer/fuzz/canaries.ts";
@@ -80,7 +81,7 @@ export const openListener: Open = async (server, log) => {
   return {
     fetch: (path, init = {}) => overTls(listener.port, path, init),
     takesEvents: false,
-    stop: () => listener.close(),
+    stop: () => listener.close(systemClock),
   };
 };
 

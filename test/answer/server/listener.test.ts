@@ -1,9 +1,13 @@
-/** The doors' listener: how long connections live, and how it ends. */
+/** The server's listener: how long connections live, and how it ends. */
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
+import { connect } from "node:tls";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../infra/server/certificate.ts";
 import { type Answer, listen, type Pair } from "../../../infra/server/listener.ts";
+import { systemClock } from "../../../infra/relay/clock.ts";
+import { createSteppedClock } from "../../../infra/sandbox/index.ts";
 
 const WHEN = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
 
@@ -17,7 +21,7 @@ async function open(answer: Answer) {
   const agent = new Agent({ keepAlive: true });
   onTestFinished(async () => {
     agent.destroy();
-    await listener.close();
+    await listener.close(systemClock);
   });
   const ask = (ca = pair.certPem, path = "/clusters/local/metrics") =>
     new Promise<IncomingMessage>((resolve, reject) => {
@@ -57,11 +61,35 @@ test("it ends when what was begun is answered, and what goes on after an answer 
   const answer = ask();
   await begun.promise;
   let isClosed = false;
-  const closed = listener.close().then(() => (isClosed = true));
+  const closed = listener.close(systemClock).then(() => (isClosed = true));
   held.resolve();
   expect((await answer)["content-type"]).toContain("text/plain");
   expect(isClosed).toBe(false);
   after.resolve();
+  await closed;
+});
+
+// prettier-ignore
+test.each([
+  // a client                     has sent
+  ["sends nothing",               ""],
+  ["is in the midst of its head", "POST /clusters/local HTTP/1.1\r\nHost: local"],
+  ["is in the midst of its body", "POST /clusters/local HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"],
+])("it ends beside a client that %s", async (_, sent) => {
+  const arrived = Promise.withResolvers<void>();
+  const { listener, ask } = await open(async (request) => {
+    if (request.method === "POST") arrived.resolve();
+    return new Response(await request.text());
+  });
+  const client = connect({ host: "localhost", port: listener.port, ca: pair.certPem }).on("error", () => undefined);
+  onTestFinished(() => void client.destroy());
+  await once(client, "secureConnect");
+  client.write(sent);
+  // What was sent before is there, too.
+  await (sent.includes("{") ? arrived.promise : ask());
+  const clock = createSteppedClock();
+  const closed = listener.close(clock);
+  clock.advance(10_000);
   await closed;
 });
 
