@@ -2,7 +2,7 @@
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
-import type { Outbox } from "./outbox.ts";
+import { halfOf, type Outbox } from "./outbox.ts";
 import type { Outcome, Result, Send } from "./send.ts";
 
 export interface DeliveryOptions {
@@ -42,7 +42,7 @@ export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, 
         continue;
       }
       if (gatherMs > 0 && outbox.length < limit) await pause(clock, gatherMs, stopped.signal);
-      const events = outbox.first(limit);
+      const events = outbox.first(limit, clock.now());
       const outcome = await send(events, stopped.signal);
       if (stopped.signal.aborted) return;
       onResult(outcome.result, events);
@@ -82,8 +82,8 @@ export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, 
     // The Worker answers, so either the batch is too much for it, or it fails on one of these objects.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
-      limit = halfOf(events);
-      outbox.postpone(events);
+      if (events.length > 1) limit = halfOf(events);
+      outbox.postpone(events, new Date(clock.now().getTime() + RETRY.longestMs));
     }
     const ms = Math.max(Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS), backoffMs(RETRY, failures, random));
     const details = { status, reason, failures, waiting: outbox.length, inMs: Math.round(ms) };
@@ -108,8 +108,4 @@ export function startDelivery({ outbox, send, clock, random, log, gatherMs = 0, 
       await running;
     },
   };
-}
-
-function halfOf({ length }: readonly LifeboatEvent[]): number {
-  return Math.max(1, length >> 1);
 }

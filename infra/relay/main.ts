@@ -28,7 +28,7 @@ if (parsed.ok) {
     fetch: globalThis.fetch,
     log,
   });
-  const server = await startProbes(relay, port);
+  const server = await startProbes(relay, port, systemClock);
   log("info", "started", {
     server: kubeConfig.getCurrentCluster()?.server,
     endpoint: endpoint.href,

@@ -5,12 +5,12 @@ export interface Outbox {
   readonly length: number;
   /** False if one of this object and type is postponed, and this one instead of it now. */
   put(event: LifeboatEvent, now: Date): boolean;
-  /** The next events, as many as one delivery takes; they stay until they are settled. Postponed ones come when no other is left. */
-  first(limit: number): readonly LifeboatEvent[];
+  /** The next events, as many as one delivery takes; they stay until they are settled. Postponed ones come in time, or when no other is left. */
+  first(limit: number, now: Date): readonly LifeboatEvent[];
   /** Delivered or dropped. An object that has changed again since stays. */
   settle(events: readonly LifeboatEvent[]): void;
-  /** Those that have failed: the others must not wait for them. */
-  postpone(events: readonly LifeboatEvent[]): void;
+  /** Those that have failed together: others do not wait for them, and then they come in halves, until the one that fails is alone. */
+  postpone(events: readonly LifeboatEvent[], until: Date): void;
   /** Since when the oldest waits. */
   waitingSince(): Date | undefined;
 }
@@ -20,7 +20,7 @@ interface Waiting {
   readonly since: Date;
   /** When this event came; an earlier one of the same object may have come before. */
   readonly newest: Date;
-  readonly postponed: boolean;
+  readonly postponed?: { readonly until: Date; readonly most: number } | undefined;
 }
 
 export function createOutbox(): Outbox {
@@ -37,17 +37,18 @@ export function createOutbox(): Outbox {
     },
     put(event, now) {
       const key = keyOf(event);
-      const { since = now, postponed = false } = waiting.get(key) ?? {};
+      const { since = now, postponed } = waiting.get(key) ?? {};
       waiting.set(key, { event, since, newest: now, postponed });
-      return !postponed;
+      return postponed === undefined;
     },
-    first(limit) {
+    first(limit, now) {
       const events: LifeboatEvent[] = [];
-      let bytes = BRACKETS_BYTES;
-      const others = [...waiting.values()].filter(({ postponed }) => !postponed);
-      for (const { event } of others.length > 0 ? others : waiting.values()) {
+      let [bytes, most] = [BRACKETS_BYTES, limit];
+      const due = [...waiting.values()].filter(({ postponed }) => postponed === undefined || postponed.until <= now);
+      for (const { event, postponed } of due.length > 0 ? due : waiting.values()) {
         bytes += bytesOf(event);
-        if (events.length === limit || (events.length > 0 && bytes > LARGEST_BATCH_BYTES)) break;
+        most = Math.min(most, postponed?.most ?? limit);
+        if (events.length >= most || (events.length > 0 && bytes > LARGEST_BATCH_BYTES)) break;
         events.push(event);
       }
       return events;
@@ -57,13 +58,14 @@ export function createOutbox(): Outbox {
         const entry = remove(event);
         // To the end: an object that changes all the time must not make the others wait.
         if (entry !== undefined && entry.event !== event)
-          waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: false });
+          waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: undefined });
       }
     },
-    postpone(events) {
+    postpone(events, until) {
+      const postponed = { until, most: halfOf(events) };
       for (const event of events) {
         const entry = remove(event);
-        if (entry !== undefined) waiting.set(keyOf(event), { ...entry, postponed: true });
+        if (entry !== undefined) waiting.set(keyOf(event), { ...entry, postponed });
       }
     },
     waitingSince() {
@@ -83,4 +85,8 @@ function bytesOf(event: LifeboatEvent): number {
 
 function keyOf({ type, subject }: LifeboatEvent): string {
   return `${type} ${subject}`;
+}
+
+export function halfOf({ length }: readonly LifeboatEvent[]): number {
+  return Math.max(1, length >> 1);
 }

@@ -4,6 +4,8 @@ import type { Server } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { OPEN_METRICS } from "../../shared/metrics/open-metrics.ts";
+import type { Clock } from "./clock.ts";
+import { ARRIVAL, limitConnections } from "./connections.ts";
 
 export interface Probed {
   /** Every watch has had its first list. */
@@ -16,14 +18,24 @@ export interface ProbeServer {
   stop(): Promise<void>;
 }
 
-export async function startProbes(relay: Probed, port: number): Promise<ProbeServer> {
+/** Any pod can ask for the metrics, which take requests to the API server: who asks within so long gets the same answer. */
+const SCRAPE_MS = 1000;
+
+export async function startProbes(relay: Probed, port: number, clock: Clock): Promise<ProbeServer> {
+  let scrape: Promise<string> | undefined;
+  const metrics = () => {
+    const forget = () => void clock.setTimer(SCRAPE_MS, () => (scrape = undefined));
+    return (scrape ??= Promise.resolve(relay.metrics()).finally(forget));
+  };
   const app = new Hono()
     .get("/healthz", (c) => c.text("ok\n"))
     .get("/readyz", (c) => (relay.isReady() ? c.text("ok\n") : c.text("not synced yet\n", 503)))
-    .get("/metrics", async (c) => c.body(await relay.metrics(), 200, { "content-type": OPEN_METRICS }));
+    .get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": OPEN_METRICS }));
   app.onError((_, c) => c.text("not now\n", 503));
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer({ ...ARRIVAL }, (request, response) => void answer(request, response));
+  // Nobody here shows a token: all are strangers.
+  limitConnections(server);
   return {
     port: await portOf(server, port),
     stop: () =>

@@ -3,8 +3,8 @@ import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
 import type { Clock } from "../relay/clock.ts";
+import { ARRIVAL, limitConnections } from "../relay/connections.ts";
 import { portOf } from "../relay/probes.ts";
-import { ARRIVAL, limitConnections } from "./connections.ts";
 
 export interface Pair {
   readonly certPem: string;

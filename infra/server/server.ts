@@ -104,7 +104,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const texts = [relay?.metrics(), state.reviews.render(), answer?.ok ? await answer.text() : undefined];
     return `${texts.map((text = "") => text.replace(/# EOF\n?$/, "")).join("")}# EOF\n`;
   };
-  const probes = await startProbes({ isReady: () => listener !== undefined && !isLeaving, metrics }, environment.port);
+  const isReady = () => listener !== undefined && !isLeaving;
+  const probes = await startProbes({ isReady, metrics }, environment.port, clock);
 
   const stopping = new AbortController();
   const { signal } = stopping;

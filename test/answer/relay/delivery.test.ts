@@ -177,6 +177,24 @@ describe("a Worker that cannot do all of it", () => {
   });
 });
 
+test("what has failed once is sent again within six seconds, though others keep coming", async () => {
+  let isFirst = true;
+  worker.answer(() => {
+    const code = isFirst ? 503 : 204;
+    isFirst = false;
+    return { code };
+  });
+  putMany(2);
+  await soon(() => expect(waits().length).toBe(1));
+  const failedAt = clock.now().getTime();
+  for (let n = 0; !takenIds().includes("vm-1.1"); n++) {
+    delivery.put(vmiEvent(`other-${n}`));
+    clock.advance(500);
+    await soon(() => expect(takenIds()).toContain(`other-${n}.1`));
+  }
+  expect(clock.now().getTime() - failedAt).toBeLessThanOrEqual(6000);
+});
+
 describe("a Worker that is away for an hour", () => {
   test("costs the newest event of each object, and is told everything within seconds of its return", async () => {
     worker.answer(() => ({ code: 503 }));

@@ -1,12 +1,12 @@
 /**
- * Which connections the server keeps: any pod can open one, and each takes memory.
+ * Which connections a server keeps: any pod can open one, and each takes memory.
  *
  * Until a caller has shown a token it is a stranger. Strangers get little time, and no more than so many connections: for one more, the
  * stranger that has waited longest goes. A request that has arrived whole is answered first. So strangers that send nothing, or never
  * finish, keep neither the API server nor its reviews out.
  */
-import type { IncomingMessage } from "node:http";
-import type { Server } from "node:https";
+import type { IncomingMessage, Server } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
 /** One each for as many reviews as fit, those that the API servers keep idle, and the strangers'. */
@@ -37,7 +37,7 @@ export interface Connections {
   trust(socket: Socket): void;
 }
 
-export function limitConnections(server: Server): Connections {
+export function limitConnections(server: Server | TlsServer): Connections {
   const strangers = new Map<string, Stranger>();
   server.maxConnections = MOST_CONNECTIONS;
   // Before TLS: a handshake that is never finished takes memory, too.

@@ -1,0 +1,46 @@
+/** The port of probes and metrics, which any pod can reach. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { startProbes } from "../../../infra/relay/probes.ts";
+import { createSteppedClock } from "../../../infra/sandbox/index.ts";
+
+async function started(metrics: () => Promise<string>) {
+  const clock = createSteppedClock();
+  const probes = await startProbes({ isReady: () => true, metrics }, 0, clock);
+  onTestFinished(() => probes.stop());
+  return { clock, port: probes.port, ask: (path: string) => fetch(`http://127.0.0.1:${probes.port}${path}`) };
+}
+
+test("of connections that never finish a request the oldest end, and a probe is answered", async () => {
+  const { port, ask } = await started(() => Promise.resolve(""));
+  const oldest = connect(port, "127.0.0.1");
+  const sockets: Socket[] = [oldest];
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  await once(oldest, "connect");
+  oldest.write("GET /metrics HTTP/1.1\r\nX: ");
+  const ended = once(oldest, "close");
+  for (let count = 0; count < 800; count++) {
+    sockets.push(connect(port, "127.0.0.1").on("error", () => undefined));
+  }
+  await ended;
+  expect((await ask("/healthz")).status).toBe(200);
+});
+
+test("who asks for metrics within a second of others gets the same, and then what is new", async () => {
+  let reads = 0;
+  const { clock, ask } = await started(() => Promise.resolve(`read_total ${++reads}\n`));
+  const texts = async () => (await ask("/metrics")).text();
+  expect(await Promise.all([texts(), texts(), texts()])).toEqual(Array(3).fill("read_total 1\n"));
+  clock.advance(1000);
+  expect(await texts()).toBe("read_total 2\n");
+});
+
+test("metrics that cannot be read are a 503, and are read again", async () => {
+  let isRefused = true;
+  const { clock, ask } = await started(() => (isRefused ? Promise.reject(new Error("refused")) : Promise.resolve("")));
+  expect((await ask("/metrics")).status).toBe(503);
+  isRefused = false;
+  clock.advance(1000);
+  expect((await ask("/metrics")).status).toBe(200);
+});
