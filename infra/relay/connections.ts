@@ -1,8 +1,8 @@
 /**
  * Which connections a server keeps: any pod can open one, and each takes memory.
  *
- * Until a caller has shown a token it is a stranger. Strangers get little time, and no more than so many connections: for one more, the
- * stranger that has waited longest goes. A request that has arrived whole is answered first. So strangers that send nothing, or never
+ * Until a caller has shown a token it is a stranger. Strangers get little time, and no more than so many connections: of more, those go
+ * that have waited longest and send nothing. A request that has arrived whole is answered first. So strangers that send nothing, or never
  * finish, keep neither the API server nor its reviews out.
  */
 import type { IncomingMessage, Server } from "node:http";
@@ -13,10 +13,13 @@ import type { Socket } from "node:net";
 const MOST_CONNECTIONS = 1024;
 /** Each takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
-/** The API server's new connections are strangers, too: it opens hundreds at once for a drain, and shows its token within so long. */
-const GRACE_MS = 500;
-/** Where strangers come faster than that, they have less time. */
+/** The API server's new connections are strangers, too: it opens hundreds at once for a drain. Beyond so many the oldest goes at once. */
 const MOST_NEW_STRANGERS = 768;
+/**
+ * So often those that have sent nothing since the last time go, beyond `MOST_STRANGERS`. Where the server is busy, this is late as well:
+ * what has been sent is read first.
+ */
+const SILENCE_MS = 500;
 
 /** An API server sends a whole review within milliseconds. Its answer may take longer: these limit only what a client sends. */
 export const ARRIVAL = {
@@ -28,8 +31,9 @@ export const ARRIVAL = {
 
 interface Stranger {
   readonly socket: Socket;
-  readonly since: number;
   request?: IncomingMessage;
+  /** When it was last looked at. */
+  bytes?: number;
 }
 
 export interface Connections {
@@ -43,10 +47,15 @@ export function limitConnections(server: Server | TlsServer): Connections {
   // Before TLS: a handshake that is never finished takes memory, too.
   server.on("connection", (socket: Socket) => {
     const name = nameOf(socket);
-    strangers.set(name, { socket, since: performance.now() });
+    strangers.set(name, { socket });
     socket.once("close", () => strangers.delete(name));
-    makeRoom(strangers);
+    if (strangers.size > MOST_NEW_STRANGERS) end(strangers, 1, () => true);
   });
+  const look = setInterval(() => {
+    end(strangers, strangers.size - MOST_STRANGERS, ({ socket, bytes }) => bytes === socket.bytesRead);
+    for (const stranger of strangers.values()) stranger.bytes = stranger.socket.bytesRead;
+  }, SILENCE_MS).unref();
+  server.once("close", () => clearInterval(look));
   server.on("request", (request: IncomingMessage) => {
     const stranger = strangers.get(nameOf(request.socket));
     if (stranger !== undefined) stranger.request = request;
@@ -54,14 +63,15 @@ export function limitConnections(server: Server | TlsServer): Connections {
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }
 
-/** A map keeps the order in which they came. */
-function makeRoom(strangers: Map<string, Stranger>): void {
-  for (const [name, { socket, since, request }] of strangers) {
-    const isNew = performance.now() - since < GRACE_MS;
-    if (strangers.size <= (isNew ? MOST_NEW_STRANGERS : MOST_STRANGERS)) return;
-    if (request?.complete === true) continue;
+/** The oldest so many: a map keeps the order in which they came. */
+function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: Stranger) => boolean): void {
+  let left = count;
+  for (const [name, stranger] of strangers) {
+    if (left <= 0) return;
+    if (stranger.request?.complete === true || !mayGo(stranger)) continue;
     strangers.delete(name);
-    socket.destroy();
+    stranger.socket.destroy();
+    left -= 1;
   }
 }
 

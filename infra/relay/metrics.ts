@@ -54,9 +54,9 @@ export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: D
   ];
 }
 
-export function syncedMetric(watches: ReadonlyMap<string, { isSynced(): boolean }>): Metric {
-  const synced = [...watches].map(([watch, watched]) => [watch, watched.isSynced() ? 1 : 0] as const);
-  return gauge("lifeboat_relay_synced", "Whether a watch has had its first list.", "watch", synced);
+export function watchingMetric(watches: ReadonlyMap<string, { isCurrent(): boolean }>): Metric {
+  const watching = [...watches].map(([watch, watched]) => [watch, watched.isCurrent() ? 1 : 0] as const);
+  return gauge("lifeboat_relay_watching", "Whether a watch has had its first list, and is open.", "watch", watching);
 }
 
 export function memoryMetric(): Metric {

@@ -8,7 +8,7 @@ import { eventOf, type Lane, LANE_OF, noticeOf, type Noticed } from "./event.ts"
 import * as kinds from "./kinds.ts";
 import * as kubelets from "./kubelet-events.ts";
 import type { Log } from "./log.ts";
-import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "./metrics.ts";
+import { createCounters, memoryMetric, outboxMetrics, watchingMetric } from "./metrics.ts";
 import { createOutbox } from "./outbox.ts";
 import type { Probed } from "./probes.ts";
 import { createSend, type Fetch } from "./send.ts";
@@ -74,7 +74,7 @@ export function startRelay(options: RelayOptions): Relay {
     else put();
   };
 
-  const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "stop">>();
+  const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "isCurrent" | "stop">>();
   const watch = <Facts, View>(
     kind: kinds.WatchedKind<Facts, View>,
     onSeen?: (now: kinds.Seen<Facts, View>) => void,
@@ -126,7 +126,7 @@ export function startRelay(options: RelayOptions): Relay {
       renderOpenMetrics([
         ...Object.values(counters).map((counter) => counter.metric()),
         ...outboxMetrics(outboxes, clock.now()),
-        syncedMetric(watches),
+        watchingMetric(watches),
         memoryMetric(),
       ]),
     async stop() {

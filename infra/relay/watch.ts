@@ -98,8 +98,10 @@ export function startWatch<Facts, View>(
     const query = { labelSelector, fieldSelector, resourceVersion, allowWatchBookmarks: true };
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const onEnd = (error: unknown) => {
-      if (error instanceof Error && error.name !== "TimeoutError") reject(error);
-      else resolve(!(error instanceof Error));
+      // Silence: of one that never opened it is a failure.
+      const isSilent = isOpen && error instanceof Error && error.name === "TimeoutError";
+      if (error instanceof Error && !isSilent) reject(error);
+      else resolve(!isSilent);
     };
     request = await new Watch(kubeConfig).watch(path, query, onEvent, onEnd);
     // It could not be aborted while it was being opened.

@@ -129,7 +129,7 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
   for (const pod of [own, other]) {
     expect((await stage.ask(pod, "/healthz")).code).toBe(200);
     const { text } = await stage.ask(pod, "/metrics");
-    expect(text).toContain('lifeboat_relay_synced{watch="pods"}');
+    expect(text).toContain('lifeboat_relay_watching{watch="pods"}');
     expect(text.match(/# EOF\n/g)).toHaveLength(1);
     expect(text.includes("lifeboat_build_info")).toBe(pod === own);
   }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
-import { createCounters, memoryMetric, outboxMetrics, syncedMetric } from "../../../infra/relay/metrics.ts";
+import { createCounters, memoryMetric, outboxMetrics, watchingMetric } from "../../../infra/relay/metrics.ts";
 import { LABEL_VALUES } from "../../../infra/tools/docs/metrics.ts";
 import { type Family, SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
@@ -27,7 +27,7 @@ const EXPRESSIONS = [
 const relayFamilies: readonly Family[] = [
   ...Object.values(createCounters()).map((counter) => counter.metric()),
   ...outboxMetrics({}, new Date(0)),
-  syncedMetric(new Map()),
+  watchingMetric(new Map()),
   memoryMetric(),
 ].map(([family]) => family);
 /** Prometheus' own, of each target. */

@@ -99,6 +99,22 @@ test.each<[string, number, () => Socket]>([
   expect(peak).toBeLessThan(most);
 });
 
+test(
+  "of new connections as a drain of many VMs brings them, while the server is busy, none is ended",
+  { timeout: 60_000 },
+  async () => {
+    const [launcher] = launchers;
+    if (launcher === undefined) throw new Error("no launcher is left");
+    const answers: Promise<{ readonly code: number }>[] = [];
+    for (let count = 0; count < 400; count++) {
+      const agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
+      answers.push(server.review(reviewOf(launcher), agent));
+      await delay(2);
+    }
+    expect(new Set((await Promise.all(answers)).map(({ code }) => code))).toEqual(new Set([200]));
+  },
+);
+
 test("those that send nothing are gone within seconds", { timeout: 30_000 }, async () => {
   for (let count = 0; count < 20; count++)
     sockets.push(
