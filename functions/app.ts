@@ -13,7 +13,7 @@ import { isCallersFault, rejectionOf, RejectionError, renderRejection } from "./
 import { asRelay, receiveEvents } from "./events.ts";
 import * as evictions from "./evictions.ts";
 import { clusterMetrics, clusterReadyz, fleetReadyz } from "./metrics.ts";
-import type { createPages } from "./page/routes.ts";
+import type * as Pages from "./page/routes.ts";
 import { reconcileNow } from "./reconcile.ts";
 import { type AdmissionReview, readBody, type Received, tooLarge } from "./review.ts";
 import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
@@ -56,7 +56,6 @@ export function createApp(
     c.set("entry", await findEntry(c.req.param("cluster") ?? "", { env: c.env, platform, state }));
     await next();
   };
-  /** What is wrong with an entry is no stranger's business: it shows after this. */
   const authenticate =
     (verify: Verify): Middleware =>
     async (c, next) => {
@@ -116,9 +115,10 @@ export function createApp(
   app.get("/readyz", (c) => fleetReadyz(c, c.env));
 
   // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
-  let pages: ReturnType<typeof createPages> | undefined;
+  let pages: ReturnType<typeof Pages.createPages> | undefined;
   const page = async (c: AppContext) => {
-    pages ??= (await import("./page/routes.ts")).createPages(platform, state);
+    const { createPages } = await import("./page/routes.ts");
+    pages ??= createPages(platform, state);
     return await pages.fetch(c.req.raw, c.env, contextOf(c));
   };
   for (const path of ["/", "/signin", "/signout", "/fleet/*", "/assets/*"]) app.all(path, page);

@@ -85,9 +85,13 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
     if (isUnderWay && seconds === undefined) await stay(target, scheduledTime + TICK_MS, surroundings);
   };
   // Evacuations first, and then in any case the descheduling: neither's failure is the other's.
-  for (const work of [scan, descheduleIfDue, stayed]) {
-    await work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
-  }
+  const attempt = (work: (of: Target) => Promise<void>) =>
+    work(target).catch((error: unknown) => target.logFailure("the scheduled tick", error));
+  await attempt(scan);
+  const cycle = attempt(descheduleIfDue);
+  await attempt(stayed);
+  // It may take minutes, and each minute has a tick.
+  await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
 /** Without a relay nothing else says that a VM has left, and that the next one may. */

@@ -12,7 +12,7 @@ import { ReviewCounts } from "./review.ts";
 
 /** What this isolate remembers: caches that may be empty at any time. */
 export interface IsolateState {
-  /** By the text of `CLUSTERS`: the secret changes with a deployment, the question is asked with every request. */
+  /** By the text of `CLUSTERS`, the last one: it changes seldom, and is asked for with every request. */
   readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
@@ -56,6 +56,8 @@ export interface Surroundings {
   readonly state: IsolateState;
   /** Whether a tick that finds a node being emptied may stay and look again, as long as there is time. Absent: it may not. */
   readonly stays?: () => boolean;
+  /** Takes over a descheduling cycle that outlasts the rest of its tick. Absent: the tick waits for it. */
+  readonly leave?: (cycle: Promise<void>) => void;
 }
 
 /** The URL's host is only Host header and SNI of a VPC service; every API server's certificate has this name. */
@@ -107,6 +109,8 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
+  // In a cluster the text holds a token that changes: only the newest is kept.
+  if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;
 }

@@ -74,10 +74,19 @@ export async function act(c: PageContext, visit: Visit, asked: Asked): Promise<R
   const { target, visitor } = visit;
   const { act: name, key } = asked;
   if (!visitor.mayAct) throw new RejectionError("Forbidden");
-  const result = await resultOf(asked, visit);
-  target.log({ level: "info", message: "a visitor has acted", act: name, ...key, visitor: visitor.name, result });
+  const result = await told(visit, { act: name, ...key }, () => resultOf(asked, visit));
   await reconcileWithin(target, ACT_SECONDS, (deps) => reconcileVmi(key, deps));
   return c.redirect(`${vmPath(target.name, key)}?result=${result}`, 303);
+}
+
+/** The cluster's audit log names only Lifeboat. What failed may have been done all the same. */
+async function told({ target, visitor }: Visit, what: object, doing: () => Promise<Result>): Promise<Result> {
+  let result: Result | "Unknown" = "Unknown";
+  try {
+    return (result = await doing());
+  } finally {
+    target.log({ level: "info", message: "a visitor has acted", ...what, visitor: visitor.name, result });
+  }
 }
 
 async function resultOf({ act: name, key }: Asked, { target, visitor }: Visit): Promise<Result> {
@@ -109,8 +118,9 @@ export async function actOnNode(c: PageContext, visit: Visit, { act: name, node 
   if (!mayEmpty(visitor, [])) throw new RejectionError("Forbidden");
   if (!isObjectKey({ namespace: "", name: node })) throw new RejectionError("NodeNotFound");
   const form = new URLSearchParams(await c.req.text());
-  const result = name === "empty" ? await emptied(form, node, visit) : await changed(name, { form, node }, visit);
-  target.log({ level: "info", message: "a visitor has acted", act: name, node, visitor: visitor.name, result });
+  const result = await told(visit, { act: name, node }, () =>
+    name === "empty" ? emptied(form, node, visit) : changed(name, { form, node }, visit),
+  );
   await reconcileWithin(target, ACT_SECONDS, (deps) => reconcileRequested([{ kind: "Node", name: node }], deps));
   return c.redirect(`${nodePath(target.name, node)}?result=${result}`, 303);
 }

@@ -113,7 +113,7 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. The log of Lifeboat says why, and lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Evictions are then answered as the webhook's failurePolicy says. Try again in a moment, or ask lifeboat doctor."],
-  Forbidden:            ["You may not do this", "You may look, but not act, and nothing was changed. To act takes the permission to create and patch evacuations."],
+  Forbidden:            ["You may not do this", "Nothing was changed. To act on VMs takes the permission to create and patch evacuations; on nodes, what kubectl drain takes, too."],
   InternalError:        ["Something went wrong", "An unexpected error kept Lifeboat from showing this page. The log of Lifeboat has it. Your VMs are not affected."],
 };
 

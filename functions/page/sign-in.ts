@@ -31,6 +31,8 @@ const AUDIENCE = "lifeboat";
 /** The API server is not asked again meanwhile: what a user may do no longer, they may do here for so long. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
+/** A stranger can have the API server asked, by Lifeboat's own account: so often in so long a time, by each process. */
+const [MOST_REVIEWS, REVIEWS_MS] = [20, 10_000];
 
 const of = (group: string, resource: string) => (verb: string) => ({ verb, group, resource });
 const evacuations = of("lifeboat.dev", "evacuations");
@@ -71,6 +73,9 @@ interface Asked {
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
+  /** When the last so many began. */
+  const begun: number[] = [];
+  const isTooOften = (now: number) => begun.push(now) > MOST_REVIEWS && now - (begun.shift() ?? 0) < REVIEWS_MS;
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
     const cluster = asked.cluster === "" ? (clusterIn(asked.to) ?? "") : asked.cluster;
@@ -81,6 +86,7 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
   /** Of a cluster that has been named, with a token that is for the page. */
   const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
     const { env, platform } = around(c);
+    if (isTooOften(platform.now().getTime())) return await page(c, asked, { code: 429, reason: "TooOften" });
     const found = await review(token, cluster, around(c));
     if ("code" in found) {
       platform.log({ level: "warn", cluster, message: "not signed in", ...found });
@@ -171,7 +177,8 @@ function clusterIn(path: string): string | undefined {
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "TooMany" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }
-  | { readonly code: 403; readonly reason: "MayNotLook"; readonly name: string };
+  | { readonly code: 403; readonly reason: "MayNotLook"; readonly name: string }
+  | { readonly code: 429; readonly reason: "TooOften" };
 
 interface SignInView {
   /** What is in the field; undefined: there is one cluster only, and no field. */
@@ -188,6 +195,7 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   TooMany:    ["The cookie is full", "Your browser keeps 4 KB, and holds as many clusters as fit. Sign out first, then sign in to the ones you need."],
   NotForPage: ["That token is not for this page", "Its audience has to be lifeboat, and nothing else: a token that opens an API server has no business here."],
   Unknown:    ["That did not open it", "There is no such cluster, or the token is not one of its tokens or has ended, or the cluster cannot be asked about it now. The log of Lifeboat says more."],
+  TooOften:   ["Too many try to sign in", "Try again in ten seconds."],
   MayNotLook: ["You may not look", "You may not list evacuations, nodes, pods and virtual machine instances in the whole cluster."],
 };
 

@@ -5,7 +5,7 @@
  * that have waited longest and send nothing. A request that has arrived whole is answered first. So strangers that send nothing, or never
  * finish, keep neither the API server nor its reviews out.
  */
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
@@ -36,12 +36,17 @@ interface Stranger {
   bytes?: number;
 }
 
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+
 export interface Connections {
   /** The caller has shown a token: its connection stays. */
   trust(socket: Socket): void;
 }
 
-export function limitConnections(server: Server | TlsServer): Connections {
+/** Go's client, and any other that is meant to call, waits for an answer before it asks again; a little of one may be on its way. */
+const MOST_REQUESTS = 2;
+
+export function limitConnections(server: Server | TlsServer, answer: Answer): Connections {
   const strangers = new Map<string, Stranger>();
   server.maxConnections = MOST_CONNECTIONS;
   // Before TLS: a handshake that is never finished takes memory, too.
@@ -56,9 +61,16 @@ export function limitConnections(server: Server | TlsServer): Connections {
     for (const stranger of strangers.values()) stranger.bytes = stranger.socket.bytesRead;
   }, SILENCE_MS).unref();
   server.once("close", () => clearInterval(look));
-  server.on("request", (request: IncomingMessage) => {
-    const stranger = strangers.get(nameOf(request.socket));
+  const unanswered = new WeakMap<Socket, number>();
+  server.on("request", (request, response) => {
+    const { socket } = request;
+    const count = (by: number) => void unanswered.set(socket, (unanswered.get(socket) ?? 0) + by);
+    count(1);
+    response.once("close", () => count(-1));
+    if ((unanswered.get(socket) ?? 0) > MOST_REQUESTS) return void socket.destroy();
+    const stranger = strangers.get(nameOf(socket));
     if (stranger !== undefined) stranger.request = request;
+    void answer(request, response);
   });
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }

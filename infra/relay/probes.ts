@@ -33,9 +33,9 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
     .get("/metrics", async (c) => c.body(await metrics(), 200, { "content-type": OPEN_METRICS }));
   app.onError((_, c) => c.text("not now\n", 503));
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const server = createServer({ ...ARRIVAL }, (request, response) => void answer(request, response));
+  const server = createServer({ ...ARRIVAL });
   // Nobody here shows a token: all are strangers.
-  limitConnections(server);
+  limitConnections(server, answer);
   return {
     port: await portOf(server, port),
     stop: () =>

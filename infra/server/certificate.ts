@@ -6,7 +6,7 @@
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
-import { randomBytes, X509Certificate } from "node:crypto";
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 import type { Pair } from "./listener.ts";
 
@@ -70,6 +70,15 @@ function overlapMs(validity: Validity): number {
 /** Of certificates as PEM. */
 export function keptIn(serving?: string, next?: string, previous?: string): Kept {
   return { serving: validityOf(serving), next: validityOf(next), previous: validityOf(previous) };
+}
+
+/** Whether the key, as PEM, is that of the certificate: a server cannot start with another. */
+export function isPair(certPem = "", keyPem = ""): boolean {
+  try {
+    return new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem));
+  } catch {
+    return false;
+  }
 }
 
 /** What is no certificate counts as none, so that a new one takes its place. */

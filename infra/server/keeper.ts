@@ -8,6 +8,7 @@ import { type Client, meaningOf } from "../../shared/kube/client.ts";
 import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
 import { type Clock, pause } from "../relay/clock.ts";
 import {
+  isPair,
   type Kept,
   keptIn,
   requeueAfterMs,
@@ -84,7 +85,7 @@ function bundleOf({ data }: ServerSecret): string {
 function identityOf({ data }: ServerSecret): Identity | undefined {
   const { "tls.crt": certPem, "tls.key": keyPem } = data;
   const [webhookToken, operatorToken] = [tokensIn(data["webhookToken"]), tokensIn(data["operatorToken"])];
-  if (certPem === undefined || keyPem === undefined || validityOf(certPem) === undefined) return undefined;
+  if (certPem === undefined || keyPem === undefined) return undefined;
   if (webhookToken === undefined || operatorToken === undefined) return undefined;
   return { pair: { certPem, keyPem }, webhookToken, operatorToken };
 }
@@ -147,13 +148,25 @@ const Secret = kind(
   ({ metadata: { resourceVersion, annotations }, data }): ServerSecret => ({
     resourceVersion,
     isCertManagers: Object.keys(annotations ?? {}).some((key) => key.startsWith("cert-manager.io/")),
-    data: Object.fromEntries(
-      Object.entries(data)
-        .map(([key, value]) => [key, Buffer.from(value, "base64").toString()] as const)
-        .filter(([, text]) => text !== ""),
+    data: usable(
+      Object.fromEntries(
+        Object.entries(data)
+          .map(([key, value]) => [key, Buffer.from(value, "base64").toString()] as const)
+          .filter(([, text]) => text !== ""),
+      ),
     ),
   }),
 );
+
+/** A certificate with another one's key is as good as none: a new one takes its place. */
+function usable(data: ServerSecret["data"]): ServerSecret["data"] {
+  const { "tls.crt": crt, "tls.key": key, "next.crt": nextCrt, "next.key": nextKey, ...others } = data;
+  return {
+    ...others,
+    ...(isPair(crt, key) && { "tls.crt": crt, "tls.key": key }),
+    ...(isPair(nextCrt, nextKey) && { "next.crt": nextCrt, "next.key": nextKey }),
+  };
+}
 
 async function readSecret(cluster: Client): Promise<ServerSecret> {
   const found = await cluster.get("secrets", SECRET, { as: Secret });

@@ -55,10 +55,8 @@ export async function listen(answer: Answer, port: number, first: Pair): Promise
   };
   // Hono's own Request and Response classes are quicker, but would replace those of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
-  const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS }, (request, response) => {
-    void handle(request, response);
-  });
-  const connections = limitConnections(server);
+  const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS });
+  const connections = limitConnections(server, handle);
   return {
     port: await portOf(server, port),
     present(pair) {

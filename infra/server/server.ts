@@ -35,6 +35,8 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
+/** A descheduling cycle ends by itself, and reports its own failures. */
+const leave = (): void => undefined;
 /** So long, no longer ready, it still takes reviews: until every node has heard that it is going. */
 const LEAVING_MS = 5_000;
 
@@ -118,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       // Without its tokens it would find every webhook wrong.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
-      await runTick(due, { env: env(), platform, state, stays }).catch(failed("the scheduled tick"));
+      await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed("the scheduled tick"));
     }
   };
   const kept = [

@@ -10,7 +10,9 @@ import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
 import { type HistoryWorld, planBeginnings, planEvacuations, planHistory } from "../evacuation/plan.ts";
+import { isActive } from "../kube/evacuation.ts";
 import type { Settings } from "../settings/settings.ts";
+import { secondsSince } from "../settings/time.ts";
 import { eachOf } from "../evacuation/each-of.ts";
 import { perform } from "../evacuation/perform.ts";
 
@@ -160,8 +162,14 @@ export function plansFor({ evacuations, pods, launchers }: World): readonly Plan
   ];
 }
 
+/** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */
+const BEHIND_SECONDS = 60;
+
 /** Whether all that would be done may be done although the world may be old. */
 export function isSafe(world: World): boolean {
+  const { evacuations, now } = world;
+  const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
+  if (hasJustEnded && evacuations.some(isActive)) return false;
   return plansFor(world).every((name) => PLANS[name](world).chains.flat().every(isSafeInAReconcile));
 }
 

@@ -6,7 +6,7 @@ import type { Store, Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { FakeCluster } from "../support/fake-cluster.ts";
 import { openFakeDoors } from "../support/fake-doors.ts";
-import { evacuation, marked, MOBILITY, pod, vmi } from "../support/fixtures.ts";
+import { endedEvacuation, evacuation, marked, MOBILITY, newborn, pod, vmi } from "../support/fixtures.ts";
 import { evictionOf, refusal } from "../support/reviews.ts";
 import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
@@ -152,6 +152,19 @@ test("an old VMI, which is not on the node yet that it is to leave, has not left
   const stores = storesOf(fake, (kind) => (kind === "virtualmachineinstances" ? old : undefined));
   await report(fake, stores);
   expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
+});
+
+test("a mark that was taken back, and that a watch still shows, is not the next Evacuation's", async () => {
+  const [old, fake] = [given(marked()).api.snapshot(), given(vmi({ resourceVersion: "2" }))];
+  const before = { name: "web-before-1", uid: "before", status: { completionTime: "2026-03-01T11:59:58.000Z" } };
+  fake.evacuations.put(endedEvacuation("Withdrawn", before), newborn({ name: "web-next-2", uid: "next" }));
+  await report(
+    fake,
+    storesOf(fake, (kind) => (kind === "virtualmachineinstances" ? old : undefined)),
+  );
+  await report(fake, fresh(fake));
+  const next = fake.evacuations.list().find(({ uid }) => uid === "next");
+  expect([next?.status.phase, next?.status.conditions]).toEqual(["Migrating", []]);
 });
 
 test("watches that are not connected are not asked", async () => {

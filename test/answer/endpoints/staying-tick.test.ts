@@ -49,6 +49,26 @@ test("given a VM that goes on moving, a look costs a request for each kind and n
   expect(Math.min(...looks)).toBe(3);
 });
 
+test("a descheduling cycle that takes long is left to whoever takes it, and the next tick can begin", async () => {
+  const fake = new FakeCluster();
+  fake.configure({ featureGates: { EvictionsInBackground: true } });
+  const held = Promise.withResolvers<void>();
+  const answer = fake.api.fetch();
+  const { platform } = newPlatform(undefined, NOW, {
+    fetch: async (url, init) => {
+      if (url.includes("/configmaps/")) await held.promise;
+      return await answer(url, init);
+    },
+  });
+  const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
+  const left: Promise<void>[] = [];
+  const leave = (cycle: Promise<void>) => void left.push(cycle);
+  await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), leave });
+  expect(left).toHaveLength(1);
+  held.resolve();
+  await Promise.all(left);
+});
+
 test("given one that waits for a person, it does not stay", async () => {
   expect(await tickOver([], true)).toMatchObject({ phase: "Blocked", seconds: 0 });
 });

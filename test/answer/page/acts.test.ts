@@ -42,17 +42,19 @@ beforeEach(() => {
   fake.pods.put(pod());
 });
 
-function open(scene: Scene, visitor: Visitor = JANE, key: NamespacedName = WEB) {
+function open(scene: Scene, visitor: Visitor = JANE, before: (label: string) => unknown = () => undefined) {
+  const key: NamespacedName = WEB;
   fake.nodes.put(scene.node ?? node());
   if (scene.vmi !== undefined) fake.vmis.put(scene.vmi);
   for (const one of scene.evacuations ?? []) fake.evacuations.put(one);
-  const visit = visitTo(fake, { visitor });
+  const visit = visitTo(fake, { visitor, before });
   const app = new Hono<{ Bindings: Env }>();
   for (const act of ACTS) {
     app.post(`/${act}`, (c) => perform(c, visit, { act, key }));
   }
   app.onError((error, c) => c.text(error instanceof RejectionError ? error.reason : String(error), 500));
   return {
+    log: visit.doors.log,
     see: () => look(vmPage(visit, key)),
     async do(act: Act) {
       const answer = await app.request(`${ORIGIN}/${act}`, { method: "POST", headers: OWN_FORM, body: "" });
@@ -100,6 +102,15 @@ describe("an act", () => {
     expect(await open(scene).do(act)).toBe(led(result));
     expect(fake.evacuations.list().filter(({ spec }) => spec.requestedBy === JANE.name)).toEqual([]);
   });
+});
+
+test("the log names who has acted, also where no answer says whether it was done", async () => {
+  const page = open({ vmi: vmi() }, JANE, (label) => {
+    if (label === "create evacuations") throw new Error("the connection is gone");
+  });
+  await page.do("evacuate");
+  const acted = page.log.filter(({ message }) => message === "a visitor has acted");
+  expect(acted).toMatchObject([{ act: "evacuate", ...WEB, visitor: JANE.name, result: "Unknown" }]);
 });
 
 test.each<Act>(["evacuate", "cancel", "retry"])("one who only looks may not %s, nor is asked", async (act) => {

@@ -52,6 +52,15 @@ test.each([
   expect(server.requests).toHaveLength(before);
 });
 
+test("of sign-ins that come all at once the API server is asked about twenty, and in ten seconds about the next", async () => {
+  const visitor = one();
+  const tryIn = async () => (await visitor.post("/signin", { token: tokenOf({ signature: "x" }) })).code;
+  const codes = await Promise.all(Array.from({ length: 25 }, tryIn));
+  expect([401, 429].map((code) => codes.filter((one) => one === code).length)).toEqual([20, 5]);
+  visitor.pass(10);
+  expect((await visitor.post("/signin", { token: RIGHT })).code).toBe(303);
+});
+
 test("to a stranger, no cluster looks different from one that there is not", async () => {
   const strange = async (cluster: string) => {
     const visitor = fleet();

@@ -1,8 +1,9 @@
 /** The server's Secret and webhooks, in a real API server, with the permissions that the manifests grant. */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import * as z from "zod/mini";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, type Sandbox, secrets, type SteppedClock } from "../../../infra/sandbox/index.ts";
+import { makeCertificate, validityFrom } from "../../../infra/server/certificate.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
 import { HOST } from "../../../infra/server/names.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
@@ -73,6 +74,17 @@ test("the first start makes certificate and tokens, and points each webhook at i
     `/clusters/local/admission/evictions/${webhookToken[0]}`,
     `/clusters/local/admission/deletions/${webhookToken[0]}`,
   ]);
+});
+
+test("a key that is not its certificate's is replaced with it", async () => {
+  const { pair } = await settle();
+  const { keyPem } = await makeCertificate(HOST, validityFrom(clock.now()));
+  const data = { "tls.key": base64(keyPem) };
+  await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
+  const { pair: made } = await settle();
+  expect(made.certPem).not.toBe(pair.certPem);
+  expect(new X509Certificate(made.certPem).checkPrivateKey(createPrivateKey(made.keyPem))).toBe(true);
+  expect(same(await bundle())).toEqual(same([made.certPem]));
 });
 
 test("a webhook token is rotated, step by step without a gap, or at once", async () => {

@@ -69,6 +69,20 @@ test("it ends when what was begun is answered, and what goes on after an answer 
   await closed;
 });
 
+test("a connection has two requests at a time, however many it sends at once", async () => {
+  let asked = 0;
+  const never = new Promise<Response>(() => undefined);
+  const { listener } = await open((): Promise<Response> => {
+    asked += 1;
+    return never;
+  });
+  const client = connect({ host: "localhost", port: listener.port, ca: pair.certPem }).on("error", () => undefined);
+  await once(client, "secureConnect");
+  client.write("GET /clusters/local/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100));
+  await once(client, "close");
+  expect(asked).toBe(2);
+});
+
 // prettier-ignore
 test.each([
   // a client                     has sent
