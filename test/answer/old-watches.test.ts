@@ -154,17 +154,20 @@ test("an old VMI, which is not on the node yet that it is to leave, has not left
   expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
 });
 
+const BY_JANE = { cause: "Operator", requestedBy: "jane", pod: undefined } as const;
+
 test("a mark that was taken back, and that a watch still shows, is not the next Evacuation's", async () => {
   const [old, fake] = [given(marked()).api.snapshot(), given(vmi({ resourceVersion: "2" }))];
   const before = { name: "web-before-1", uid: "before", status: { completionTime: "2026-03-01T11:59:58.000Z" } };
-  fake.evacuations.put(endedEvacuation("Withdrawn", before), newborn({ name: "web-next-2", uid: "next" }));
+  const next = { name: "web-next-2", uid: "next", createdAt: Date.parse("2026-03-01T11:59:59Z"), spec: BY_JANE };
+  fake.evacuations.put(endedEvacuation("Withdrawn", before), newborn(next));
   await report(
     fake,
     storesOf(fake, (kind) => (kind === "virtualmachineinstances" ? old : undefined)),
   );
   await report(fake, fresh(fake));
-  const next = fake.evacuations.list().find(({ uid }) => uid === "next");
-  expect([next?.status.phase, next?.status.conditions]).toEqual(["Migrating", []]);
+  const found = fake.evacuations.list().find(({ uid }) => uid === "next");
+  expect([found?.status.phase, fake.vmis.get(WEB)?.evacuationNodeName]).toEqual(["Pending", "node01"]);
 });
 
 test("watches that are not connected are not asked", async () => {
