@@ -27,7 +27,8 @@ import {
   visible,
   vmPath,
 } from "./components.ts";
-import { mayChange, mayEmpty } from "./maintenance.ts";
+import { mayChange } from "./maintenance.ts";
+import { mayEmpty } from "./maintenance-forms.ts";
 import type { PageContext, Visit } from "./session.ts";
 
 const ACT_SECONDS = 10;
@@ -131,7 +132,8 @@ async function emptied(form: URLSearchParams, node: string, { target, visitor }:
   const text = form.get("notBefore") ?? "";
   const time = text === "" ? undefined : timeOf(text);
   if (text !== "" && time === undefined) return "NoTime";
-  const asked = { node, requestedBy: visitor.name, whenBlocked, notBefore: time };
+  const withLocalData = form.has("emptyDir");
+  const asked = { node, requestedBy: visitor.name, whenBlocked, notBefore: time, withLocalData };
   const { result } = await emptyNode(asked, target.connect(ACT_SECONDS), target.platform.now());
   switch (result) {
     case "NodeNotFound":

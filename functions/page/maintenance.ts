@@ -8,39 +8,27 @@ import {
   type NodeBlocker,
   type NodeEvacuationFacts,
   type NodeEvacuationPhase,
-  type WhenBlocked,
 } from "../../shared/kube/node-evacuation.ts";
-import type { NodeVerdict, Preflight } from "../../shared/preflight/facts.ts";
-import { timeText } from "../../shared/preflight/duration.ts";
+import type { Preflight } from "../../shared/preflight/facts.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
 import {
   badge,
   type Column,
-  counted,
   factList,
   type Html,
   isolated,
-  type Labelled,
   lasting,
   type Mood,
   type NodeAct,
   nodeLink,
-  nodePath,
   progressBar,
   sentence,
   table,
   visible,
 } from "./components.ts";
 import { withRemedy } from "./evacuations.ts";
-import type { NodeRight, Visit, Visitor } from "./session.ts";
-
-export const VERDICTS: Readonly<Record<NodeVerdict, Labelled>> = {
-  WillSucceed: ["A drain will succeed", "good"],
-  WillSucceedWithShutdowns: ["A drain will succeed, with shutdowns", "warn"],
-  Unknown: ["Not certain", "warn"],
-  NoRoom: ["Not enough room", "bad"],
-  WillBlock: ["A drain will block", "bad"],
-};
+import { actForm, mayEmpty, startForm, type Ways, WORDS } from "./maintenance-forms.ts";
+import type { Visit, Visitor } from "./session.ts";
 
 /** Of a visitor who may not list them, or of a cluster without the kind: none. */
 export async function nodeEvacuationsFor(
@@ -52,19 +40,6 @@ export async function nodeEvacuationsFor(
     if (!(error instanceof ClusterError)) throw error;
     return [];
   });
-}
-
-type Ways = readonly (WhenBlocked | undefined)[];
-
-/** Whether a visitor may have a node emptied so that VMs which cannot move end in one of these ways. */
-export function mayEmpty({ maintains = [] }: Visitor, ways: Ways): boolean {
-  const needed: readonly NodeRight[] = [
-    "look",
-    "empty",
-    ...(ways.includes("Restart") ? (["restart"] as const) : []),
-    ...(ways.includes("ShutDown") ? (["stop"] as const) : []),
-  ];
-  return needed.every((right) => maintains.includes(right));
 }
 
 /** To stop it takes less than to go on with it, as the shipped policy says. */
@@ -88,8 +63,8 @@ const MOODS: Readonly<Record<NodeEvacuationPhase, Mood>> = {
   Gone: "quiet",
 };
 
-function phaseBadge({ status: { phase } }: NodeEvacuationFacts): Html {
-  return phase === undefined ? badge("New", "busy") : badge(phase, MOODS[phase]);
+function phaseBadge({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): Html {
+  return badge(phase, MOODS[phase]);
 }
 
 const MOST = 100;
@@ -166,7 +141,7 @@ function currentPart(ne: NodeEvacuationFacts, { target, visitor }: Visit): Html 
       ["VMs", shown.join(", ")],
       ["When", whenOf(ne, target.platform.now())],
       ["Foretold", isolated(verdict)],
-      ["VMs that cannot move", WORDS[ne.spec.virtualMachines.whenBlocked]],
+      ["VMs that block it", WORDS[ne.spec.virtualMachines.whenBlocked]],
     ])}
     ${blockers.length === 0 ? "" : blockerTable(blockers)}
     ${acts.map((act) => html`${actForm(act, ne, { target, visitor })} `)}
@@ -185,66 +160,4 @@ function blockerTable(blockers: readonly NodeBlocker[]): Html {
 function actsOn({ spec }: NodeEvacuationFacts): readonly NodeAct[] {
   if (spec.intent === "Withdrawn") return [];
   return [spec.progress === "Paused" ? "resume" : "pause", "cancel"];
-}
-
-const ACTS: Readonly<Record<NodeAct, readonly [button: string, effect: string]>> = {
-  empty: ["Empty this node", ""],
-  pause: ["Pause", "Nothing new begins; what moves continues. The node stays cordoned."],
-  resume: ["Resume", "The VMs and pods that are left leave the node."],
-  cancel: [
-    "Cancel the maintenance",
-    "What moves continues, the rest stays, and the node takes pods again if Lifeboat cordoned it.",
-  ],
-};
-
-function folded(act: NodeAct, { visit, node }: Pick<About, "visit" | "node">, [effect, fields]: readonly Html[]): Html {
-  const [button] = ACTS[act];
-  return html`<details data-key="${act}">
-    <summary>${button}…</summary>
-    ${effect}
-    <form method="post" action="${nodePath(visit.target.name, node)}/${act}">
-      ${fields}
-      <p class="acts">
-        <button type="submit">${button}</button> <span>as <bdi>${visible(visit.visitor.name)}</bdi></span>
-      </p>
-    </form>
-  </details>`;
-}
-
-function actForm(act: NodeAct, { uid, spec }: NodeEvacuationFacts, visit: Visit): Html {
-  const field = html`<input type="hidden" name="uid" value="${uid}" />`;
-  return folded(act, { visit, node: spec.nodeName }, [html`<p>${ACTS[act][1]}</p>`, field]);
-}
-
-const WORDS: Readonly<Record<WhenBlocked, string>> = {
-  Wait: "stay, and the node is not empty until a person acts",
-  Restart: "are restarted on other nodes",
-  ShutDown: "are stopped, and start when the node takes pods again",
-};
-const MOST_NAMED = 10;
-
-function startForm(visit: Visit, node: string, { verdict, summary, time, pods }: Preflight): Html {
-  const pinned = pods.filter(({ outcome, reason }) => outcome === "Blocked" && reason === "NotMigratable");
-  const names = pinned.slice(0, MOST_NAMED).map(({ namespace, vmi = "" }) => `${namespace}/${vmi}`);
-  const more = pinned.length > MOST_NAMED ? " and others" : "";
-  const effect = html`<p>
-      Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. Those with an emptyDir lose it.
-    </p>
-    <p>
-      ${badge(...VERDICTS[verdict])} ${isolated(sentence(summary))}
-      ${time === undefined ? "" : sentence(timeText(time))}
-    </p>
-    ${names.length === 0 ? "" : html`<p>${counted(pinned.length, "VM")} cannot move: ${isolated(names.join(", ") + more)}.</p>`}`;
-  const ways = (["Wait", "Restart", "ShutDown"] as const).filter((way) => mayEmpty(visit.visitor, [way]));
-  const fields = html`<p>
-      <label for="notBefore">Not before (UTC; now, if it is empty)</label>
-      <input id="notBefore" name="notBefore" type="datetime-local" />
-    </p>
-    <p>
-      <label for="whenBlocked">VMs that cannot move</label>
-      <select id="whenBlocked" name="whenBlocked">
-        ${ways.map((way) => html`<option value="${way}">${WORDS[way]}</option>`)}
-      </select>
-    </p>`;
-  return folded("empty", { visit, node }, [effect, fields]);
 }

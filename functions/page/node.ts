@@ -44,7 +44,8 @@ import {
 } from "./components.ts";
 import { CAUSES, evacuationTable, failedAttempts, phaseBadge, whoCanChange, withRemedy } from "./evacuations.ts";
 import type { Shown } from "./layout.ts";
-import { maintenancePart, nodeEvacuationsFor, VERDICTS } from "./maintenance.ts";
+import { maintenancePart, nodeEvacuationsFor } from "./maintenance.ts";
+import { VERDICTS } from "./maintenance-forms.ts";
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 25;
@@ -52,8 +53,8 @@ const EVERY_SECONDS = 5;
 const MOST_VMS = 200;
 const MOST_PODS = 50;
 const MOST_GONE = 50;
-/** As `kubectl drain` is usually asked: scratch space of pods may go, what no controller makes anew may not. */
-const FLAGS = { force: false, deleteEmptyDirData: true };
+/** As `lifeboat explain node` and a maintenance that is started here, if nothing else is said. */
+const FLAGS = { force: false, deleteEmptyDirData: false };
 
 /** Of the whole drain, as it was looked at then: without the thousands of pods that it rests on. */
 interface Judged {
@@ -139,7 +140,7 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
       shellLine("lifeboat", "drain", name),
-      shellLine("kubectl", "drain", name, "--ignore-daemonsets", "--delete-emptydir-data"),
+      shellLine("kubectl", "drain", name, "--ignore-daemonsets"),
     )}`;
   return { title: name, every: EVERY_SECONDS, main };
 }

@@ -123,7 +123,8 @@ Exit code: 0 withdrawn, 1 not.`,
       const cancelling = await cancelEvacuations(key, { cluster: connection.cluster(), settings, now: host.now() });
       if (cancelling.result === "NotEvacuating") {
         const newest = await newestOf(key, connection);
-        throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest}`);
+        const node = `; the maintenance of a node: lifeboat cancel node/${key.name}`;
+        throw new Failed(`nothing evacuates VM "${key.name}" in namespace "${key.namespace}"${newest || node}`);
       }
       for (const evacuation of withdrawn(cancelling, settings.drainTaintKey)) {
         const code = await follow(evacuation, { connection, host, isReached: isCancelled });

@@ -56,7 +56,7 @@ Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everyth
 const explainNodes: Add = (questions, { host, connect, ends }) => {
   questions
     .command("nodes")
-    .summary("the same of many nodes, one after the other: a report")
+    .summary("the same of many nodes, or all, one after the other: a report")
     .description(
       `Says of each node whether a drain of it will succeed, as explain node does: how many VMs move, which are shut down, what blocks
 and who can change it, and how long all of it takes, one node after the other. Changes nothing.
@@ -117,7 +117,9 @@ Exit code: 0 answered, whatever the answer is; 1 the question could not be answe
 function printExplanation(explanation: NonNullable<ReturnType<typeof explanationOf>>, host: Host): void {
   const { pod, decision, cooldown, facts } = explanation;
   const paint = paintFor(host.stdout, host);
-  const verdict = decision.allowed ? paint("allowed", "green") : paint("refused (429)", "yellow");
+  const isMoving = decision.reason === "EvacuationTriggered" || decision.reason === "EvacuationInProgress";
+  const moves = paint("refused (429) while the VM moves away", "green");
+  const verdict = decision.allowed ? paint("allowed", "green") : isMoving ? moves : paint("refused (429)", "yellow");
   const words = [...("message" in decision ? [decision.message] : []), ...decision.warnings];
   const vm = facts.vmi && `VM ${keyOf(facts.vmi)}, eviction strategy ${facts.vmi.strategy}`;
   host.stdout.write(`pod ${pod}: an eviction would be ${verdict}: ${decision.reason}\n`);

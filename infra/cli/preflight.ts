@@ -25,23 +25,28 @@ export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods
 
 export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
 
-/** Those that are named, or those with the labels. */
+/** Those that are named, or those with the labels; without either, all. */
 export async function nodesOf(
   named: readonly string[],
   selector: string | undefined,
   connection: Connection,
 ): Promise<readonly string[]> {
-  if (named.length > 0 === (selector !== undefined)) throw new UsageError("expected names of nodes, or --selector");
-  if (selector === undefined) return [...new Set(named.map((word) => word.replace(/^nodes?\//, "")))];
+  if (named.length > 0 && selector !== undefined)
+    throw new UsageError("expected names of nodes, or --selector, not both");
+  if (named.length > 0) return [...new Set(named.map((word) => word.replace(/^nodes?\//, "")))];
   const labels = Object.fromEntries(
-    selector.split(",").map((term) => {
+    (selector?.split(",") ?? []).map((term) => {
       const [, key, , value = ""] = /^([\w./-]+)(={1,2}([\w.-]*))?$/.exec(term) ?? [];
       if (key === undefined) throw new UsageError(`--selector: expected key=value or key, got "${term}"`);
       return [key, term.includes("=") ? value : (true as const)];
     }),
   );
   const found = await connection.cluster().list("nodes", { labels });
-  if (found.length === 0) throw new Failed(`no node has the labels ${selector} (context "${connection.context}")`);
+  if (found.length === 0) {
+    throw new Failed(
+      `no node${selector === undefined ? "" : ` has the labels ${selector}`} (context "${connection.context}")`,
+    );
+  }
   return found.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true }));
 }
 

@@ -14,7 +14,7 @@ export const COMMAND_BUNDLE = `${root}.build/lifeboat.mjs`;
 const BANNER = `import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);
 if (Number.parseInt(process.versions.node) < 22) {
-  console.error(\`error: lifeboat needs Node 22 or later, this is \${process.version}\`);
+  console.error(\`error: lifeboat needs Node 22 or later, this is \${process.version}. In Lifeboat's own repository \\\`npm run lifeboat --\\\` brings its own.\`);
   process.exit(1);
 }`;
 

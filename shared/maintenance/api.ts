@@ -10,6 +10,8 @@ export interface NodeAsked {
   readonly whenBlocked: WhenBlocked;
   /** RFC 3339. Absent: at once. */
   readonly notBefore?: string | undefined;
+  /** Pods with an emptyDir go, too, as with `--delete-emptydir-data`; else they block. */
+  readonly withLocalData: boolean;
 }
 
 /** `Lacking`: Lifeboat's account may not. */
@@ -27,9 +29,9 @@ export function newNodeEvacuation(node: string, now: Date, spec: object) {
   return { name, manifest: { ...manifest, spec: { nodeName: node, ...spec } } };
 }
 
-/** One of the node that has not ended is joined. Other pods go as with `kubectl drain --delete-emptydir-data`. */
+/** One of the node that has not ended is joined. */
 export async function emptyNode(asked: NodeAsked, cluster: Client, now: Date): Promise<Emptying> {
-  const { node, requestedBy, whenBlocked, notBefore } = asked;
+  const { node, requestedBy, whenBlocked, notBefore, withLocalData } = asked;
   const [found, all] = await Promise.all([cluster.get("nodes", named(node)), cluster.list("nodeevacuations")]);
   if (found === undefined) return { result: "NodeNotFound" };
   if (all.some((ne) => ne.spec.nodeName === node && !hasEnded(ne))) return { result: "Joined" };
@@ -37,7 +39,7 @@ export async function emptyNode(asked: NodeAsked, cluster: Client, now: Date): P
     reason: `asked for on Lifeboat's page by ${requestedBy}`.slice(0, 1024).toWellFormed(),
     ...(notBefore !== undefined && { schedule: { notBefore } }),
     virtualMachines: { whenBlocked },
-    otherPods: "EvictWithLocalData",
+    otherPods: withLocalData ? "EvictWithLocalData" : "Evict",
   });
   const answer = await cluster.create("nodeevacuations", manifest, { expect: [403] });
   const result = meaningOf(answer, REFUSED);

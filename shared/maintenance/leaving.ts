@@ -1,5 +1,5 @@
 /** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
-import type { Action } from "../kube/action.ts";
+import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
@@ -15,7 +15,8 @@ export function leaving(w: NodeWorld): NodeNext {
   const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
   const beginnings = views.flatMap((view) => beginningOf(view, w));
-  const begun = [...beginnings, ...undone(w), ...pods.filter((pod) => isEvicted(pod, views, w)).map(evict)];
+  const evictions = pods.filter((pod) => isEvicted(pod, views, w)).map((pod) => evict(pod, w));
+  const begun = [...[...beginnings, ...undone(w)].map((action) => [action]), ...evictions];
   // Those that are to be shut down come first: they are known from look to look, however many others stay.
   const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
   const blockers = withTimes([...first.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
@@ -26,7 +27,7 @@ export function leaving(w: NodeWorld): NodeNext {
       ? `${blockers.length} cannot leave; first: ${textOf(blockers[0])}`
       : progressText(counts, pods.length),
     more: { virtualMachines: counts, blockers, estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w) },
-    chains: begun.map((action) => [action]),
+    chains: begun,
     again: beginnings.length > 0,
   };
 }
@@ -116,8 +117,12 @@ function isEvicted({ pod, verdict, vmi }: Subject, views: readonly VmView[], w: 
   return verdict.outcome === "ShutsDown" && going !== undefined && isHeard(going.vmi, w);
 }
 
-function evict({ pod: { namespace, name, uid } }: Subject): Action {
-  return { verb: "EvictPod", pod: { namespace, name, uid } };
+/** Of a VM whose guest then ends nothing else would say who has ended it: Lifeboat does not review its own evictions. */
+function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
+  const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };
+  if (vmi === undefined) return [eviction];
+  const message = `NodeEvacuation ${ne.name} evicts pod ${name}: the guest shuts down, as its eviction strategy says`;
+  return [recordEvent(vmi, "ShutdownByStrategy", message, uid), eviction];
 }
 
 /** Those of VMs are known already. */
@@ -174,10 +179,13 @@ function progressText({ total, left, moving, waiting, blocked }: VmCounts, pods:
 }
 
 /** By what VMs have taken so far; until one has left, by the preflight. Only what has changed is worth another estimate. */
-function etaOf({ total, left }: VmCounts, { ne, now }: NodeWorld): NodeEvacuationStatus["estimatedCompletionTime"] {
+function etaOf(
+  { total, left, moving, waiting }: VmCounts,
+  { ne, now }: NodeWorld,
+): NodeEvacuationStatus["estimatedCompletionTime"] {
   const { startTime, virtualMachines, estimatedCompletionTime } = ne.status;
   const gone = total - left;
-  if (left === 0) return undefined;
+  if (left === 0 || moving + waiting === 0) return undefined;
   if (gone === 0 || virtualMachines?.left === left) return estimatedCompletionTime;
   return secondsAfter(now, (secondsSince(startTime, now) / gone) * left);
 }

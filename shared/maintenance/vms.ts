@@ -189,19 +189,24 @@ export function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }
 
-export function countsOf(views: readonly VmView[], { evacuations }: Pick<NodeWorld, "evacuations">): VmCounts {
+/** Of those that have left, some leave no Evacuation: the total does not become smaller. */
+export function countsOf(
+  views: readonly VmView[],
+  { ne, evacuations }: Pick<NodeWorld, "ne" | "evacuations">,
+): VmCounts {
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
   const ended = (phase: string) => new Set(evacuations.filter((e) => e.status.phase === phase).map(vmOf)).size;
   const away = evacuations.filter((e) => !here.has(vmOf(e)));
   const left = new Set(away.filter((e) => GONE.includes(e.status.phase) || isActive(e)).map(vmOf));
   const moving = new Set(away.filter(isActive).map(vmOf));
   const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
+  const external = views.filter(({ blocker }) => blocker?.reason === "External").length;
   return {
-    total: here.size + left.size,
+    total: Math.max(here.size + left.size, ne.status.virtualMachines?.total ?? 0),
     left: here.size,
     moving: count("Moving") + moving.size,
-    waiting: count("Next", "Waits", "Goes", "ShutsDown"),
-    blocked: count("Blocked"),
+    waiting: count("Next", "Waits", "Goes", "ShutsDown") - external,
+    blocked: count("Blocked") + external,
     restarted: ended("Restarted"),
     stopped: ended("Stopped"),
   };

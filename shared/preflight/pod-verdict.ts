@@ -104,7 +104,7 @@ function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: Preflig
 function allowed(pod: PreflightPod, { reason, warnings }: Extract<EvictionDecision, { verdict: "Allow" }>): Found {
   switch (reason) {
     case "StrategyNone":
-      return is("ShutsDown", reason, "eviction strategy None: the guest is shut down");
+      return is("ShutsDown", reason, "eviction strategy None: an eviction shuts the guest down");
     case "ShutdownByStrategy":
       return is("ShutsDown", reason, warnings[0] ?? reason);
     case "PodGone":

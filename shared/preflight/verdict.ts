@@ -77,9 +77,9 @@ function summaryOf(verdict: NodeVerdict, counts: Preflight["counts"], pods: read
     case "Unknown":
       return "is not known to block, but not everything can be judged";
     case "WillSucceedWithShutdowns":
-      return `will succeed; VMs that move: ${Moves + Waits}, that are shut down: ${ShutsDown}`;
+      return `will succeed; VMs that move: ${Moves + Waits}, whose guests end: ${ShutsDown}`;
     case "WillSucceed":
-      return `will succeed; VMs that move: ${Moves + Waits}, that are shut down: none`;
+      return `will succeed; VMs that move: ${Moves + Waits}, whose guests end: none`;
   }
 }
 

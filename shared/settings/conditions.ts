@@ -66,7 +66,7 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   if (called || conditions.some((seen) => seen.type === type && seen.status === "True")) {
     return { type, status: "True", reason: "Called", message: "The API server asks Lifeboat about evictions" };
   }
-  const message = "No function that scans this cluster has been asked about an eviction yet";
+  const message = "No eviction has been reviewed here yet, as far as is known: normal after an installation";
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 

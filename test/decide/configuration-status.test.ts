@@ -36,7 +36,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["two problems",                     { problems: ["a: b", "c: d"] },          "Ready",     "False InvalidConfiguration: a: b; c: d. The last valid configuration stays in force, else the defaults"],
   ["all that is needed is permitted",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
   ["a permission is missing",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
-  ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No function that scans this cluster has been asked about an eviction yet"],
+  ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No eviction has been reviewed here yet, as far as is known: normal after an installation"],
   ["the API server asks",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
   ["the webhook is wrong",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
   ["the webhook is gone",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],

@@ -82,8 +82,16 @@ const MAINTENANCE = "kubernetes/optional/maintenance/maintenance.yaml";
 /** NodeEvacuations that have not ended: what they need, and what keeps them. */
 export async function maintenance(reads: Reads): Promise<readonly Finding[]> {
   const open = (await reads.nodeEvacuations()).filter((ne) => !hasEnded(ne));
-  if (open.length === 0) return [];
   const missing = (await reads.granted()).filter(({ allowed, file }) => !allowed && file === MAINTENANCE);
+  if (open.length === 0) {
+    return [
+      ok(
+        missing.length === 0
+          ? "no maintenance of a node is open"
+          : "the component maintenance is not installed: nobody can drain with Lifeboat",
+      ),
+    ];
+  }
   const blocked = open.filter(({ status }) => status.phase === "Blocked");
   const findings = blocked.map(({ name, spec, status: { message = "" } }) =>
     warning(

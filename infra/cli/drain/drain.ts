@@ -74,6 +74,8 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
     .addOption(output(["json", "wide"], "at the end a report as data, or every VM"))
     .action(
       ends(async (named, options) => {
+        if (named.length === 0 && options.selector === undefined)
+          throw new UsageError("expected names of nodes, or --selector");
         const spec = specOf(options, host.now());
         const connection = connect();
         const nodes = await nodesOf(named, options.selector, connection);

@@ -12,6 +12,7 @@ import { hasStarted, isDue } from "../../../shared/maintenance/world.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { SILENT_SECONDS, WAITING } from "../maintenance.ts";
 import type { Host } from "../host.ts";
 import { plain } from "../print.ts";
@@ -48,7 +49,7 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   for (;;) {
     seen = (await look()) ?? seen;
     const seconds = (host.now().getTime() - began) / 1000;
-    say([...seen.flatMap(linesOf), ...(isSilent(seen, seconds) ? [WAITING] : [])]);
+    say([...seen.flatMap(linesOf), ...(isSilent(seen, seconds) && !isForLater(seen, following) ? [WAITING] : [])]);
     const ended = codeOf(seen, seconds, following);
     if (ended !== undefined) return printReport(seen, ended, following);
     await host.wait(POLL_MS);
@@ -60,12 +61,19 @@ function isSilent([first]: readonly Seen[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
 
+function isForLater(seen: readonly Seen[], { host }: Following): boolean {
+  return seen.every(({ ne }) => !isDue(ne, host.now()));
+}
+
 /** Undefined: there is more to follow. */
 function codeOf(seen: readonly Seen[], seconds: number, following: Following): ExitCode | undefined {
   if (following.host.interrupted.aborted) return EXIT.interrupted;
   const code = endOf(seen, seconds, following);
   if (code !== undefined) return code;
-  if (seconds >= following.timeout) return EXIT.failed;
+  if (seconds >= following.timeout) {
+    following.host.stderr.write(`not followed any longer, after ${durationText(seconds)}: it continues\n`);
+    return EXIT.failed;
+  }
   if (isSilent(seen, seconds) && seconds > TAKEN_UP_SECONDS) throw new Failed(NOT_TAKEN_UP);
   return undefined;
 }

@@ -1,7 +1,8 @@
 /** How drains ended: of each node how, and of each VM what has become of it, how long it waited and how long it took. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
-import { durationText } from "../../../shared/settings/time.ts";
+import { isDue } from "../../../shared/maintenance/world.ts";
+import { durationText, withoutFractions } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import { paintFor, plain, printData, printTable } from "../print.ts";
 import type { Following, Seen } from "./follow.ts";
@@ -54,6 +55,7 @@ export function printReport(seen: readonly Seen[], code: ExitCode, { host, outpu
 }
 
 const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
+  Scheduled: ["√", "green"],
   Evacuated: ["√", "green"],
   Blocked: ["×", "red"],
   Refused: ["×", "red"],
@@ -63,7 +65,9 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = "Lifeboat has not looked at it yet",
+    message = isDue(ne, now)
+      ? "Lifeboat has not looked at it yet"
+      : `starts at ${withoutFractions(ne.spec.schedule.notBefore ?? "")}`,
     startTime,
     completionTime,
     virtualMachines,

@@ -87,6 +87,8 @@ Waiting …
 export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== "https:") throw new InvalidArgumentError("Expected an https:// address.");
+  if (url.pathname.startsWith("/clusters/"))
+    throw new InvalidArgumentError("Expected the Worker's own address, without /clusters/NAME.");
   return url.href.replace(/\/+$/, "");
 }
 

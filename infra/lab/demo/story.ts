@@ -24,8 +24,8 @@ export interface Act {
   readonly node: string;
   /** Keys of the ordinary pods worth watching, whether they are there yet or not. */
   readonly pods: readonly string[];
-  /** What is about to happen, in a line; what is said before it. */
-  readonly headline: string;
+  /** What is about to happen; what is said before it. */
+  readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
   /** Brings it upon a cluster, until `over`. Resolves to false if it was in vain. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;

@@ -57,10 +57,9 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
   screen.print(
     `Lifeboat looks after ${scene.vms} virtual machines on ${scene.nodes} nodes${others}.`,
     `Another cluster is just like this one, but without ${act.about}.`,
-    ...(await pageInvitation(clusters.withIt.client, lifeboatOf(clusters.withIt).url)),
     ...((await act.prologue?.(clusters.withIt)) ?? []),
     "",
-    act.headline,
+    ...act.headline,
     "",
   );
   const before = await both(clusters, ({ client }) => readWorld(client));

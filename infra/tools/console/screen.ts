@@ -39,7 +39,7 @@ export function createScreen(out: Output, env: Readonly<Record<string, string | 
     },
     draw(lines) {
       // What does not fit above the cursor cannot be erased again.
-      const fitting = lines.slice(0, Math.max(1, (out.rows ?? 24) - 1));
+      const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;
     },

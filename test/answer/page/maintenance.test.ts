@@ -21,9 +21,11 @@ import { ORIGIN, OWN_FORM } from "./support/visitor.ts";
 
 const JANE = { name: "jane", mayAct: false, maintains: NODE_RIGHTS } satisfies Visitor;
 
+const VMS = [vmiOf("web"), vmiOf("ledger", PINNED)];
+
 let fake: FakeCluster;
 beforeEach(() => {
-  fake = clusterOf({ vms: [vmiOf("web"), vmiOf("ledger", PINNED)] });
+  fake = clusterOf({ vms: VMS });
   fake.configure({ disruptionBudgets: "Never" });
 });
 
@@ -78,17 +80,23 @@ const waysIn = (main: string) => [...main.matchAll(/<option value="(\w+)"/g)].ma
 const KERNEL = { uid: "uid-of-kernel" };
 
 describe("a node's page", () => {
-  test("the confirmation foretells it, and names what cannot move", async () => {
+  test("the confirmation foretells it, and names what cannot move, and whose guests end", async () => {
+    fake = clusterOf({ vms: [...VMS, vmiOf("gpu", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] });
     const text = await arrive().node();
     expect(formsOf(text)).toEqual(["empty"]);
-    for (const one of ["A drain will block", "1 VM cannot move: apps/ledger .", "as jane"])
+    for (const one of [
+      "A drain will block",
+      "1 VM cannot move: apps/ledger .",
+      "1 VM will be shut down, as their eviction strategy says: apps/gpu .",
+      "as jane",
+    ])
       expect(words(text)).toContain(one);
     expect(waysIn(text)).toEqual(["Wait", "Restart", "ShutDown"]);
   });
 
   // prettier-ignore
   test.each<readonly [string, Given, forms: readonly string[], says: readonly string[]]>([
-    ["not looked at yet", {},                                                  ["pause", "cancel"], ["Maintenance New"]],
+    ["not looked at yet", {},                                                  ["pause", "cancel"], ["Maintenance Scheduled"]],
     ["scheduled",         { spec: { schedule: { notBefore: time(3600) } }, status: { phase: "Scheduled", verdict: "WillBlock", message: "starts at 22:00" } }, ["pause", "cancel"], ["Maintenance Scheduled", "Starts at 22:00.", "starts in 60m", "WillBlock"]],
     ["under way",         { status: { ...UNDER_WAY, estimatedCompletionTime: time(120) } }, ["pause", "cancel"], ["Maintenance Evacuating", "2 of 4 gone", "1 moving, 1 blocked, 1 restarted", "empty in about 2m"]],
     ["blocked",           { status: { ...UNDER_WAY, phase: "Blocked", blockers: [{ ...BLOCKER, whoCanFix: "its owner" }] } }, ["pause", "cancel"], ["apps/ledger NotMigratable It cannot migrate. Who can change it: its owner"]],
@@ -102,10 +110,8 @@ describe("a node's page", () => {
     for (const one of says) expect(words(text)).toContain(one);
   });
 
-  test("what has ended otherwise, or is another node's, is not shown", async () => {
-    given({ status: { phase: "Refused" } });
-    expect(await arrive().node()).not.toContain("kernel");
-    given({ spec: { nodeName: "node02" } });
+  test.each([{ status: { phase: "Refused" } }, { spec: { nodeName: "node02" } }])("is not shown: %o", async (what) => {
+    given(what);
     expect(await arrive().node()).not.toContain("kernel");
   });
 
@@ -133,7 +139,7 @@ test("the cluster's page lists those that have not ended", async () => {
 describe("an act", () => {
   test("empty: a NodeEvacuation by the visitor's wishes, which Lifeboat takes up at once; a second time joins it", async () => {
     const page = arrive();
-    const form = { whenBlocked: "Restart", notBefore: "2026-03-01T22:30" };
+    const form = { whenBlocked: "Restart", notBefore: "2026-03-01T22:30", emptyDir: "lost" };
     expect(await page.do("empty", form)).toBe("Emptying");
     const [created] = fake.api.objects("nodeevacuations");
     expect(created).toMatchObject({
@@ -143,6 +149,7 @@ describe("an act", () => {
         reason: "asked for on Lifeboat's page by jane",
         schedule: { notBefore: "2026-03-01T22:30:00.000Z" },
         virtualMachines: { whenBlocked: "Restart" },
+        otherPods: "EvictWithLocalData",
       },
       status: { phase: "Scheduled" },
     });
@@ -226,17 +233,13 @@ describe("nobody gets more by the page than they have", () => {
     expect(await arrive(visitor).do(act, form)).toBe("Forbidden");
     expect(fake.api.objects("nodeevacuations")).toEqual(before);
     const main = await arrive(visitor).node();
-    if (form === KERNEL) expect(formsOf(main)).not.toContain(act);
-    else expect(waysIn(main)).not.toContain(form["whenBlocked"] ?? "Wait");
+    expect(form === KERNEL ? formsOf(main) : waysIn(main)).not.toContain(form === KERNEL ? act : (form["whenBlocked"] ?? "Wait"));
   });
 
-  test.each([
-    ["pause", "Paused"],
-    ["cancel", "Cancelled"],
-  ] as const)("who may restart no VM may %s what does", async (act, result) => {
+  test.each(["pause", "cancel"] as const)("who may restart no VM may %s what does", async (act) => {
     given(RESTARTS);
     expect(formsOf(await arrive(without("restart")).node())).toContain(act);
-    expect(await arrive(without("restart")).do(act, KERNEL)).toBe(result);
+    expect(await arrive(without("restart")).do(act, KERNEL)).toBe({ pause: "Paused", cancel: "Cancelled" }[act]);
   });
 
   test("who may not list them sees none", async () => {

@@ -156,3 +156,15 @@ test("an estimate follows what VMs have taken so far", () => {
   });
   expect(nodeWorld().ne.status.startTime).toBe(time(-300));
 });
+
+test("of VMs whose guests have ended without an Evacuation the total still tells; one of an external controller is blocked", () => {
+  const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
+  const before = started({
+    status: { virtualMachines: { total: 3, left: 3, moving: 0, waiting: 0, blocked: 0, restarted: 0, stopped: 0 } },
+  });
+  const next = nextOf({ ne: before, vmis: [vmiOf("web", { evictionStrategy: "External" })], evacuations: [waits] });
+  expect(next.more).toMatchObject({
+    virtualMachines: { total: 3, left: 1, moving: 0, waiting: 0, blocked: 1 },
+    estimatedCompletionTime: undefined,
+  });
+});

@@ -175,7 +175,7 @@ describe("other pods", () => {
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
     ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated Uncordon", []],
-    ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating EvictPod", []],
+    ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating Event EvictPod", []],
     ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
     ["a target pod is waited for",       { subjects: subjects({ pods: [launcher("web")], vmis: [{ ...web, nodeName: "node02", activePods: { x: "node02" } }] }) }, "Evacuating", []],
   ])("%s", (_, world, expected, reasons) => {

@@ -51,7 +51,17 @@ export const maintenance: Act = {
   node: NODE,
   pods: [],
   prologue: preflight,
-  headline: `${NODE} has to be empty at a given hour: kubectl drain begins then, and so does a NodeEvacuation.`,
+  headline: [
+    `${NODE} has to be empty at a given hour. Without Lifeboat kubectl drain begins then. With it there is this object:`,
+    "",
+    "  apiVersion: lifeboat.dev/v1alpha1",
+    "  kind: NodeEvacuation",
+    `  metadata: { name: ${NAME} }`,
+    "  spec:",
+    `    nodeName: ${NODE}`,
+    "    schedule: { notBefore: THE HOUR }",
+    "    virtualMachines: { whenBlocked: Restart } # those that cannot migrate",
+  ],
   disrupt: (cluster, over, say) =>
     (cluster.lifeboat === undefined ? drainAtTheHour : emptyAtTheHour)(cluster, over, say),
   hasHappened: (_, { vmis }) =>
@@ -62,7 +72,7 @@ export const maintenance: Act = {
     "The NodeEvacuation foretold them before its hour, and had KubeVirt restart them elsewhere, one after the other.",
     "",
   ],
-  encore: `kubectl uncordon ${NODE}; kubectl get nodeevacuations -o wide; kubectl explain nodeevacuation.spec`,
+  encore: `kubectl get nodeevacuation ${NAME} -o yaml; kubectl uncordon ${NODE}; kubectl explain nodeevacuation.spec`,
 };
 
 async function setScene(client: KubeClient): Promise<Scene> {

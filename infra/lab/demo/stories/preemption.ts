@@ -30,7 +30,9 @@ export const preemption: Act = {
   },
   node: NODE,
   pods: [PREEMPTOR, ...JOBS].map((name) => `${NAMESPACE}/${name}`),
-  headline: `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR}, of high priority, fits nowhere else: the scheduler preempts.`,
+  headline: [
+    `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR}, of high priority, fits nowhere else: the scheduler preempts.`,
+  ],
   async disrupt({ client }, signal) {
     const preemptor = { namespace: NAMESPACE, name: PREEMPTOR, priorityClassName: "high" };
     await createPod(client, { ...preemptor, requests: { memory: "12Gi" } });

@@ -27,7 +27,9 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     setScene,
     node: NODE,
     pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`],
-    headline: `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
+    headline: [
+      `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
+    ],
     // Each launcher ends up with a little more than it requested, as QEMU does; what is no VM keeps to its request.
     async disrupt({ client, stats }) {
       const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };

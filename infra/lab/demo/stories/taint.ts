@@ -32,7 +32,7 @@ export const taint: Act = {
   },
   node: NODE,
   pods: [DAEMON, ORDINARY].map(({ namespace, name }) => `${namespace}/${name}`),
-  headline: `$ ${COMMAND}`,
+  headline: [`$ ${COMMAND}`],
   async disrupt({ client }) {
     const body = { spec: { taints: [TAINT] } };
     await client.patch(nodes, { name: NODE }, { type: "strategic", body });
