@@ -5,6 +5,7 @@ import { aligned } from "../../tools/console/table.ts";
 import type { Screen } from "../../tools/console/screen.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { endingOf, type Evacuation, evacuations } from "../stage/evacuations.ts";
+import { IMAGE } from "../stage/in-cluster.ts";
 import { pageInvitation } from "../stage/page-invitation.ts";
 import { readWorld, watchWorld } from "../stage/watch.ts";
 import type { World } from "../stage/world.ts";
@@ -42,7 +43,7 @@ export async function tell({ acts, inCluster, screen, stayUp, onTold }: TellOpti
       if (!stayUp) return;
       // A pod of it may have moved: from here on it answers elsewhere.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
-      screen.print(...(await invitation(clusters, act)));
+      screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
     } finally {
       await both(clusters, (cluster) => cluster.stop());
@@ -176,6 +177,9 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
   const [headings = "", ...lines] = table.map((line) => cut(line, screen.width));
   return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
 }
+
+/** Its nodes run the image of this working tree. */
+const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {
   const { url } = lifeboatOf(withIt);

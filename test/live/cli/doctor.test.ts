@@ -36,6 +36,7 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ condition ReviewsDecided is True (Decided) for AGE",
     "  √ the permissions of rbac.yaml are granted",
     "  √ the guard is off",
+    "  √ the component maintenance is not installed: nobody can drain with Lifeboat",
     "  √ a dry-run eviction of pod vms/POD is answered by Lifeboat",
     "",
     "Relay",
@@ -45,7 +46,7 @@ test("in order: every check is said, exit code 0", async () => {
     "  √ Lifeboat's token in Secret SECRET is AGE old",
     "  √ condition CredentialsValid is True (Valid) for AGE",
     "",
-    "√ all 16 checks passed",
+    "√ all 17 checks passed",
   ]);
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
