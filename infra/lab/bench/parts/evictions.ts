@@ -74,7 +74,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      numbered(size).map((vm) => `vm-${batch}-${vm}`),
+      // Not the names of the form before: virt-controller may still know migrations of those.
+      numbered(size).map((vm) => `vm-${form.length}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
     await createVms(
