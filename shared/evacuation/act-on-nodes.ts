@@ -3,7 +3,9 @@ import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
 import { requestEviction } from "../kube/requests.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
+import { hasEnded } from "../kube/node-evacuation.ts";
 import { derivedName, hash8, isFinal } from "../kube/objects.ts";
 import { CAUSE_ANNOTATION, CORDONED_BY_ANNOTATION, NAME_PREFIX } from "../kube/names.ts";
 import { Meta, part } from "../kube/schemas/fields.ts";
@@ -86,18 +88,27 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
 /** Refused by KubeVirt: the VM is not as it has to be, or changes already. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
-/** By what is true just now: the VMI is the same, has not left, does not migrate, and still cannot. */
+/** By what is true just now: it is still wanted; the VMI is the same, has not left, does not migrate, and still cannot. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
+  const node = await nodeToBeEmptied(e, cluster);
   const now = await cluster.get("virtualmachineinstances", vmi);
-  if (now === undefined || !isAsJudged(now, vmi)) return "Conflict";
+  if (now === undefined || now.nodeName !== node || !isAsJudged(now, vmi)) return "Conflict";
   if (now.liveMigratable.migratable && !isForFailures(e)) return "Conflict";
   const vm = await cluster.get("virtualmachines", vmi);
   if (vm === undefined || vm.isChanging || vm.runStrategy !== e.spec.runStrategy) return "Conflict";
   return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster);
 }
 
+/** Undefined: the NodeEvacuation has ended meanwhile, or is to. */
+async function nodeToBeEmptied({ spec }: EvacuationFacts, cluster: Client): Promise<string | undefined> {
+  const all = await cluster.list("nodeevacuations");
+  const ne = all.find(({ uid }) => uid === spec.nodeEvacuation?.uid);
+  return ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn" ? undefined : ne.spec.nodeName;
+}
+
 function isAsJudged(now: VmiFacts, { uid, nodeName }: VmiFacts): boolean {
-  return now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now) && !now.isMigrating;
+  const isStill = now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now);
+  return isStill && !now.isMigrating && now.decentralized === undefined;
 }
 
 /** One that has stopped its VM since it was read does nothing any more. */
@@ -113,8 +124,11 @@ async function startVm({ evacuation }: Omit<ActionOf<"StartVm">, "verb">, cluste
   const key = { namespace, name: spec.vmiName };
   const [vm, vmi] = [await cluster.get("virtualmachines", key), await cluster.get("virtualmachineinstances", key)];
   const left = spec.runStrategy === "Always" ? "Halted" : spec.runStrategy;
-  const isLeft = vm?.runStrategy === left && !vm?.isChanging && (vmi === undefined || isFinal(vmi));
-  return isLeft ? await change("start", key, cluster) : "Done";
+  if (vm === undefined || vm.runStrategy !== left) return "Done";
+  const isOff = vmi === undefined || isFinal(vmi);
+  if (!isOff && !vmi.deleting) return "Done";
+  // The stop is not over yet: it would swallow the start.
+  return vm.isChanging || !isOff ? "Conflict" : await change("start", key, cluster);
 }
 
 async function change(what: "restart" | "stop" | "start", vm: NamespacedName, cluster: Client): Promise<Result> {

@@ -4,7 +4,7 @@ import { activeEvacuation, newEvacuation, retryOf } from "./identity.ts";
 import { isMarked } from "./mark.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { createEvacuation } from "./perform.ts";
+import { createEvacuation } from "./create.ts";
 import { carriesDrainTaint, isFinal } from "../kube/objects.ts";
 import { observeNamed } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";

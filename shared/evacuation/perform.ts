@@ -1,16 +1,16 @@
 /** Performs actions in their order, for an answer and for a reconcile alike: the requests that each takes, and what each answer means. */
 import * as z from "zod/mini";
-import { type Action, type ActionOf, isOptional, type NewEvacuation } from "../kube/action.ts";
+import { type Action, type ActionOf, isOptional } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Observed, type Said } from "../kube/client.ts";
-import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { ClusterError, isLasting } from "../kube/failures.ts";
 import { CONFIGURATION, CREATED_BY_LABEL, DESCHEDULER, REQUESTED_BY_ANNOTATION } from "../kube/names.ts";
 import { isFinal } from "../kube/objects.ts";
+import { createEvacuation } from "./create.ts";
 import { requestEviction } from "../kube/requests.ts";
 import type { Resource } from "../kube/resources.ts";
 import { actOnNode, isOnNode } from "./act-on-nodes.ts";
-import { hasNoRequester } from "./identity.ts";
 import * as manifests from "./manifests.ts";
 
 /**
@@ -218,24 +218,4 @@ async function createMigration(action: ActionOf<"CreateMigration">, cluster: Cli
   const answer = await cluster.create(MIGRATIONS, manifests.migration(action), { expect: [400] });
   if (answer.message.includes(IN_FLIGHT)) return "Conflict";
   return meaningOf<ActResult>(answer, { 400: "Refused", 409: "Done", 422: "Refused" });
-}
-
-/**
- * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next
- * name.
- */
-export async function createEvacuation(
-  evacuation: NewEvacuation,
-  cluster: Client,
-): Promise<EvacuationFacts | "Conflict"> {
-  const answer = await cluster.create("evacuations", manifests.evacuation(evacuation));
-  if (meaningOf(answer, { 409: "Conflict" }) === "Done") return answer.facts();
-  const found = await cluster.get("evacuations", evacuation);
-  const isJoined = found !== undefined && isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
-  if (!isJoined) return "Conflict";
-  if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
-  const spec = { requestedBy: manifests.userOf(evacuation.spec) };
-  const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
-  return renamed.code < 300 ? renamed.facts() : found;
 }

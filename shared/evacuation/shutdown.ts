@@ -29,10 +29,16 @@ export function isForFailures({ spec }: EvacuationFacts): boolean {
 
 export function nextOfShutdown(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): Next {
   const { phase } = e.status;
+  if (f !== undefined && hasMovedFirst(f)) return moved(f, f.vmi.nodeName);
   if (phase === "Restarting" || phase === "Stopping") return followed(e, f?.vmi, w);
   if (f === undefined || !isLive(f.vmi)) return ended("the VM has ended");
-  if (isElsewhere(f)) return moved(f, f.vmi.nodeName);
   return notWanted(e, f.vmi) ?? ask(f);
+}
+
+/** Also after it was asked for: a migration may have been first. Of a new VMI nothing has moved. */
+function hasMovedFirst(f: Facts): boolean {
+  const { vmi, e } = f;
+  return vmi.uid === (e.status.virtualMachineInstanceUID ?? vmi.uid) && isLive(vmi) && isElsewhere(f);
 }
 
 /** What is not to be asked for, for the first time or again. */

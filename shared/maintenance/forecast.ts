@@ -31,9 +31,31 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
     const vmi = of(pod);
     return vmi === undefined ? pod : asAsked(pod, viewOf(vmi, w), f);
   });
-  const found = concluded({ ...before, pods });
-  const ending = pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
+  const found = concluded({ ...before, pods: withRestarts(pods, f) });
+  const ending = found.pods.filter(({ outcome }) => outcome === "ShutsDown").flatMap((pod) => of(pod) ?? []);
   return { found, shutdowns: [...new Set(ending)] };
+}
+
+/** Each restart that has room by itself, beside what moves and those before it. */
+function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts): readonly PodVerdict[] {
+  const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
+  const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  const moved = f.pods.flatMap((pod) => {
+    const nodeName = verdictOf.get(keyOf(pod))?.room?.node;
+    return nodeName === undefined ? [] : [{ ...pod, nodeName }];
+  });
+  const restarting = f.pods.flatMap((pod) => {
+    const vmi = vmiOf.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
+    return vmi !== undefined && verdictOf.get(keyOf(pod))?.reason === "Restart" ? [startingAnew(pod, vmi)] : [];
+  });
+  const rooms = placeInTurn(restarting, { ...f, pods: [], otherPods: [...f.otherPods, ...moved] });
+  const uidOf = new Map(f.pods.map((pod) => [keyOf(pod), pod.uid]));
+  return pods.map((pod) => {
+    const room = rooms.get(uidOf.get(keyOf(pod)) ?? "");
+    if (room === undefined || room.fits) return pod;
+    const message = `it would not start on another node beside the others: ${room.message ?? "there is no room for it"}`;
+    return { ...pod, outcome: "Blocked", reason: "NoRestart", message };
+  });
 }
 
 /** With what the NodeEvacuation, or an owner, has said of VMs that cannot migrate. */

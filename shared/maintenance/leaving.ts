@@ -4,9 +4,10 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
 import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockerOf, countsOf, isHeard, viewOf, vmOf, type VmView } from "./vms.ts";
+import { blockerOf, countsOf, isHeard, OVERDUE_SECONDS, viewOf, vmOf, type VmView } from "./vms.ts";
 import { type Candidate, type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
 export function leaving(w: NodeWorld): NodeNext {
@@ -19,7 +20,8 @@ export function leaving(w: NodeWorld): NodeNext {
   const begun = [...[...beginnings, ...undone(w)].map((action) => [action]), ...evictions];
   // Those that are to be shut down come first: they are known from look to look, however many others stay.
   const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
-  const blockers = withTimes([...first.flatMap(({ blocker }) => blocker ?? []), ...podBlockers(pods)], w);
+  const known = first.flatMap(({ blocker }) => blocker ?? []);
+  const blockers = withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods)], w);
   const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
   return {
     phase: isStuck ? "Blocked" : "Evacuating",
@@ -77,6 +79,18 @@ function undone({ evacuations, vms }: NodeWorld): readonly Action[] {
     if (status.phase !== "Restarting" || spec.intent === "Withdrawn" || !isOff) return [];
     return [{ verb: "WithdrawEvacuation", evacuation }];
   });
+}
+
+/** VMs that have been off for longer than a start takes: they are not on the node any more, and hold those that are to be restarted. */
+function overdue({ evacuations, vmis, now }: NodeWorld): readonly EvacuationFacts[] {
+  const here = new Set(vmis.map(keyOf));
+  const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, now) >= OVERDUE_SECONDS;
+  return evacuations.filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
+}
+
+function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts): NodeBlocker {
+  const fix = `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`;
+  return blockerOf({ namespace, name: spec.vmiName }, "NotRunningAgain", message, fix);
 }
 
 /** One restart at a time: the next when the VM before runs elsewhere. */
@@ -161,10 +175,13 @@ function isSettled(
   blockers: readonly NodeBlocker[],
   w: NodeWorld,
 ): boolean {
-  const isBusy = counts.moving > 0 || !isCalm(views);
+  const late = overdue(w).length;
+  // The next restart waits for the one that is late.
+  const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
+  const isBusy = counts.moving > late || !isCalm(others);
   const isOver = ({ reason, since }: NodeBlocker) =>
     !PASSING.has(reason) || secondsSince(since, w.now) >= TWICE_SECONDS;
-  return !isBusy && w.subjects !== undefined && blockers.some(isOver);
+  return !isBusy && (w.subjects !== undefined || late > 0) && blockers.some(isOver);
 }
 
 function textOf(blocker: NodeBlocker | undefined): string {

@@ -4,6 +4,7 @@
  */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
+import { isMarked } from "../evacuation/mark.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { type Client, named } from "../kube/client.ts";
 import { evacuationsOf, kubeVirt, LAUNCHER, vmisOn } from "../kube/requests.ts";
@@ -18,7 +19,7 @@ import type { Observer } from "../settings/load-settings.ts";
 import { flagsOf, restartObstacle } from "./forecast.ts";
 import { isCalm, isRestarting, isShutdownDue } from "./leaving.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
-import { heldUntil, inOrder, type Priorities, placesFree, viewOf, type VmView } from "./vms.ts";
+import { heldUntil, inOrder, type Priorities, placesFree, viewOf, vmOf, type VmView } from "./vms.ts";
 import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
 
 export interface Looking extends Observer {
@@ -37,7 +38,7 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
     hasStarted(ne) ? ownEvacuations(ne, cluster) : [],
   ]);
   const rivals = all.filter(({ uid, spec }) => uid !== ne.uid && spec.nodeName === ne.spec.nodeName);
-  const nothing = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
+  const nothing = { vmis: [], others: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
   const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, evacuations, ...nothing };
   if (node === undefined) return world;
   if (hasEnded(ne))
@@ -48,7 +49,8 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
 
 /** What one that has not begun would find, or one that a person is about to create. */
 export async function observeForecast(ne: NodeEvacuationFacts, observer: Observer): Promise<NodeWorld> {
-  const nothing = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [], evacuations: [] };
+  const own = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
+  const nothing = { ...own, evacuations: [], others: [] };
   const { settings, now } = observer;
   const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
   return await withPreflight(world, { ...observer, all: [], isThorough: true });
@@ -84,11 +86,12 @@ async function withPreflight(world: NodeWorld, looking: Looking): Promise<NodeWo
   return { ...world, preflight, vms };
 }
 
-async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
-  const { ne, node } = world;
+async function observeLeaving(before: NodeWorld, looking: Looking): Promise<NodeWorld> {
+  const { ne, node } = before;
   const { cluster, isThorough } = looking;
   const here = (await vmisOn(ne.spec.nodeName, cluster)).filter((vmi) => !isFinal(vmi));
   const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
+  const world = { ...before, others: await othersOf(here, before, cluster) };
   const pinned = vmis.filter((vmi) => mayDepend(vmi, world)).toSorted(goingFirst(world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
@@ -100,6 +103,13 @@ async function observeLeaving(world: NodeWorld, looking: Looking): Promise<NodeW
   const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
   const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
+}
+
+/** A mark that no migration follows, and that this one has not asked for, may stay for ever: whose it is says why. */
+async function othersOf(here: readonly VmiFacts[], { evacuations }: NodeWorld, cluster: Client) {
+  const own = new Set(evacuations.filter(isActive).map(vmOf));
+  const marked = here.filter((vmi) => isMarked(vmi) && !vmi.isMigrating && !own.has(keyOf(vmi)));
+  return (await Promise.all(marked.slice(0, MOST_VMS).map((vmi) => evacuationsOf(vmi, cluster)))).flat();
 }
 
 /** Where all have the same class there is nothing to compare. */

@@ -92,7 +92,9 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
   const [begun, before] = [await each(chains), await each(first.map((action) => [action]))];
   const results = [...begun.results, ...before.results];
   const denied = deniedIn(results);
-  const undone = before.results.find(({ outcome }) => outcome !== "Done");
+  // What KubeVirt refuses to start it refuses again: the VM stays off, which the log says, and the rest ends.
+  const mayRest = (index: number) => first[index]?.verb === "StartVm" && before.results[index]?.outcome === "Refused";
+  const undone = before.results.find(({ outcome }, index) => outcome !== "Done" && !mayRest(index));
   const isLeft = denied === undefined && undone !== undefined;
   const ended = isLeft ? undone : await say(ne, denied ? lacking(ne, denied) : next, deps);
   const performed = [...new Set([...results, ended])];

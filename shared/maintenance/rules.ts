@@ -82,11 +82,12 @@ function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNex
   return { phase, message, first: [...withdrawals(w), ...taken(w), ...starts(w)], again: true };
 }
 
-/** Its own cordon, unless another NodeEvacuation wants the node closed. */
+/** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
 function taken({ ne, node, rivals, now }: NodeWorld): readonly Action[] {
-  const by = ownerOf(ne);
-  if (node === undefined || node.cordonedBy !== by || wantedOf(rivals, now).length > 0) return [];
-  return [{ verb: "Uncordon", node: node.name, by }];
+  const by = [ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);
+  return node === undefined || by === undefined || wantedOf(rivals, now).length > 0
+    ? []
+    : [{ verb: "Uncordon", node: node.name, by }];
 }
 
 function withdrawn(w: NodeWorld): NodeNext | undefined {

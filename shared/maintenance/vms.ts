@@ -25,15 +25,18 @@ export interface VmView {
   readonly blocker?: NodeBlocker | undefined;
   /** How it is shut down. */
   readonly way?: "Restart" | "ShutDown";
-  /** Its own active one, if that is Blocked. */
+  /** Its active one, if that is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
-type Seen = Pick<NodeWorld, "ne" | "evacuations" | "vms" | "obstacles" | "settings" | "now">;
+const IS_SENT = "it is being sent to another namespace or cluster";
+
+type Seen = Pick<NodeWorld, "ne" | "evacuations" | "others" | "vms" | "obstacles" | "settings" | "now">;
 
 export function viewOf(vmi: VmiFacts, w: Seen): VmView {
-  const active = w.evacuations.find((e) => isActive(e) && isOf(e, vmi));
+  const active = [...w.evacuations, ...w.others].find((e) => isActive(e) && isOf(e, vmi));
   if (active !== undefined && active.status.phase !== "Blocked") return onItsWay(vmi, active, w);
+  if (vmi.decentralized === "Sends") return { ...blocked(vmi, "DecentralizedMigration", IS_SENT), fate: "Waits" };
   if (active === undefined && (isMarked(vmi) || vmi.isMigrating)) return { vmi, fate: "Moving" };
   const resolved = resolveStrategy(vmi, w.settings);
   if (!resolved.known) return blocked(vmi, "UnknownStrategy", `${resolved.field} is "${resolved.value.slice(0, 64)}"`);
@@ -58,7 +61,7 @@ function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean 
 }
 
 /** Longer than a guest takes to shut down, most often. */
-const OVERDUE_SECONDS = 300;
+export const OVERDUE_SECONDS = 300;
 
 function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: Seen): VmView {
   const { phase, reason = "", message = "", startTime } = e.status;

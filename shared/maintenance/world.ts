@@ -40,6 +40,8 @@ export interface NodeWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Its own, ended ones included. */
   readonly evacuations: readonly EvacuationFacts[];
+  /** Of marked VMs, those that somebody else has asked for. */
+  readonly others: readonly EvacuationFacts[];
   /** VirtualMachines, as far as something depends on them. `None`: there is none. */
   readonly vms: ReadonlyMap<string, VmFacts | "None">;
   /** Why some would not come up again if they were restarted. */
@@ -95,5 +97,6 @@ export function actingOf({ ne, rivals, now }: Pick<NodeWorld, "ne" | "rivals" | 
 }
 
 export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readonly NodeEvacuationFacts[] {
-  return all.filter((one) => !hasEnded(one) && (hasStarted(one) || isDue(one, now)));
+  const open = all.filter((one) => !hasEnded(one) && one.spec.intent !== "Withdrawn");
+  return open.filter((one) => hasStarted(one) || isDue(one, now));
 }

@@ -150,7 +150,9 @@ async function vmisOf(
 
 /** Of a VM that nothing moves none is looked for. */
 async function unfinishedMigrations(vmis: readonly VmiFacts[], cluster: Client): Promise<readonly MigrationFacts[]> {
-  const moving = vmis.filter(({ isMigrating, evacuationNodeName }) => isMigrating || evacuationNodeName !== undefined);
+  const moving = vmis.filter(
+    (vmi) => vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends",
+  );
   return (await requests.migrationsOf(moving, cluster)).filter((migration) => !isFinal(migration));
 }
 

@@ -1,7 +1,7 @@
 /** Lifeboat as a responder to EvictionRequests: reads the Evictions that name it, creates or withdraws Evacuations, and reports. Experimental. */
 import { eachOf } from "../evacuation/each-of.ts";
 import { withdraw } from "../evacuation/api.ts";
-import { createEvacuation } from "../evacuation/perform.ts";
+import { createEvacuation } from "../evacuation/create.ts";
 import { answerTo, isAsked, reportOn, withdrawnBy } from "../eviction/responder.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";

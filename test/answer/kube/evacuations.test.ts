@@ -12,7 +12,8 @@ import {
   evacuationsOf,
   unfinishedEvacuations,
 } from "../../../shared/kube/requests.ts";
-import { act, createEvacuation } from "../../../shared/evacuation/perform.ts";
+import { createEvacuation } from "../../../shared/evacuation/create.ts";
+import { act } from "../../../shared/evacuation/perform.ts";
 import { withdraw } from "../../../shared/evacuation/api.ts";
 
 interface Stored extends core.KubeObject {
@@ -91,6 +92,12 @@ describe("create", () => {
     expect(await act({ verb: "CreateEvacuation", evacuation: planned(name, second) }, acting)).toBe(
       isJoined ? "Done" : "Conflict",
     );
+  });
+
+  test("a name that one of another VM has taken keeps nobody waiting", async () => {
+    await begun("taken-1", { vmiName: "nobodys" });
+    const found = await begun("taken-1");
+    expect([found.spec.vmiName, found.name]).toEqual([newborn().spec.vmiName, expect.stringMatching(/^taken-1-\w+$/)]);
   });
 
   test("where a mark began it: the first request that joins it says who asked, and no later one", async () => {

@@ -32,6 +32,28 @@ test.each(["stops", "deletes"])("who %s a VM that is being restarted is not wait
   ).toEqual(["db Withdrawn", "web Moved"]);
 });
 
+test.each(["is cancelled", "is deleted", "has ended"])(
+  "where a NodeEvacuation %s first, KubeVirt is asked for no restart",
+  async (what) => {
+    const fake = created({ virtualMachines: { whenBlocked: "Restart" } });
+    const asked: string[] = [];
+    const doors = openFakeDoors(fake, (label, request) => {
+      if (request?.subresource === "restart") asked.push(label);
+      if (label !== "patch evacuations/status" || phaseOf(fake) !== "Evacuating") return;
+      if (what === "is cancelled")
+        fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+      else if (what === "is deleted") fake.api.remove("nodeevacuations", { name: "kernel" });
+      else fake.api.merge("nodeevacuations", { name: "kernel" }, { status: { phase: "Expired" } });
+    });
+    for (let look = 0; look < 4; look++) {
+      await doors.reconcile();
+      await doors.settle();
+      doors.pass(61);
+    }
+    expect(asked).toEqual([]);
+  },
+);
+
 test("of a node full of VMs that cannot be restarted, one that can is", async () => {
   const stay = Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy: "Halted" }));
   const able = { name: "web", vmi: PINNED, runStrategy: "Always" };

@@ -61,3 +61,49 @@ test("of two VMs that are to start again one is refused: the other one starts", 
   await doors.reconcile();
   expect(started.toSorted()).toEqual(["a", "b"]);
 });
+
+test("one that KubeVirt refuses to start does not keep the NodeEvacuation from ending", async () => {
+  const fake = created({ virtualMachines: { whenBlocked: "ShutDown" } });
+  const doors = openFakeDoors(fake, (_, request) => {
+    if (request?.subresource === "stop") turnOff(fake);
+    else if (request?.subresource !== "start") return undefined;
+    return new Response("{}", { status: request.subresource === "start" ? 500 : 202 });
+  });
+  for (let count = 0; count < 6; count++) {
+    await doors.reconcile();
+    await doors.settle();
+    doors.pass(61);
+    if (count === 3) fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+  }
+  expect(phaseOf(fake)).toBe("Withdrawn");
+});
+
+test("a start is asked for only when the stop is over: KubeVirt would forget it", async () => {
+  const vm = { namespace: "apps", name: "db" };
+  const fake = created({ virtualMachines: { whenBlocked: "ShutDown" } }, [
+    { name: "db", vmi: PINNED, runStrategy: "Manual" },
+  ]);
+  const asked: string[] = [];
+  const doors = openFakeDoors(fake, (_, request) => {
+    if (request?.subresource !== "stop" && request?.subresource !== "start") return undefined;
+    asked.push(request.subresource);
+    if (request.subresource === "stop")
+      fake.api.merge("virtualmachines", vm, { status: { stateChangeRequests: [{ action: "Stop" }] } });
+    return new Response("{}", { status: 202 });
+  });
+  const look = async () => {
+    await doors.reconcile();
+    await doors.settle();
+    doors.pass(asked.length === 0 ? 61 : 9);
+  };
+  for (let count = 0; count < 6 && asked.length === 0; count++) await look();
+  fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+  await look();
+  fake.pods.delete(launcher("db"));
+  fake.vmis.delete(vm);
+  await look();
+  expect(asked).toEqual(["stop"]);
+  fake.api.merge("virtualmachines", vm, { status: { stateChangeRequests: [] } });
+  await look();
+  expect(asked).toEqual(["stop", "start"]);
+});

@@ -33,6 +33,7 @@ describe("a restart", () => {
     ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
     ["was asked for a minute ago, in vain",     { ...RESTARTING, startTime: time(-60) },      web,                                    "ShutDown, Restarting NotTaken"],
     ["… of one that can migrate by now",        { ...RESTARTING, startTime: time(-60) },      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
     ["the guest shuts down",                    RESTARTING,                                   { ...web, deleting: true },             "Restarting ShuttingDown"],
     ["the VM is off",                           RESTARTING,                                   undefined,                              "Restarting Starting"],
     ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],

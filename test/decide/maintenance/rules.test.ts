@@ -157,6 +157,38 @@ test("an estimate follows what VMs have taken so far", () => {
   expect(nodeWorld().ne.status.startTime).toBe(time(-300));
 });
 
+const restartedFor = (seconds: number) =>
+  own("db", { spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-seconds) } });
+
+describe("a restarted VM that does not run again", () => {
+  const blockers = [{ namespace: "apps", name: "db", reason: "NotRunningAgain", message: "", since: time(-1) }];
+
+  test("is waited for five minutes, and then named", () => {
+    expect(nextOf({ evacuations: [restartedFor(299)] })).toMatchObject({ phase: "Evacuating", more: { blockers: [] } });
+    const late = nextOf({ evacuations: [restartedFor(300)] });
+    expect(late).toMatchObject({ phase: "Blocked", more: { blockers: [{ name: "db", reason: "NotRunningAgain" }] } });
+  });
+
+  test("is named also where the next restart waits for it", () => {
+    const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } }, status: { blockers } });
+    const vms = new Map([["apps/web", { runStrategy: "Always" }]]);
+    const next = nextOf({ ne, vms, vmis: [pinnedVm("web")], evacuations: [restartedFor(300)] });
+    expect(next.phase).toBe("Blocked");
+    expect(next.more?.blockers?.map(({ name }) => name)).toEqual(["db", "web"]);
+  });
+});
+
+test("of two that are cancelled together each takes the cordon back, whoever has made it", () => {
+  const both = { ne: started({ spec: WITHDRAWN }), rivals: [asked({ ...OTHER, spec: WITHDRAWN })] };
+  expect(inShort(nextOf(both))).toBe("Withdrawn Uncordon");
+  const later = {
+    ne: started({ spec: WITHDRAWN }),
+    rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })],
+    node: OTHERS,
+  };
+  expect(inShort(nextOf(later))).toBe("Withdrawn Uncordon");
+});
+
 test("of VMs whose guests have ended without an Evacuation the total still tells; one of an external controller is blocked", () => {
   const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
   const before = started({

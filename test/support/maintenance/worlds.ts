@@ -67,6 +67,7 @@ export function nodeWorld(tweak: Partial<NodeWorld> = {}): NodeWorld {
     before: {},
     vmis: [],
     evacuations: [],
+    others: [],
     vms: new Map(),
     obstacles: new Map(),
     candidates: [],

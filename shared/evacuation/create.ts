@@ -1,0 +1,40 @@
+/** Creating an Evacuation, or joining the one that has its name: names decide races. */
+import type { NewEvacuation } from "../kube/action.ts";
+import { type Client, meaningOf } from "../kube/client.ts";
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { derivedName, hash8 } from "../kube/objects.ts";
+import { hasNoRequester } from "./identity.ts";
+import * as manifests from "./manifests.ts";
+
+/**
+ * What was created, or joined, then with who asked, where that only knew of a mark. Conflict: it has ended; reconcile again, for the next
+ * name.
+ */
+export async function createEvacuation(
+  evacuation: NewEvacuation,
+  cluster: Client,
+): Promise<EvacuationFacts | "Conflict"> {
+  const answer = await cluster.create("evacuations", manifests.evacuation(evacuation));
+  if (meaningOf(answer, { 409: "Conflict" }) === "Done") return answer.facts();
+  const found = await cluster.get("evacuations", evacuation);
+  if (found === undefined) return "Conflict";
+  if (found.spec.vmiName !== evacuation.spec.vmiName) return await createBeside(evacuation, cluster);
+  const isJoined = isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
+  return isJoined ? await named(found, evacuation, cluster) : "Conflict";
+}
+
+/** It gets the user where it names none. */
+async function named(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
+  if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
+  const spec = { requestedBy: manifests.userOf(evacuation.spec) };
+  const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
+  // 409, 404: it has gone meanwhile. 422: another request was faster, or the definition is that of an older version.
+  return renamed.code < 300 ? renamed.facts() : found;
+}
+
+/** Who may create Evacuations can take the name of one to come, of another VM: no one of this VM then ever had it. */
+async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
+  const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
+  const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));
+  return meaningOf(answer, { 409: "Conflict" }) === "Done" ? answer.facts() : "Conflict";
+}
