@@ -103,7 +103,9 @@ export function imageBeside(present: string | undefined, ofRelease = RELEASE): s
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;
   if (image !== undefined) return image;
-  throw new UsageError("--image: expected the image of the server, which infra/Dockerfile builds: this build of the command knows of none");
+  throw new UsageError(
+    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command knows of none",
+  );
 }
 
 function repositoryOf(image: string): string {

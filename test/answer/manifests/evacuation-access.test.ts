@@ -146,12 +146,12 @@ describe("an Evacuation is deleted", () => {
   const ADMIN = "kubernetes-admin";
   const WORDS =
     "ValidatingAdmissionPolicy 'lifeboat-evacuation-deletion' with binding 'lifeboat-evacuation-deletion' denied request: " +
-    "it has not ended: to cancel it, set spec.intent: Withdrawn; once it has ended it can be deleted";
+    "it has not ended: to cancel it, set spec.intent: Withdrawn; once it has ended it can be deleted, but for one that is Stopped, which starts its VM again";
 
   // prettier-ignore
   test.each<[string, string | undefined, boolean]>([
     // by                                                           in phase     works
-    ...ENDED.map((phase): [string, string, boolean] =>  [ADMIN,     phase,       true ]),
+    ...ENDED.map((phase): [string, string, boolean] =>  [ADMIN,     phase,       phase !== "Stopped"]),
     ...ACTIVE.map((phase): [string, string, boolean] => [ADMIN,     phase,       false]),
     [ADMIN,                                                         undefined,   false],
     ["system:serviceaccount:lifeboat-system:lifeboat",              "Migrating", true ],

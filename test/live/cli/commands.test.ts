@@ -75,7 +75,10 @@ describe("explain node", () => {
 test("explain pod: the decision in one line, then what becomes of the VM; -o json has the facts as well", async () => {
   const pod = (await launcherOf(stage.client, "web")).metadata.name;
   const { code, out } = await call(`explain pod ${pod}`);
-  expect([code, out[0]]).toEqual([0, `pod vms/${pod}: an eviction would be refused (429) while the VM moves away: EvacuationTriggered`]);
+  expect([code, out[0]]).toEqual([
+    0,
+    `pod vms/${pod}: an eviction would be refused (429) while the VM moves away: EvacuationTriggered`,
+  ]);
   expect(out).toContain("  VM vms/web, eviction strategy LiveMigrate");
   expect(out).toContain("  the eviction starts an evacuation of the VM; the caller asks again until the VM has left");
   expect(JSON.parse((await call(`explain pod ${pod} -o json`)).out.join("\n"))).toMatchObject({
