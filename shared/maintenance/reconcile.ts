@@ -88,15 +88,17 @@ const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAg
 /** What of it is refused keeps nothing else from being done, but its status from being written. */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
   const { chains = [], first = [] } = next;
-  const each = (all: readonly (readonly Action[])[]) => eachOf(all, (chain) => perform(chain, performingOf(deps)));
-  const [begun, before] = [await each(chains), await each(first.map((action) => [action]))];
+  const begun = await eachOf(chains, (chain) => perform(chain, performingOf(deps)));
+  const before = await eachOf(first, async (action) => {
+    const performed = await perform([action], performingOf(deps));
+    // What KubeVirt refuses to start it refuses again: the VM stays off, which the log says, and the rest ends.
+    return { ...performed, isLeft: action.verb === "StartVm" && performed.outcome === "Refused" };
+  });
   const results = [...begun.results, ...before.results];
   const denied = deniedIn(results);
-  // What KubeVirt refuses to start it refuses again: the VM stays off, which the log says, and the rest ends.
-  const mayRest = (index: number) => first[index]?.verb === "StartVm" && before.results[index]?.outcome === "Refused";
-  const undone = before.results.find(({ outcome }, index) => outcome !== "Done" && !mayRest(index));
-  const isLeft = denied === undefined && undone !== undefined;
-  const ended = isLeft ? undone : await say(ne, denied ? lacking(ne, denied) : next, deps);
+  const undone = before.results.find(({ outcome, isLeft }) => outcome !== "Done" && !isLeft);
+  const mayEnd = denied !== undefined || undone === undefined;
+  const ended = !mayEnd ? undone : await say(ne, denied ? lacking(ne, denied) : next, deps);
   const performed = [...new Set([...results, ended])];
   const isDone = ended.outcome === "Done" && next.again === true;
   return {

@@ -203,7 +203,7 @@ export function countsOf(
   const left = new Set(away.filter((e) => GONE.includes(e.status.phase) || isActive(e)).map(vmOf));
   const moving = new Set(away.filter(isActive).map(vmOf));
   const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
-  const external = views.filter(({ blocker }) => blocker?.reason === "External").length;
+  const external = views.filter(({ fate, blocker }) => fate === "Waits" && blocker?.reason === "External").length;
   return {
     total: Math.max(here.size + left.size, ne.status.virtualMachines?.total ?? 0),
     left: here.size,
