@@ -92,7 +92,7 @@ export function startForm(visit: Visit, node: string, { verdict, summary, time, 
       ${badge(...VERDICTS[verdict])} ${isolated(sentence(summary))}
       ${time === undefined ? "" : sentence(timeText(time))}
     </p>
-    ${named(ending, "will be shut down, as their eviction strategy says")} ${named(pinned, "cannot move")}`;
+    ${named(ending, "will be shut down, by eviction strategy")} ${named(pinned, "cannot move")}`;
   const ways = (["Wait", "Restart", "ShutDown"] as const).filter((way) => mayEmpty(visit.visitor, [way]));
   const fields = html`<p>
       <label for="notBefore">Not before (UTC; now, if it is empty)</label>

@@ -92,7 +92,7 @@ const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused",
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
   const node = await nodeToBeEmptied(e, cluster);
   const now = await cluster.get("virtualmachineinstances", vmi);
-  if (now === undefined || now.nodeName !== node || !isAsJudged(now, vmi)) return "Conflict";
+  if (now === undefined || node === undefined || !isAsJudged(now, { ...vmi, nodeName: node })) return "Conflict";
   if (now.liveMigratable.migratable && !isForFailures(e)) return "Conflict";
   const vm = await cluster.get("virtualmachines", vmi);
   if (vm === undefined || vm.isChanging || vm.runStrategy !== e.spec.runStrategy) return "Conflict";

@@ -20,11 +20,11 @@ export async function createEvacuation(
   if (found === undefined) return "Conflict";
   if (found.spec.vmiName !== evacuation.spec.vmiName) return await createBeside(evacuation, cluster);
   const isJoined = isActive(found) && found.spec.pod?.uid === evacuation.spec.pod?.uid;
-  return isJoined ? await named(found, evacuation, cluster) : "Conflict";
+  return isJoined ? await withUser(found, evacuation, cluster) : "Conflict";
 }
 
 /** It gets the user where it names none. */
-async function named(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
+async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
   if (!hasNoRequester(found) || hasNoRequester(evacuation)) return found;
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
@@ -32,7 +32,7 @@ async function named(found: EvacuationFacts, evacuation: NewEvacuation, cluster:
   return renamed.code < 300 ? renamed.facts() : found;
 }
 
-/** Who may create Evacuations can take the name of one to come, of another VM: no one of this VM then ever had it. */
+/** A tenant can give the name of this VM's next Evacuation to one of another VM, and keep it: then this one gets a name of its own. */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
   const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));

@@ -1,7 +1,7 @@
 /** VMs that were stopped for a NodeEvacuation start again, however it ends. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { openFakeDoors } from "../../support/fake-doors.ts";
+import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
@@ -10,6 +10,19 @@ function turnOff(fake: FakeCluster, name = "db"): void {
   fake.pods.delete(launcher(name));
   fake.vmis.delete({ namespace: "apps", name });
   fake.api.merge("virtualmachines", { namespace: "apps", name }, { spec: { runStrategy: "Halted" } });
+}
+
+/** Looks until a stop is asked for, then cancels the NodeEvacuation and looks again; resolves to a further look. */
+async function cancelledOnceAsked(fake: FakeCluster, doors: FakeDoors, asked: readonly string[]) {
+  const look = async () => {
+    await doors.reconcile();
+    await doors.settle();
+    doors.pass(asked.length === 0 ? 61 : 9);
+  };
+  for (let count = 0; count < 6 && asked.length === 0; count++) await look();
+  fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+  await look();
+  return look;
 }
 
 test.each(["later", "while it is being withdrawn"])(
@@ -26,14 +39,7 @@ test.each(["later", "while it is being withdrawn"])(
       asked.push(request.subresource);
       return new Response("{}", { status: 202 });
     });
-    const look = async () => {
-      await doors.reconcile();
-      await doors.settle();
-      doors.pass(asked.length === 0 ? 61 : 9);
-    };
-    for (let count = 0; count < 6 && asked.length === 0; count++) await look();
-    fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-    await look();
+    const look = await cancelledOnceAsked(fake, doors, asked);
     expect(phaseOf(fake)).toBe("Withdrawn");
     if (when === "later") turnOff(fake);
     await look();
@@ -91,14 +97,7 @@ test("a start is asked for only when the stop is over: KubeVirt would forget it"
       fake.api.merge("virtualmachines", vm, { status: { stateChangeRequests: [{ action: "Stop" }] } });
     return new Response("{}", { status: 202 });
   });
-  const look = async () => {
-    await doors.reconcile();
-    await doors.settle();
-    doors.pass(asked.length === 0 ? 61 : 9);
-  };
-  for (let count = 0; count < 6 && asked.length === 0; count++) await look();
-  fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-  await look();
+  const look = await cancelledOnceAsked(fake, doors, asked);
   fake.pods.delete(launcher("db"));
   fake.vmis.delete(vm);
   await look();

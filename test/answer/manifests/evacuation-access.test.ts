@@ -146,7 +146,7 @@ describe("an Evacuation is deleted", () => {
   const ADMIN = "kubernetes-admin";
   const WORDS =
     "ValidatingAdmissionPolicy 'lifeboat-evacuation-deletion' with binding 'lifeboat-evacuation-deletion' denied request: " +
-    "it has not ended: to cancel it, set spec.intent: Withdrawn; once it has ended it can be deleted, but for one that is Stopped, which starts its VM again";
+    "it has not ended, or Lifeboat starts a stopped VM again by it: to cancel it, set spec.intent: Withdrawn";
 
   // prettier-ignore
   test.each<[string, string | undefined, boolean]>([

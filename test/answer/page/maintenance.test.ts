@@ -87,7 +87,7 @@ describe("a node's page", () => {
     for (const one of [
       "A drain will block",
       "1 VM cannot move: apps/ledger .",
-      "1 VM will be shut down, as their eviction strategy says: apps/gpu .",
+      "1 VM will be shut down, by eviction strategy: apps/gpu .",
       "as jane",
     ])
       expect(words(text)).toContain(one);

@@ -75,7 +75,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
       // Not the names of the form before: virt-controller may still know migrations of those.
-      numbered(size).map((vm) => `vm-${form.length}-${batch}-${vm}`),
+      numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
     await createVms(
