@@ -20,6 +20,15 @@ const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 const CONDITION = { type: z.string(), status: z.string(), reason: Words, message: Words, lastTransitionTime: Words };
 
+const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
+/** One that only another version writes, as 0.1's WaitingForOwner, is none: the next look at the VM sets it. */
+const PhaseOfAnyVersion = z.lazy(() =>
+  z.pipe(
+    Text,
+    z.transform((text) => PHASES.find((phase) => phase === text)),
+  ),
+);
+
 export const Evacuation = kind(
   () => ({
     metadata: Meta,
@@ -41,7 +50,7 @@ export const Evacuation = kind(
       podName: Text,
       podUID: Text,
       sourceNode: Text,
-      phase: z.optional(z.enum([...ACTIVE_PHASES, ...END_PHASES])),
+      phase: PhaseOfAnyVersion,
       reason: Text,
       message: Text,
       attempts: Count,

@@ -45,6 +45,7 @@ describe("an Evacuation", () => {
     ["a condition",                { conditions: [{ ...MARK_SEEN, observedGeneration: 1 }] },             { conditions: [MARK_SEEN] }],
     ["a condition without words",  { conditions: [{ type: "Failed", status: "True" }] },                  { conditions: [{ type: "Failed", status: "True", reason: "", message: "", lastTransitionTime: "" }] }],
     ["another party's condition",  { conditions: [{ type: "example.com/Paid", status: "True" }, MARK_SEEN] }, { conditions: [MARK_SEEN] }],
+    ["a phase of another version", { phase: "WaitingForOwner" },                                          {}],
     ["not known yet",              { conditions: [{ ...MARK_SEEN, status: "Unknown" }] },                 { conditions: [] }],
     ...[...ACTIVE_PHASES, ...END_PHASES].map((phase): [string, object, object] => [phase, { phase }, { phase }]),
   ])("status: %s", (_, status, expected) => {
@@ -57,7 +58,7 @@ describe("an Evacuation", () => {
       ["no VM",                      { spec: { cause: "Operator" } },                              "spec.virtualMachineInstance"],
       ["a cause that is new",        { spec: { ...SPEC, cause: "Karma" } },                        "spec.cause"],
       ["a pod without UID",          { spec: { ...SPEC, pod: { name: "p" } } },                    "spec.pod.uid"],
-      ["a phase that is new",        { status: { phase: "Flying" } },                              "status.phase"],
+      ["a phase that is no text",    { status: { phase: 7 } },                                     "status.phase"],
       ["a name that leads elsewhere", { metadata: { ...META, name: "../x" } },                     "metadata.name"],
     ])("%s", async (_, tweak, field) => {
       const odd: string[] = [];
