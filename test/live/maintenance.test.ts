@@ -118,26 +118,29 @@ test("what cannot migrate blocks, and is named; it is restarted or stopped where
   await start();
   await createVirtualMachine(stage.client, "Always", vm("moves"));
   await createVirtualMachine(stage.client, "Always", vm("ledger", PINNED));
+  await createVirtualMachine(stage.client, "Manual", vm("desk", PINNED));
   await createVirtualMachine(stage.client, "RerunOnFailure", vm("batch", PINNED));
   await stage.createVm(vm("bare", PINNED));
   const uids = new Map<string, string>();
-  for (const name of ["ledger", "batch"]) uids.set(name, (await getVmi(stage.client, name)).metadata.uid);
+  for (const name of ["ledger", "desk", "batch"]) uids.set(name, (await getVmi(stage.client, name)).metadata.uid);
   const body = { metadata: { annotations: { "lifeboat.dev/when-blocked": "ShutDown" } } };
   await stage.client.patch(kubevirt.virtualMachines, { namespace: NAMESPACE, name: "batch" }, { type: "merge", body });
   await empty({ virtualMachines: { whenBlocked: "Restart" } });
-  await until("Evacuating", ({ status }) => status?.blockers?.length === 3);
+  await until("Evacuating", ({ status }) => status?.blockers?.length === 4);
   expect((await getVmi(stage.client, "ledger")).metadata.uid).toBe(uids.get("ledger"));
   await letAMinutePass();
   const { status } = await until("Blocked");
   expect(status?.blockers).toMatchObject([{ name: "bare", reason: "NotMigratable" }]);
-  expect(status?.virtualMachines).toMatchObject({ total: 4, left: 1, blocked: 1, restarted: 1, stopped: 1 });
-  const ledger = await getVmi(stage.client, "ledger");
-  expect(ledger.status?.phase).toBe("Running");
-  expect(ledger.status?.nodeName).not.toBe(NODE);
-  expect(ledger.metadata.uid).not.toBe(uids.get("ledger"));
-  expect(await evacuationsOf(stage.client, "ledger")).toMatchObject([
-    { spec: { by: "Restart" }, status: { phase: "Restarted" } },
-  ]);
+  expect(status?.virtualMachines).toMatchObject({ total: 5, left: 1, blocked: 1, restarted: 2, stopped: 1 });
+  for (const name of ["ledger", "desk"]) {
+    const vmi = await getVmi(stage.client, name);
+    expect(vmi.status?.phase).toBe("Running");
+    expect(vmi.status?.nodeName).not.toBe(NODE);
+    expect(vmi.metadata.uid).not.toBe(uids.get(name));
+    expect(await evacuationsOf(stage.client, name)).toMatchObject([
+      { spec: { by: "Restart" }, status: { phase: "Restarted" } },
+    ]);
+  }
   expect(
     await stage.client.get(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: "batch" }),
   ).toBeUndefined();
