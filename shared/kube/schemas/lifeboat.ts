@@ -21,7 +21,7 @@ const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 const CONDITION = { type: z.string(), status: z.string(), reason: Words, message: Words, lastTransitionTime: Words };
 
 const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
-/** One that only another version writes, as 0.1's WaitingForOwner, is none: the next look at the VM sets it. */
+/** A phase that only another version writes, as 0.1's WaitingForOwner, counts as absent: the next look at the VM sets it. */
 const PhaseOfAnyVersion = z.lazy(() =>
   z.pipe(
     Text,
