@@ -7,8 +7,9 @@ import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shar
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { isDue } from "../shared/evacuation/attempts.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
+import type { EvictionFacts } from "../shared/eviction/decide.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
-import { type Review, reviewEviction } from "../shared/eviction/review.ts";
+import { isPlainRefusal, refuseAgain, type Review, reviewEviction } from "../shared/eviction/review.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./errors.ts";
@@ -80,11 +81,13 @@ export async function reviewEvictionRequest(
   let cached = target.cached?.(reading);
   try {
     const asked = { readPod, key, request: { username: eviction.userInfo.username, cause } };
-    const look = () => {
+    const look = async () => {
+      const again = dryRun ? undefined : refusedAgain(target, key, asked.request, now);
+      if (again !== undefined) return again;
       const deps = { cluster: reading, cached, settings, now };
       // What has changed in between is read live.
       cached = undefined;
-      return reviewEviction(asked, deps);
+      return await reviewEviction(asked, deps);
     };
     const ruled: Review | undefined = await (dryRun ? look() : review.reviewAndPerform(look, performing));
     if (ruled === undefined) {
@@ -93,7 +96,7 @@ export async function reviewEvictionRequest(
       return say(refuseUndecided(uid, key, why));
     }
     logRuling(target, eviction, ruled, dryRun);
-    if (!dryRun) followUp(c, target, ruled);
+    if (!dryRun) followUp(c, target, key, ruled);
     return say(render(uid, ruled));
   } catch (error) {
     // A defect of ours leaves it undecided too.
@@ -102,6 +105,13 @@ export async function reviewEvictionRequest(
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
     return say(answerUndecided(posture, uid, key, error));
   }
+}
+
+/** Watches say more than memory does. */
+function refusedAgain(target: Target, pod: NamespacedName, request: EvictionFacts["request"], now: Date) {
+  if (target.cached !== undefined) return undefined;
+  const facts = target.state.refusals.find(target.name, pod, now);
+  return facts && refuseAgain(facts, request, now);
 }
 
 function render(uid: string, { facts, decision }: Review): review.AdmissionReview {
@@ -151,8 +161,9 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, ruled: Review): void {
+function followUp(c: Context, target: Target, pod: NamespacedName, ruled: Review): void {
   const { events } = ruled.decision;
+  if (!ruled.isCached && isPlainRefusal(ruled.decision)) target.state.refusals.note(target.name, pod, ruled.facts);
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
   const { vmi } = ruled.facts;
   if (vmi !== undefined && isWorthALook(ruled, vmi))

@@ -25,6 +25,11 @@ export function isSafeInAReconcile(action: Action): boolean {
   return action.verb === "Event";
 }
 
+/** A live VMI that is elsewhere has left. */
+export function isSafeWithLiveVmi(action: Action): boolean {
+  return action.verb === "WriteStatus" && action.status.phase === "Moved";
+}
+
 const CONTINUING: ReadonlySet<Phase> = new Set(["Pending", "Migrating", "WaitingForExternalController"]);
 
 export interface Store<T> {

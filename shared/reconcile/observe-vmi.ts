@@ -34,9 +34,19 @@ export async function observeVmi(
   given: Known = {},
 ): Promise<World> {
   const isKnown = given.vmi !== undefined || given.evacuations !== undefined || (given.pods ?? []).length > 0;
-  if (cached === undefined || isKnown) return await observe(key, observer, given);
-  const world = await observe(key, { ...observer, cluster: cached }, {});
-  return isSafe(world) ? world : await observe(key, observer, given);
+  const watched = cached === undefined || isKnown ? undefined : await observeWatched(key, cached, observer);
+  return watched ?? (await observe(key, observer, given));
+}
+
+/** That a VM has moved is done on a live VMI alone: it is newer than its Evacuation, whose version the write tests. */
+async function observeWatched(key: NamespacedName, cached: Client, observer: Observer): Promise<World | undefined> {
+  const watching = { ...observer, cluster: cached };
+  const seen = await observe(key, watching, {});
+  if (isSafe(seen)) return seen;
+  if (!isSafe(seen, "VmiIsLive")) return undefined;
+  const vmi = await observer.cluster.get("virtualmachineinstances", key);
+  const world = vmi && (await observe(key, watching, { vmi }));
+  return world !== undefined && isSafe(world, "VmiIsLive") ? world : undefined;
 }
 
 async function observe(key: NamespacedName, observer: Observer, given: Known): Promise<World> {

@@ -130,6 +130,15 @@ test("in the cluster, a first eviction needs two requests, the first look at it 
   expect(await evict(fake, fresh(fake))).toEqual({ body: inProgress, requests: [] });
 });
 
+test("in the cluster, that a VM has moved is read of the VMI alone", async () => {
+  const fake = given(marked());
+  fake.evacuations.put(evacuation());
+  fake.vmis.put(vmi({ activePods: { next: "node02" }, nodeName: "node02" }));
+  const written = ["get virtualmachineinstances", "patch evacuations/status", "create events"];
+  expect(await report(fake, fresh(fake))).toEqual(written);
+  expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Moved"]);
+});
+
 // prettier-ignore
 test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
   ["no VMI",                              undefined,                                                 pod(),                       vmi()],
