@@ -15,11 +15,11 @@ import type { Closers, RealOptions, RealSandbox } from "./sandbox.ts";
 
 export async function startReal(options: RealOptions, closers: Closers): Promise<Omit<RealSandbox, "stop">> {
   const { controlPlane, port = 0, onError } = options;
-  const { evacuationController = true, budgetDeletion = true, evictionWebhook = true, featureGates = [] } = options;
+  const { evacuationController = true, evictionWebhook = true, featureGates = [] } = options;
   const start = controlPlane.reuse === true ? borrowControlPlane : startRealControlPlane;
   const plane = await start({ directory: controlPlane.binaries, port });
   closers.push(() => plane.stop());
-  await plane.begin({ evacuationController, budgetDeletion, evictionWebhook, featureGates });
+  await plane.begin({ evacuationController, evictionWebhook, featureGates });
   const { url, authority, tokenOf, knobs: programs } = plane;
   const { caPem } = authority;
   const credentialsOf = (role: Role) => ({ url, caPem, user: USERS[role].user, token: tokenOf(role) });

@@ -22,8 +22,6 @@ export interface SandboxOptions {
   readonly terminationSeconds?: number;
   /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController?: boolean;
-  /** KubeVirt deletes budgets whose controller is a VMI; on by default. */
-  readonly budgetDeletion?: boolean;
   /** virt-api reviews evictions; on by default. */
   readonly evictionWebhook?: boolean;
   /** KubeVirt annotates launcher pods for the descheduler. */
@@ -55,8 +53,6 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
   readonly clock?: Clock;
   /** Off by default, unless there are images. */
   readonly workloads?: boolean;
-  /** Repeats the faults of an earlier run. */
-  readonly faultSeed?: number;
 }
 
 /** The control plane is real programs of this machine. */
@@ -97,13 +93,12 @@ type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoff
 
 export interface SimulatedSandbox extends Sandbox {
   /** What a test can do to the API server while it runs. */
-  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "closeIdleAfter" | "aggregate">;
+  readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
   /** KubeVirt's evacuation controller, which migrates marked VMIs; on by default. */
   readonly evacuationController: { enabled: boolean };
   /** KubeVirt's annotations on launcher pods; off by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
-  readonly budgetDeletion: { enabled: boolean };
 }
 
 export interface RealSandbox extends Sandbox {

@@ -1,6 +1,6 @@
 /** The simulated control plane: an API server in memory, and the actors that a real one is made of. */
 import { createAuthority } from "./certificates.ts";
-import { FaultPlan, startApiServer, type ApiServer } from "./apiserver/server.ts";
+import { startApiServer, type ApiServer } from "./apiserver/server.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { createClient } from "./actors/client.ts";
 import { systemClock } from "./actors/clock.ts";
@@ -41,7 +41,6 @@ export async function startSimulated(
     port,
     tokens,
     definitions: KUBEVIRT_DEFINITIONS,
-    faults: new FaultPlan(options.faultSeed),
     now: () => clock.now(),
   });
   closers.push(() => server.stop());
@@ -84,11 +83,10 @@ export async function startSimulated(
 }
 
 function switchesOf(options: SimulatedOptions): Switches {
-  const { evacuationController = true, deschedulerAnnotations = false, budgetDeletion = true } = options;
+  const { evacuationController = true, deschedulerAnnotations = false } = options;
   return {
     evacuationController: createSwitch(evacuationController),
     deschedulerAnnotations: createSwitch(deschedulerAnnotations),
-    budgetDeletion: createSwitch(budgetDeletion),
   };
 }
 

@@ -15,7 +15,6 @@ import {
   type Query,
   type RawRequest,
   type Transport,
-  type TransportOptions,
 } from "./transport.ts";
 
 export interface RawAnswer {
@@ -77,8 +76,8 @@ const PATCH_TYPES = {
   apply: "application/apply-patch+yaml",
 } as const satisfies Record<Patch["type"], string>;
 
-export function createClient(config: KubeConfig, options: TransportOptions = {}): KubeClient {
-  return clientOver(createTransport(config, options));
+export function createClient(config: KubeConfig): KubeClient {
+  return clientOver(createTransport(config));
 }
 
 function clientOver(transport: Transport): KubeClient {

@@ -23,11 +23,7 @@ export interface RawRequest {
 /** Per client; further requests wait. */
 const MAX_CONNECTIONS = 32;
 
-export interface TransportOptions {
-  /** How long an answer may take; admission webhooks may hold a request for half a minute. */
-  readonly timeoutMs?: number;
-}
-
+/** How long an answer may take; admission webhooks may hold a request for half a minute. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {
@@ -42,7 +38,7 @@ export interface Transport {
   close(): void;
 }
 
-export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: TransportOptions = {}): Transport {
+export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
@@ -66,7 +62,7 @@ export function createTransport(config: KubeConfig, { timeoutMs = TIMEOUT_MS }: 
       outgoing.once("response", resolve);
       outgoing.on("error", (error) => reject(outgoing.reusedSocket ? new StaleConnectionError(error) : error));
       if (signal === undefined)
-        outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+        outgoing.setTimeout(TIMEOUT_MS, () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)));
       outgoing.end(body);
     });
   };

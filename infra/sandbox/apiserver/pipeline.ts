@@ -52,7 +52,6 @@ async function suffer(effects: readonly Effect[], ctx: RequestContext, response:
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    else if (effect.type === "Hang") await once(ctx.signal, "abort");
     // The client has gone and can get no answer, so the request must not be done.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }

@@ -28,8 +28,6 @@ export interface ApiServerOptions {
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
   /** CustomResourceDefinitions that are served from the start. */
   readonly definitions?: readonly KubeObject[];
-  /** Faults from the start; a test can inject more while the server runs. */
-  readonly faults?: FaultPlan;
   /** Where the processes of pods listen, for webhooks behind a Service. */
   readonly network?: PodNetwork;
   /** The clock of timestamps, grace periods and the expiry of tokens. */
@@ -48,8 +46,6 @@ export interface ApiServer {
   resume(): Promise<void>;
   /** Forgets all changes up to now, as etcd does every five minutes: older watches and pages get 410 Expired. */
   compact(): void;
-  /** Closes idle connections after this time (missing: 90 s, as the real server does), without notice to the client. */
-  closeIdleAfter(ms?: number): void;
   /** With the key that kube-controller-manager has too. */
   issueSecretToken(of: SecretTokenOf): string;
   /** From now on another server answers this group and version. */
@@ -66,8 +62,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
   // Watches end last.
   server.requestTimeout = 0;
-  const closeIdleAfter = (ms = 90_000) => Object.assign(server, { keepAliveTimeout: ms, keepAliveTimeoutBuffer: 0 });
-  closeIdleAfter();
+  // As the real server does, without notice to the client.
+  Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
   // A connection that cannot be accepted, for example because of too many open files, affects its client only.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
@@ -83,7 +79,6 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     suspend: () => close(server, sockets),
     resume: async () => void (await listen(server, port)),
     compact: () => state.store.compact(),
-    closeIdleAfter,
     issueSecretToken: (of) => state.secretTokens.issue(of),
     aggregate: (groupVersion, api) => void state.aggregated.set(groupVersion, api),
     stop: () => close(server, sockets),
@@ -110,7 +105,6 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
   const {
     tokens,
     definitions = [],
-    faults = new FaultPlan(),
     network = new PodNetwork(),
     now = () => new Date(),
     setTimer = systemTimer,
@@ -122,7 +116,7 @@ export function createState(options: Omit<ApiServerOptions, "authority" | "port"
     staticTokens: new Map(users.map(([token, { user, groups = [] }]) => [token, { username: user, groups }])),
     tokenIssuer: new TokenIssuer(),
     secretTokens: new SecretTokenIssuer(),
-    faults,
+    faults: new FaultPlan(),
     failedOpen: new Map(),
     network,
     aggregated: new Map(),

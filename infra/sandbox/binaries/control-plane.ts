@@ -37,7 +37,6 @@ export interface ControlPlaneOptions {
 /** Of KubeVirt; they may be others each time that a control plane is used. */
 export interface Settings {
   readonly evacuationController: boolean;
-  readonly budgetDeletion: boolean;
   readonly evictionWebhook: boolean;
   readonly featureGates: readonly string[];
 }

@@ -19,7 +19,6 @@ const SERVING = "kubevirt";
 
 interface ControllerSettings {
   readonly evacuationController: boolean;
-  readonly budgetDeletion: boolean;
 }
 
 export const PRINTED = [
@@ -115,7 +114,6 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
     "--exporter-image=registry.example.com/virt-exporter:devel",
     // Without workers a controller does nothing.
     ...(settings.evacuationController ? [] : ["--evacuation-controller-threads=0"]),
-    ...(settings.budgetDeletion ? [] : ["--disruption-budget-controller-threads=0"]),
     "-v=2",
   ];
   const name = "virt-controller";

@@ -10,8 +10,6 @@ export interface Switches {
   readonly evacuationController: Switch;
   /** Annotates launcher pods; off by default. */
   readonly deschedulerAnnotations: Switch;
-  /** Deletes budgets whose controller is a VMI; on by default. */
-  readonly budgetDeletion: Switch;
 }
 
 export function createSwitch(initially: boolean): Switch {

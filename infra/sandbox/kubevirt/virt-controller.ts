@@ -21,7 +21,7 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startVmiController(options, world),
     startMigrationController(options, world, options.plan),
     startEvacuationController(options, world, options.evacuationController),
-    startBudgetController(options, world, options.budgetDeletion),
+    startBudgetController(options, world),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
   // The caches stop first: a controller may be waiting for them.

@@ -118,5 +118,5 @@ export async function types(): Promise<void> {
   // @ts-expect-error: its back-off is KubeVirt's own
   real.migrations.configure({ backoffSeconds: 1 });
   // @ts-expect-error: it has this machine's clock
-  await startSandbox({ controlPlane: { binaries: folder }, clock: undefined, faultSeed: 1 });
+  await startSandbox({ controlPlane: { binaries: folder }, clock: undefined });
 }

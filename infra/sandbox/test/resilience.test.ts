@@ -1,12 +1,10 @@
 /** The sandbox's actors with an unreliable API server: they finish their work. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { createClient } from "../actors/client.ts";
-import { namespaces, pods } from "../actors/resources.ts";
+import { pods } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
 import type { Fault } from "../apiserver/server.ts";
 import { createNode, createVirtualMachineInstance } from "../fleet.ts";
 import { USERS } from "../identities.ts";
-import { kubeconfigOf } from "../kubeconfig.ts";
 import * as kubevirt from "../kubevirt/resources.ts";
 import { startSandbox, type SimulatedSandbox } from "../sandbox.ts";
 
@@ -67,9 +65,7 @@ const rows: readonly Row[] = [
 test.each(rows)("%s", async (what, fault, verbs) => {
   const { faults } = sandbox.apiServer;
   faults.inject({ ...fault, match: { users: ACTORS, ...(verbs && { verbs }) } });
-  await live(what).catch((error: unknown) => {
-    throw new Error(`with faultSeed ${faults.seed}`, { cause: error });
-  });
+  await live(what);
   expect(faults.injected.length).toBeGreaterThan(0);
 });
 
@@ -92,14 +88,6 @@ test("changes forgotten: what watched them lists again", async () => {
   const living = live("compacted");
   sandbox.apiServer.compact();
   await living;
-});
-
-test("no answer at all: the client gives up", async () => {
-  const { url, caPem, adminToken: token } = sandbox;
-  const client = createClient(kubeconfigOf({ url, caPem, user: "admin", token }), { timeoutMs: 100 });
-  sandbox.apiServer.faults.inject({ effect: { type: "Hang" }, match: { verbs: ["get"] } });
-  await expect(client.get(namespaces, { name: "default" })).rejects.toThrow("no answer within 100 ms");
-  client.close();
 });
 
 test("a sandbox whose port is taken does not start", async () => {

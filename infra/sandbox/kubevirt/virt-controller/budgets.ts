@@ -1,18 +1,16 @@
-/** virt-controller's disruption budget controller. Since KubeVirt 1.6 it only deletes; switched off, KubeVirt is as before 1.6. */
+/** virt-controller's disruption budget controller. Since KubeVirt 1.6 it only deletes. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import { controllerOf, keyOf, podDisruptionBudgets } from "../../actors/resources.ts";
 import { virtualMachineInstances } from "../resources.ts";
-import type { Switch } from "../switch.ts";
 import type { World } from "./world.ts";
 
-export function startBudgetController(options: ActorOptions, world: World, enabled: Switch): Controller {
+export function startBudgetController(options: ActorOptions, world: World): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "disruptionbudget-controller");
 
   const reconcile = async (key: string): Promise<Result> => {
-    if (!enabled.enabled) return undefined;
     const budget = world.budgets.get(key);
     const owner = budget && controllerOf(budget);
     if (budget === undefined || owner?.kind !== "VirtualMachineInstance") return undefined;
@@ -27,8 +25,5 @@ export function startBudgetController(options: ActorOptions, world: World, enabl
 
   const controller = startController({ name: "disruptionbudget", reconcile, ...options });
   controller.watch(world.budgets, (budget) => [keyOf(budget)]);
-  enabled.onChange(() => {
-    for (const budget of world.budgets.list()) controller.enqueue(keyOf(budget));
-  });
   return controller;
 }

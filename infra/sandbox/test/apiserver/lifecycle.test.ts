@@ -1,7 +1,6 @@
 /** The server over time: restarts, expiring tokens, watches that end, compaction. */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Started, start } from "./started.ts";
 
@@ -51,18 +50,6 @@ describe("restart", () => {
     });
     expect(text).toContain('"type":"ADDED"');
   });
-});
-
-test("idle connections are closed after a while, without a word before", async () => {
-  const { server, authority } = await starting();
-  server.closeIdleAfter(1);
-  const client = connectTls({ port: server.port, host: "127.0.0.1", ca: authority.caPem });
-  const closed = once(client, "close");
-  client.write("GET /livez HTTP/1.1\r\nhost: it\r\n\r\n");
-  const [answer] = await once(client, "data");
-  expect(String(answer)).toMatch(/^HTTP\/1.1 200 OK\r\n/);
-  expect(String(answer)).not.toMatch(/^(connection|keep-alive):/im);
-  await closed;
 });
 
 describe("the clock", () => {

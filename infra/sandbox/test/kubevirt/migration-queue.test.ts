@@ -1,211 +1,165 @@
-/** The migration queue: KubeVirt's limits, its priorities, and the status of waiting migrations. */
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { KubeClient } from "../../actors/client.ts";
-import { pods } from "../../actors/resources.ts";
+/** The migration queue: KubeVirt's limits, its back-off, its priorities, and the status of waiting migrations. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
 import * as kubevirt from "../../kubevirt/resources.ts";
+import { turnOf } from "../../kubevirt/virt-controller/migration-queue.ts";
+import type { World } from "../../kubevirt/virt-controller/world.ts";
 import { eventually, useSandbox } from "../with-sandbox.ts";
 import { VIRT_CONTROLLER } from "./guests.ts";
 
-const SECONDS = 60;
+type Vmi = kubevirt.VirtualMachineInstance;
+type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-const world = useSandbox({ migrationSeconds: SECONDS });
-let namespace = "";
-let used = 0;
+const CREATED = Date.parse("2026-01-01T00:00:00Z");
+const at = (seconds: number) => new Date(CREATED + seconds * 1_000).toISOString().replace(".000Z", "Z");
 
-beforeAll(async () => {
-  await Promise.all(["node-1", "node-2", "node-3", "node-4"].map((name) => createNode(world.sandbox.client, name)));
-});
-beforeEach(() => {
-  namespace = `guests-${++used}`;
-});
-
-async function limit(limits: { readonly cluster?: number; readonly outbound?: number }): Promise<void> {
-  const { cluster: parallelMigrationsPerCluster, outbound: parallelOutboundMigrationsPerNode } = limits;
-  const migrations = {
-    parallelMigrationsPerCluster: parallelMigrationsPerCluster ?? null,
-    parallelOutboundMigrationsPerNode: parallelOutboundMigrationsPerNode ?? null,
-  };
-  const body = { spec: { configuration: { migrations } } };
-  await world.sandbox.client.patch(
-    kubevirt.kubeVirts,
-    { namespace: "kubevirt", name: "kubevirt" },
-    { type: "merge", body },
-  );
+function metadataOf(name: string, seconds = 0) {
+  return { name, namespace: "guests", uid: name, resourceVersion: "1", creationTimestamp: at(seconds) };
 }
 
-function createGuests(names: readonly string[], node = "node-1") {
-  const { client } = world.sandbox;
-  return Promise.all(names.map((name) => createVirtualMachineInstance(client, { namespace, name, node })));
+function vmiOn(name: string, nodeName: string, sourceNode = nodeName): Vmi {
+  const status = { phase: "Running", nodeName, migrationState: { sourceNode } };
+  return { metadata: metadataOf(name), spec: { domain: {} }, status } as Vmi;
 }
 
-interface Wish {
-  readonly priority?: string;
-  readonly annotations?: Record<string, string>;
-  readonly addedNodeSelector?: Record<string, string>;
-  readonly client?: KubeClient;
+function podOn(nodeName: string, migration = ""): Pod {
+  const metadata = { ...metadataOf(`${migration}-pod`), labels: { [kubevirt.LABEL.migrationJobUID]: migration } };
+  return { metadata, spec: { nodeName, containers: [] }, status: { phase: "Running" } } as Pod;
 }
 
-/** Named after its VMI. */
-async function migrate(vmiName: string, wish: Wish = {}): Promise<void> {
-  const { annotations, client = world.sandbox.client.as(VIRT_CONTROLLER), ...more } = wish;
-  const metadata = { name: vmiName, namespace, ...(annotations && { annotations }) };
-  await client.create(kubevirt.migrations, { metadata, spec: { vmiName, ...more } });
+function migrationOf(vmiName: string, phase: string, more: object = {}): Migration {
+  return { metadata: metadataOf(`of-${vmiName}`), spec: { vmiName }, status: { phase }, ...more } as Migration;
 }
 
-async function phases(): Promise<Record<string, string>> {
-  const { items } = await world.sandbox.client.list(kubevirt.migrations, namespace);
-  return Object.fromEntries(items.map(({ metadata, status }) => [metadata.name, status?.phase ?? ""]));
+interface Situation {
+  readonly limits?: object;
+  /** `PHASE NODE`, of each other one; `+` after the phase: it has a target pod; a second node: the VMI comes from there. */
+  readonly others?: string;
+  /** Of the VMI itself, at most one. */
+  readonly before?: Migration;
+  readonly own?: object;
+  readonly launchers?: readonly Pod[];
 }
 
-const countOf = async (phase: string) => Object.values(await phases()).filter((other) => other === phase).length;
-const phaseOf = async (name: string) => (await phases())[name] ?? "none";
-const status = async (name: string) =>
-  (await world.sandbox.client.get(kubevirt.migrations, { namespace, name }))?.status;
-const finish = () =>
-  world.pass(async () => {
-    world.clock.advance(30_000);
-    return (await countOf("Succeeded")) === Object.keys(await phases()).length;
-  });
+/** The turn of a migration from node-1 that was created a minute ago. */
+function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
+  const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
+  const found = others
+    .split(", ")
+    .filter(Boolean)
+    .map((text, index) => {
+      const [phase = "", node = "", from] = text.split(" ");
+      const migration = migrationOf(`vm-${index}`, phase.replace("+", ""));
+      const targets = phase.endsWith("+") ? [podOn("", migration.metadata.uid)] : [];
+      return { migration, vmi: vmiOn(`vm-${index}`, node, from), targets };
+    });
+  const vmi = vmiOn("me", "node-1");
+  const vmis = new Map(found.map((one) => [`guests/${one.migration.spec.vmiName}`, one.vmi]));
+  const world = {
+    vmis,
+    podsOf: (one: Vmi) => (one === vmi ? launchers : (found.find((other) => other.vmi === one)?.targets ?? [])),
+    migrationsOf: () => (before === undefined ? [me] : [before, me]),
+    unfinished: () => [me, ...found.map(({ migration }) => migration)],
+    configuration: () => ({ migrations: limits }),
+  } as unknown as World;
+  const created = { areAllMet: () => true, isMet: () => true, expect: () => undefined, observe: () => undefined };
+  const turn = turnOf(me, vmi, { world, created, backoffMs: 20_000, now: new Date(CREATED + 60_000) });
+  return turn.turn === "Now" ? "now" : [turn.reason, turn.afterMs === undefined ? "?" : turn.afterMs / 1_000].join("");
+}
 
-describe("the limits", () => {
-  // prettier-ignore
-  const rows: readonly (readonly [cluster: number | undefined, outbound: number | undefined, nodes: number, running: number])[] = [
-    // in the cluster  from a node  VMs on  at once
-    [undefined,        undefined,   1,      2],
-    [undefined,        undefined,   3,      5],
-    [1,                undefined,   2,      1],
-    [undefined,        1,           3,      3],
-    [undefined,        3,           1,      3],
-  ];
-  test.each(rows)("%s in the cluster, %s from a node, VMs on %i: %i", async (cluster, outbound, nodes, running) => {
-    await limit({ ...(cluster !== undefined && { cluster }), ...(outbound !== undefined && { outbound }) });
-    const names = Array.from({ length: 2 * running }, (_, index) => `vm-${index}`);
-    const nodeOf = (index: number) => `node-${(index % nodes) + 1}`;
-    await Promise.all(names.map((name, index) => createGuests([name], nodeOf(index))));
-    for (const name of names) await migrate(name);
-    await world.pass(async () => (await countOf("Running")) === running);
-    world.clock.advance(20_000);
-    await eventually(async () => [await countOf("Running"), await countOf("Pending")]).toEqual([running, running]);
-    const { items } = await world.sandbox.client.list(pods, namespace);
-    expect(items).toHaveLength(names.length + running);
-    await finish();
-  });
-});
-
-test("what waits for its turn says nothing, and is told no target", async () => {
-  await limit({ outbound: 1 });
-  await createGuests(["first", "second"]);
-  await migrate("first");
-  await world.pass(async () => (await phaseOf("first")) === "Running");
-  await migrate("second");
-  await eventually(() => phaseOf("second")).toBe("Pending");
-  world.clock.advance(20_000);
-  const waiting = await status("second");
-  expect(waiting).not.toHaveProperty("conditions");
-  expect(waiting?.migrationState).toEqual({ sourcePod: expect.stringMatching(/^virt-launcher-second-/) as string });
-  await finish();
-});
-
-test("an unschedulable target pod counts as running", async () => {
-  await limit({ outbound: 1 });
-  await createGuests(["stuck", "behind"]);
-  await migrate("stuck", { addedNodeSelector: { "kubernetes.io/hostname": "nowhere" } });
-  await world.pass(async () => (await phaseOf("stuck")) === "Scheduling");
-  await migrate("behind");
-  await eventually(() => phaseOf("behind")).toBe("Pending");
-  world.clock.advance(200_000);
-  expect(await phases()).toEqual({ stuck: "Scheduling", behind: "Pending" });
-  await world.pass(async () => (await phaseOf("stuck")) === "Failed");
-  await world.pass(async () => (await phaseOf("behind")) === "Running");
-  await world.pass(async () => (await phaseOf("behind")) === "Succeeded");
-});
-
-test("a finished one is followed by the pending one of the highest priority", async () => {
-  await limit({ outbound: 1 });
-  const wishes = {
-    unset: {},
-    maintenance: { priority: "system-maintenance" },
-    user: { priority: "user-triggered" },
-    critical: { priority: "system-critical" },
-  };
-  await createGuests(["blocker", ...Object.keys(wishes)]);
-  await migrate("blocker");
-  await world.pass(async () => (await phaseOf("blocker")) === "Running");
-  for (const [name, wish] of Object.entries(wishes)) await migrate(name, wish);
-  await eventually(() => countOf("Pending")).toBe(4);
-  for (const next of ["critical", "user", "maintenance", "unset"]) {
-    world.clock.advance(SECONDS * 1_000);
-    await eventually(() => phaseOf(next)).toBe("Running");
-  }
-  await finish();
-});
-
-test("an unfinished migration in its back-off takes no place, and says nothing", async () => {
-  await limit({ outbound: 1 });
-  await createGuests(["unlucky", "other"]);
-  world.sandbox.migrations.configure({ outcome: ({ name }) => (name === "unlucky" ? "Failed" : "Succeeded") });
-  const annotations = { [kubevirt.ANNOTATION.evacuationMigration]: "node-1" };
-  await migrate("unlucky", { annotations });
-  await world.pass(async () => (await phaseOf("unlucky")) === "Failed");
-  const { client } = world.sandbox;
-  const again = { metadata: { name: "again", namespace, annotations }, spec: { vmiName: "unlucky" } };
-  await client.create(kubevirt.migrations, again);
-  await eventually(() => phaseOf("again")).toBe("Pending");
-  await migrate("other");
-  await world.pass(async () => (await phaseOf("other")) === "Running");
-  expect(await status("again")).toMatchObject({ phase: "Pending" });
-  expect(await status("again")).not.toHaveProperty("conditions");
-  world.sandbox.migrations.configure({ outcome: () => "Succeeded" });
-  await world.pass(async () => (await phaseOf("again")) === "Succeeded");
-});
+const AUTOMATIC = { annotations: { [kubevirt.ANNOTATION.workloadUpdateMigration]: "" } };
+const failed = (seconds: number, metadata: object = AUTOMATIC) => {
+  const phaseTransitionTimestamps = [{ phase: "Failed", phaseTransitionTimestamp: at(seconds) }];
+  const status = { phase: "Failed", phaseTransitionTimestamps };
+  return migrationOf("me", "Failed", { metadata: { ...metadataOf("before"), ...metadata }, status });
+};
 
 // prettier-ignore
-const rows: readonly (readonly [failed: string, next: string, phase: string])[] = [
-  ["of its own accord", "of its own accord", "Pending"],
-  ["of its own accord", "by hand",           "Running"],
-  ["by hand",           "of its own accord", "Running"],
+const rows: readonly (readonly [when: string, situation: Situation, turn: string])[] = [
+  ["none runs",                             {},                                                                       "now"],
+  ["one runs from its node",                { others: "Running node-1" },                                             "now"],
+  ["two run from its node",                 { others: "Running node-1, Scheduling node-1" },                          "5"  ],
+  ["four run elsewhere",                    { others: "Running b, Running b, Running c, Running c" },                 "now"],
+  ["five run elsewhere",                    { others: "Running b, Running b, Running c, Running c, Running d" },      "5"  ],
+  ["one runs, of one in the cluster",       { limits: { parallelMigrationsPerCluster: 1 }, others: "Running b" },     "5"  ],
+  ["one runs here, of one from a node",     { limits: { parallelOutboundMigrationsPerNode: 1 }, others: "Running node-1" }, "5"],
+  ["two run here, of three from a node",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
+  ["others wait",                           { others: "Pending node-1, Pending node-1, Synchronizing node-1, WaitingForSync node-1" }, "now"],
+  ["others wait for their target pods",     { others: "Pending+ node-1, Pending+ node-1" },                           "5"  ],
+  ["others have come from here",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
+  ["it has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
+  ["its VMI has no pod",                    { launchers: [] },                                                        "?"  ],
+  ["the last has failed 5 s ago, by itself", { before: failed(55), own: AUTOMATIC },                                  "MigrationBackoff15"],
+  ["the last has failed 20 s ago",          { before: failed(40), own: AUTOMATIC },                                   "now"],
+  ["the last has failed, this one is by hand", { before: failed(55) },                                                "now"],
+  ["the last one by hand has failed",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
 ];
-test.each(rows)("after a migration made %s has failed, one made %s is %s", async (failed, next, phase) => {
-  await limit({});
-  const { client } = world.sandbox;
-  const annotations = { [kubevirt.ANNOTATION.workloadUpdateMigration]: "" };
-  const wish = (how: string) => (how === "by hand" ? {} : { annotations });
-  await createGuests(["one"]);
-  world.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded") });
-  await migrate("one", wish(failed));
-  await world.pass(async () => (await phaseOf("one")) === "Failed");
-  const { items } = await client.list(pods, namespace, { labelSelector: kubevirt.LABEL.migrationJobUID });
-  await world.until(pods, items[0]?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
-  const metadata = { name: "next", namespace, ...wish(next) };
-  await client.create(kubevirt.migrations, { metadata, spec: { vmiName: "one" } });
-  await eventually(() => phaseOf("next")).toBe(phase);
-  world.clock.advance(15_000);
-  expect(await phaseOf("next")).toBe(phase);
-  world.sandbox.migrations.configure({ outcome: () => "Succeeded" });
-  await world.pass(async () => (await phaseOf("next")) === "Succeeded");
-});
+test.each(rows)("%s: %o: %s", (_, situation, turn) => expect(turnIn(situation)).toBe(turn));
 
-test("of two unfinished migrations of one VMI the second waits until the first has left one pod", async () => {
-  await limit({});
-  const { client } = world.sandbox;
-  await createGuests(["twice"]);
-  // Both are created before a cache shows either; virt-api, which would refuse the second, is not asked.
-  const key = { name: "virt-api-validator" };
-  const validators = {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    plural: "validatingwebhookconfigurations",
-    namespaced: false,
-  };
-  const validator = await client.get(validators, key);
-  await client.delete(validators, key);
-  const create = (name: string) =>
-    client.create(kubevirt.migrations, { metadata: { name, namespace }, spec: { vmiName: "twice" } });
-  await Promise.all([create("one"), create("two")]);
-  await world.pass(async () => (await countOf("Running")) === 1);
-  world.clock.advance(20_000);
-  expect([await countOf("Running"), await countOf("Pending")]).toEqual([1, 1]);
-  await finish();
-  if (validator) await client.create(validators, { ...validator, metadata: key });
+describe("in a cluster", () => {
+  const SECONDS = 60;
+  const world = useSandbox({ migrationSeconds: SECONDS });
+
+  beforeAll(async () => {
+    await Promise.all(["node-1", "node-2", "node-3", "node-4"].map((name) => createNode(world.sandbox.client, name)));
+  });
+
+  async function migrate(namespace: string, vmiName: string, priority?: string): Promise<void> {
+    const draft = { metadata: { name: vmiName, namespace }, spec: { vmiName, ...(priority && { priority }) } };
+    await world.sandbox.client.as(VIRT_CONTROLLER).create(kubevirt.migrations, draft);
+  }
+
+  async function namesOf(namespace: string, phase: string): Promise<readonly string[]> {
+    const { items } = await world.sandbox.client.list(kubevirt.migrations, namespace);
+    return items.filter(({ status }) => status?.phase === phase).map(({ metadata }) => metadata.name);
+  }
+
+  test("what waits for its turn says nothing, and is told no target", async () => {
+    const namespace = "many";
+    const names = Array.from({ length: 10 }, (_, index) => `vm-${index}`);
+    await Promise.all(
+      names.map((name, index) =>
+        createVirtualMachineInstance(world.sandbox.client, { namespace, name, node: `node-${(index % 3) + 1}` }),
+      ),
+    );
+    for (const name of names) await migrate(namespace, name);
+    await eventually(async () => (await namesOf(namespace, "Running")).length).toBe(5);
+    const waiting = await namesOf(namespace, "Pending");
+    expect(waiting).toHaveLength(5);
+    for (const name of waiting) {
+      const one = await world.sandbox.client.get(kubevirt.migrations, { namespace, name });
+      expect(one?.status).not.toHaveProperty("conditions");
+      const sourcePod = expect.stringMatching(`^virt-launcher-${name}-`) as string;
+      expect(one?.status?.migrationState).toEqual({ sourcePod });
+    }
+    await world.pass(async () => {
+      if ((await namesOf(namespace, "Running")).length > 0) world.clock.advance(SECONDS * 1_000);
+      return (await namesOf(namespace, "Succeeded")).length === names.length;
+    });
+  });
+
+  test("a finished one is followed by the pending one of the highest priority", async () => {
+    const namespace = "ordered";
+    const { client } = world.sandbox;
+    const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 1 } } } };
+    await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+    const priorities = {
+      blocker: undefined,
+      unset: undefined,
+      maintenance: "system-maintenance",
+      user: "user-triggered",
+      critical: "system-critical",
+    };
+    for (const [name, priority] of Object.entries(priorities)) {
+      await createVirtualMachineInstance(client, { namespace, name, node: "node-1" });
+      await migrate(namespace, name, priority);
+      if (name === "blocker") await eventually(() => namesOf(namespace, "Running")).toEqual(["blocker"]);
+    }
+    await eventually(async () => (await namesOf(namespace, "Pending")).length).toBe(4);
+    for (const next of ["critical", "user", "maintenance", "unset"]) {
+      world.clock.advance(SECONDS * 1_000);
+      await eventually(() => namesOf(namespace, "Running")).toEqual([next]);
+    }
+  });
 });
