@@ -1,7 +1,8 @@
 /** Faults on demand: each kind of fault, and which requests it hits. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Fault } from "../../apiserver/faults.ts";
-import { allow, CLOSED, CONFIG_MAPS, configuration, NAME, useHook } from "./webhook.ts";
+import { Hook } from "../contract/hook.ts";
+import { configure, NAME, REVIEW } from "./webhook.ts";
 import { type Started, start } from "./started.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
@@ -109,28 +110,23 @@ describe("connections", () => {
 });
 
 describe("calls of webhooks", () => {
-  const hook = useHook();
-  const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-  const configure = async (failurePolicy: string) => {
-    await started.admin.send({ method: "DELETE", path: `${path}/default` });
-    const configured = { kind: "Validating", namespace: "default", rule: CONFIG_MAPS, failurePolicy } as const;
-    expect((await started.admin.send({ method: "POST", path, body: configuration(hook, configured) })).code).toBe(201);
-  };
-  afterAll(() => started.admin.send({ method: "DELETE", path: `${path}/default` }));
+  const hook = new Hook();
+  beforeAll(() => hook.start());
+  afterAll(() => hook.stop());
 
   const match = { webhooks: [NAME] };
   const failed = {
     code: 500,
     message: expect.stringContaining(`failed calling webhook "${NAME}": failed to call webhook`),
   };
-  const reviews = () => hook.calls.filter(({ url }) => url.startsWith("/review")).length;
+  const reviews = () => hook.calls.filter(({ url }) => url.startsWith(REVIEW)).length;
 
   test.each([
     ["LostReview", 0, "write: broken pipe"],
     ["LostVerdict", 1, "EOF"],
   ] as const)("%s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
     for (const failurePolicy of ["Fail", "Ignore"]) {
-      await configure(failurePolicy);
+      await configure(started, hook, { failurePolicy });
       hook.calls.length = 0;
       inject({ match, effect: { type }, times: 1 });
       const { code, body } = await create(failurePolicy.toLowerCase());
@@ -148,18 +144,18 @@ describe("calls of webhooks", () => {
     ["another webhook's", { webhooks: ["other.example.com"] }],
     ["another request's", { webhooks: [NAME], verbs: ["delete"] }],
   ])("%s is not hit", async (_title, other) => {
-    await configure("Fail");
+    await configure(started, hook, { failurePolicy: "Fail" });
     inject({ ...(other && { match: other }), effect: { type: "LostReview" } });
     expect((await create("a")).code).toBe(201);
   });
 
   test("one that breaks on a connection that was used before is not repeated", async () => {
-    await configure("Fail");
+    await configure(started, hook, { failurePolicy: "Fail" });
     expect((await create("a")).code).toBe(201);
     hook.calls.length = 0;
-    hook.respond = () => CLOSED;
+    hook.replies = { [REVIEW]: "closed" };
     expect((await create("b")).body).toMatchObject(failed);
-    hook.respond = allow;
+    hook.replies = {};
     expect(reviews()).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 /** A webhook that names one version of a custom kind, and requests in another. */
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { Hook, NAME, SERVING, type Respond, configuration } from "./webhook.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { envelope, Hook } from "../contract/hook.ts";
+import { configure, NAME, REVIEW } from "./webhook.ts";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";
 
@@ -38,25 +39,9 @@ const create = (version: string) =>
     body: thing(version),
   });
 
-async function configure(kind: "Validating" | "Mutating", versions: readonly string[], more: object = {}) {
-  const plural = `${SERVING}/${kind.toLowerCase()}webhookconfigurations`;
-  await started.admin.send({ method: "DELETE", path: `${plural}/default` });
-  const rule = { operations: ["CREATE"], apiGroups: [GROUP], apiVersions: versions, resources: ["things"] };
-  const body = configuration(hook, { kind, namespace: "default", rule, ...more });
-  const { code, text } = await started.admin.send({ method: "POST", path: plural, body });
-  expect(code, text).toBe(201);
-}
-
-const adds: Respond = (uid) => ({
-  uid,
-  allowed: true,
-  patchType: "JSONPatch",
-  patch: Buffer.from(JSON.stringify([{ op: "add", path: "/metadata/labels", value: { by: NAME } }])).toString("base64"),
-});
-
-beforeEach(() => {
-  hook.calls.length = 0;
-});
+const rulesOf = (apiVersions: readonly string[]) => [
+  { operations: ["CREATE"], apiGroups: [GROUP], apiVersions, resources: ["things"] },
+];
 
 // prettier-ignore
 test.each([
@@ -68,18 +53,21 @@ test.each([
   [["*"],                   "Equivalent", "v1alpha3",         "v1alpha3"],
   [["v2"],                  "Equivalent", "v1",               undefined],
 ] as const)("%j, %s: a %s is seen as %s", async (versions, matchPolicy, version, seen) => {
-  await configure("Validating", versions, { matchPolicy });
+  hook.calls.length = 0;
+  await configure(started, hook, { rules: rulesOf(versions), matchPolicy });
   expect((await create(version)).code).toBe(201);
   const [call] = hook.calls;
-  expect(valueAt(call?.request, "kind.version")).toBe(seen);
-  expect(valueAt(call?.request, "resource.version")).toBe(seen);
-  expect(valueAt(call?.request, "object.apiVersion")).toBe(seen && `${GROUP}/${seen}`);
-  expect(valueAt(call?.request, "requestKind.version")).toBe(seen && version);
+  expect(valueAt(call, "kind.version")).toBe(seen);
+  expect(valueAt(call, "resource.version")).toBe(seen);
+  expect(valueAt(call, "object.apiVersion")).toBe(seen && `${GROUP}/${seen}`);
+  expect(valueAt(call, "requestKind.version")).toBe(seen && version);
 });
 
 test("what it changes in its version comes back in that of the request", async () => {
-  await configure("Mutating", ["v1"]);
-  hook.respond = adds;
+  await configure(started, hook, { kind: "Mutating", rules: rulesOf(["v1"]) });
+  const patch = btoa(JSON.stringify([{ op: "add", path: "/metadata/labels", value: { by: NAME } }]));
+  const response = { uid: "<review>", allowed: true, patchType: "JSONPatch", patch };
+  hook.replies = { [REVIEW]: { body: envelope(JSON.stringify(response)) } };
   const { body } = await create("v1alpha3");
   expect(body).toMatchObject({ apiVersion: `${GROUP}/v1alpha3`, metadata: { labels: { by: NAME } } });
 });

@@ -55,6 +55,6 @@ export class Hook {
   }
 }
 
-function envelope(response: string): string {
+export function envelope(response: string): string {
   return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":${response}}`;
 }

@@ -5,7 +5,8 @@ import { grant } from "../../actors/rbac.ts";
 import { ownerReferenceTo, pods, type Pod } from "../../actors/resources.ts";
 import type { RawRequest } from "../../actors/transport.ts";
 import { applyManifests } from "../../manifests.ts";
-import { NAMESPACE, startGuests, type Guests } from "./guests.ts";
+import { FINALIZER } from "../../kubevirt/resources.ts";
+import { FOREIGN, NAMESPACE, startGuests, type Guests } from "./guests.ts";
 
 interface Recorded {
   readonly question: string;
@@ -66,6 +67,28 @@ test.each(RECORDED)("$question", async ({ request: { as, path, ...request }, ans
   const text = JSON.stringify(Object.fromEntries(found)).replace(/\((?:[0-9a-f]+-){4}[0-9a-f]+\)/, "(<uid>)");
   expect(JSON.parse(text)).toEqual(answer);
   if (request.method === "POST" && code === 201) migration ||= String(at(body, "metadata.name"));
+});
+
+test("a VMI starts Pending, held by KubeVirt's finalizer, whatever its creator says", async () => {
+  const body = {
+    apiVersion: "kubevirt.io/v1",
+    kind: "VirtualMachineInstance",
+    metadata: { name: "born" },
+    spec: { domain: { devices: {} } },
+    status: { phase: "Running" },
+  };
+  const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances`;
+  const answer = await guests.ask(FOREIGN, { method: "POST", path, body });
+  expect(answer).toMatchObject({ code: 201, metadata: { finalizers: [FINALIZER.vmi] }, status: { phase: "Pending" } });
+});
+
+test("an unfinished migration keeps its labels", async () => {
+  const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations/${migration}`;
+  const contentType = "application/merge-patch+json";
+  const body = { metadata: { labels: null } };
+  const answer = await guests.ask(FOREIGN, { method: "PATCH", path, contentType, body });
+  const message = expect.stringContaining("selector label can't be removed from an in-flight migration") as string;
+  expect(answer).toMatchObject({ code: 422, message });
 });
 
 test("a second migration is refused for what it is before its name is seen to be taken", async () => {

@@ -10,12 +10,10 @@ import { applyManifests } from "../../manifests.ts";
 import { startSandbox, type Sandbox } from "../../sandbox.ts";
 
 export const NAMESPACE = "kvf";
-export const VMIS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances`;
-export const MIGRATIONS = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;
 
 /** Of the recording: an account that is none of KubeVirt's own. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
-export const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
+const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
 
 const MIGRATABLE = { type: "LiveMigratable", status: "True" };
@@ -82,22 +80,4 @@ export async function startGuests(): Promise<Guests> {
       await sandbox.stop();
     },
   };
-}
-
-export function mergePatch(path: string, body: object): RawRequest {
-  return { method: "PATCH", path, contentType: "application/merge-patch+json", body };
-}
-
-export function migrate(
-  vmiName: string,
-  more: { readonly priority?: string; readonly dryRun?: boolean } = {},
-): RawRequest {
-  const { priority, dryRun = false } = more;
-  const body = {
-    apiVersion: "kubevirt.io/v1",
-    kind: "VirtualMachineInstanceMigration",
-    metadata: { generateName: "m-", annotations: { "kubevirt.io/evacuationMigration": "node01" } },
-    spec: { vmiName, ...(priority !== undefined && { priority }) },
-  };
-  return { method: "POST", path: MIGRATIONS, body, query: dryRun ? { dryRun: "All" } : {} };
 }

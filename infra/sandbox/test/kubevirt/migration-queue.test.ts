@@ -20,16 +20,16 @@ function metadataOf(name: string, seconds = 0) {
 
 function vmiOn(name: string, nodeName: string, sourceNode = nodeName): Vmi {
   const status = { phase: "Running", nodeName, migrationState: { sourceNode } };
-  return { metadata: metadataOf(name), spec: { domain: {} }, status } as Vmi;
+  return { metadata: metadataOf(name), spec: { domain: {} }, status };
 }
 
 function podOn(nodeName: string, migration = ""): Pod {
   const metadata = { ...metadataOf(`${migration}-pod`), labels: { [kubevirt.LABEL.migrationJobUID]: migration } };
-  return { metadata, spec: { nodeName, containers: [] }, status: { phase: "Running" } } as Pod;
+  return { metadata, spec: { nodeName, containers: [] }, status: { phase: "Running" } };
 }
 
 function migrationOf(vmiName: string, phase: string, more: object = {}): Migration {
-  return { metadata: metadataOf(`of-${vmiName}`), spec: { vmiName }, status: { phase }, ...more } as Migration;
+  return { metadata: metadataOf(`of-${vmiName}`), spec: { vmiName }, status: { phase }, ...more };
 }
 
 interface Situation {
