@@ -5,6 +5,7 @@ import {
   namespaces,
   podDisruptionBudgets,
   pods,
+  replicaSets,
   type KubeObject,
   type Resource,
 } from "../../actors/resources.ts";
@@ -17,13 +18,6 @@ const world = useSandbox({ empty: true });
 beforeAll(async () => {
   await world.sandbox.client.create(namespaces, { metadata: { name: NAMESPACE } });
 });
-
-const replicaSets: Resource<KubeObject & { spec: object }> = {
-  apiVersion: "apps/v1",
-  kind: "ReplicaSet",
-  plural: "replicasets",
-  namespaced: true,
-};
 
 type Owner = { apiVersion: string; kind: string; name: string; uid: string; controller: boolean };
 

@@ -155,18 +155,6 @@ describe("a guest whose shutdown is refused", () => {
     await world.pass(async () => (await get("stopped")) === undefined);
     expect((now() - since) / 1000).toBeLessThan(20);
   });
-
-  test("is tried less and less often", async () => {
-    await refuse();
-    const { secondsSince } = await signal("patient");
-    let count = 0;
-    await world.pass(async () => {
-      count = await refusals("patient");
-      return secondsSince() >= DESTROYED_AFTER - 10;
-    });
-    expect(count).toBeGreaterThan(5);
-    expect(count).toBeLessThan(40);
-  });
 });
 
 describe("a launcher that is told to end while its guest migrates", () => {

@@ -61,18 +61,3 @@ describe("accepted", () => {
     expect(await create(plural, body)).toMatchObject({ code: 201, warning, ...expected });
   });
 });
-
-test("an older version is told to be one", async () => {
-  const { code, headers } = await started.admin.send({
-    method: "GET",
-    path: "/apis/kubevirt.io/v1alpha3/virtualmachineinstances",
-  });
-  const warning = '299 - "kubevirt.io/v1alpha3 is now deprecated and will be removed in a future release."';
-  expect({ code, warning: headers["warning"] }).toEqual({ code: 200, warning });
-});
-
-test.each([VMIS, MIGRATIONS])("%s are not selected by fields of theirs", async (plural) => {
-  const path = `/apis/kubevirt.io/v1/namespaces/default/${plural}?fieldSelector=status.phase%3DRunning`;
-  const { code, body } = await started.admin.send({ method: "GET", path });
-  expect({ code, message: body["message"] }).toEqual({ code: 400, message: "field label not supported: status.phase" });
-});
