@@ -39,7 +39,7 @@ export type { RawRequest } from "./actors/transport.ts";
 export { createSteppedClock, systemClock, type Clock, type SteppedClock } from "./actors/clock.ts";
 export { startInformer, type Informer } from "./actors/informer.ts";
 export { waitFor, type Awaited } from "./actors/wait-for.ts";
-export { isAlreadyExists, isConflict, isNotFound, StatusError } from "./actors/status-error.ts";
+export { isAlreadyExists, isNotFound, StatusError } from "./actors/status-error.ts";
 
 // Typed resources; all of them under `core` and `kubevirt`.
 export * as core from "./actors/resources.ts";
@@ -54,7 +54,6 @@ export {
   namespaces,
   nodes,
   ownerReferenceTo,
-  pathOf,
   podDisruptionBudgets,
   pods,
   replicaSets,
@@ -84,7 +83,6 @@ export {
   type VirtualMachineInstanceMigration,
 } from "./kubevirt/resources.ts";
 export { findCondition, isTrue, type Condition } from "./actors/conditions.ts";
-export { conditionOf } from "./kubevirt/conditions.ts";
 
 // Single components and their acts.
 export type { Actor } from "./actors/actor.ts";
@@ -94,7 +92,6 @@ export { createKubeletRecorder } from "./actors/kubelet-events.ts";
 export { whyNot } from "./actors/node-fit.ts";
 export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
-export { liveMigratable } from "./kubevirt/live-migratable.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
 
 // Parts of an API server, for stand-ins of one and for measuring.
@@ -105,4 +102,4 @@ export { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector } 
 export { KUBEVIRT_DEFINITIONS } from "./kubevirt/kinds.ts";
 export { SUBRESOURCES } from "./kubevirt/subresources.ts";
 export { startVirtApi, type VirtApi } from "./kubevirt/virt-api.ts";
-export { PATHS, webhookConfigurations } from "./kubevirt/webhooks/configurations.ts";
+export { PATHS } from "./kubevirt/webhooks/configurations.ts";

@@ -77,12 +77,6 @@ describe("the clock", () => {
     await admin.send({ method: "DELETE", path: `${accounts}/a` });
     expect((await admin.send({ method: "GET", path: "/api", token })).code).toBe(401);
   });
-
-  test("stamps what it creates", async () => {
-    const { admin } = await starting({ now: () => new Date("2030-01-01T00:00:00.789Z") });
-    const { body } = await admin.send({ method: "POST", path: MAPS, body: map("a") });
-    expect(body.metadata).toMatchObject({ creationTimestamp: "2030-01-01T00:00:00Z" });
-  });
 });
 
 describe("the past", () => {

@@ -1,10 +1,10 @@
 /** A full node, a node with room, priority classes, and a gate before deletions, for tests of preemption. */
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { beforeAll } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
 import { createPod, createPriorityClass, type PlainPod } from "../../workloads.ts";
 import { useSandbox, type World } from "../with-sandbox.ts";
-import { startGate, type Gate } from "./gate.ts";
+import { type Gate, useGate } from "./gate.ts";
 
 export const namespace = "default";
 export const GRACE = 7;
@@ -24,11 +24,7 @@ export interface Stage {
 /** Only valid inside tests and hooks. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
-  let gate: Gate | undefined;
-  const started = () => {
-    if (gate === undefined) throw new Error("the gate is not there yet");
-    return gate;
-  };
+  const gate = useGate(world);
 
   beforeAll(async () => {
     const { client } = world.sandbox;
@@ -40,19 +36,6 @@ export function useFullNode(): Stage {
       createPriorityClass(client, "high", 30),
       createPriorityClass(client, "polite", 30, { preemptionPolicy: "Never" }),
     ]);
-    gate = await startGate(world);
-  });
-  afterAll(() => gate?.stop());
-
-  /** Deletes everything of the last test. */
-  afterEach(async () => {
-    const { client } = world.sandbox;
-    started().answer("allow");
-    started().release("allow");
-    const names = () => client.list(pods, namespace).then(({ items }) => items.map(({ metadata }) => metadata.name));
-    for (const name of await names()) await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    await world.pass(async () => (await names()).length === 0 && started().postponed() === 0);
-    started().forget();
   });
 
   const until: Stage["until"] = (name, condition) => world.until(pods, { namespace, name }, condition);
@@ -63,7 +46,7 @@ export function useFullNode(): Stage {
   return {
     world,
     get gate() {
-      return started();
+      return gate();
     },
     async occupy(...victims) {
       const memory = `${12 / victims.length}Gi`;

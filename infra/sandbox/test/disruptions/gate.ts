@@ -4,7 +4,8 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Condition } from "../../actors/conditions.ts";
-import type { Pod, Resource, KubeObject } from "../../actors/resources.ts";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { pods, type Pod, type Resource, type KubeObject } from "../../actors/resources.ts";
 import type { SteppedClock } from "../../actors/clock.ts";
 import { USERS } from "../../identities.ts";
 import { eventually, type World } from "../with-sandbox.ts";
@@ -66,7 +67,28 @@ interface Review {
   readonly options: Asked["options"];
 }
 
-export async function startGate({ sandbox, clock }: World): Promise<Gate> {
+/** Only valid inside tests and hooks. After each test the pods of the namespace `default` go, and what was asked about them. */
+export function useGate(world: World): () => Gate {
+  let gate: Gate | undefined;
+  const started = () => {
+    if (gate === undefined) throw new Error("the gate is not there yet");
+    return gate;
+  };
+  beforeAll(async () => void (gate = await startGate(world)));
+  afterAll(() => gate?.stop());
+  afterEach(async () => {
+    const { client } = world.sandbox;
+    started().answer("allow");
+    started().release("allow");
+    const all = async () => (await client.list(pods, "default")).items;
+    for (const { metadata } of await all()) await client.delete(pods, metadata, { gracePeriodSeconds: 0 });
+    await world.pass(async () => (await all()).length === 0 && started().postponed() === 0);
+    started().forget();
+  });
+  return started;
+}
+
+async function startGate({ sandbox, clock }: World): Promise<Gate> {
   let answer: Verdict | ((podName: string) => Verdict) = "allow";
   let asked: Asked[] = [];
   let waiting: { readonly uid: string; readonly name: string; readonly response: ServerResponse }[] = [];

@@ -1,5 +1,5 @@
 /** Karpenter empties a node that has to end: what it deletes, in which order, and what a refusal delays. */
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { terminateNode } from "../../actors/node-termination.ts";
 import { pods } from "../../actors/resources.ts";
@@ -7,7 +7,7 @@ import { createNode } from "../../fleet.ts";
 import { USERS } from "../../identities.ts";
 import { createPod } from "../../workloads.ts";
 import { eventually, useSandbox } from "../with-sandbox.ts";
-import { type Gate, startGate } from "./gate.ts";
+import { useGate } from "./gate.ts";
 
 const namespace = "default";
 const NODE = "ending";
@@ -17,24 +17,11 @@ const FORCED = 600;
 const EVICTABLE = 30;
 
 const world = useSandbox({ terminationSeconds: 1 });
-let gate: Gate;
+const gate = useGate(world);
 let termination: Actor | undefined;
 
-beforeAll(async () => {
-  await createNode(world.sandbox.client, NODE);
-  gate = await startGate(world);
-});
-afterAll(() => gate.stop());
-afterEach(async () => {
-  await termination?.stop();
-  gate.answer("allow");
-  const names = async () =>
-    (await world.sandbox.client.list(pods, namespace)).items.map(({ metadata }) => metadata.name);
-  for (const name of await names())
-    await world.sandbox.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-  await world.pass(async () => (await names()).length === 0 && gate.postponed() === 0);
-  gate.forget();
-});
+beforeAll(() => createNode(world.sandbox.client, NODE));
+afterEach(() => termination?.stop());
 
 /** Pods by name, with the grace period of each. */
 async function run(graceSeconds: Readonly<Record<string, number>>): Promise<void> {
@@ -51,7 +38,10 @@ function terminate(): void {
   termination = terminateNode({ client, clock, node: NODE, endsAt });
 }
 
-const asked = () => gate.asked().map(({ name }) => name);
+const asked = () =>
+  gate()
+    .asked()
+    .map(({ name }) => name);
 const isDeleting = async (name: string) =>
   (await world.sandbox.client.get(pods, { namespace, name }))?.metadata.deletionTimestamp !== undefined;
 const untilDeleting = (name: string) => eventually(() => isDeleting(name)).toBe(true);
@@ -69,39 +59,43 @@ test("a pod that would take too long is deleted with the time that is left, othe
   await run({ evictable: EVICTABLE, forced: FORCED });
   terminate();
   await untilDeleting("forced");
-  expect(gate.asked("forced")).toMatchObject([{ user: USERS.karpenter.user, options: { gracePeriodSeconds: LEFT } }]);
+  expect(gate().asked("forced")).toMatchObject([{ user: USERS.karpenter.user, options: { gracePeriodSeconds: LEFT } }]);
   await untilDeleting("evictable");
 });
 
 test("denied until later: eleven requests with the same grace period, while every other pod of the node waits", async () => {
   await run({ evictable: EVICTABLE, "forced-1": FORCED, "forced-2": FORCED });
-  gate.answer("later");
+  gate().answer("later");
   terminate();
-  for (let retry = 1; retry <= 10; retry++) await gate.pass(1);
+  for (let retry = 1; retry <= 10; retry++) await gate().pass(1);
   await untilAsked(11);
   expect(new Set(asked())).toEqual(new Set(["forced-1"]));
   expect(await isDeleting("evictable")).toBe(false);
   // Its queue tries again after 0.1 s.
   await untilAsked(12);
-  const graces = gate.asked().map(({ options }) => options.gracePeriodSeconds);
+  const graces = gate()
+    .asked()
+    .map(({ options }) => options.gracePeriodSeconds);
   expect(graces).toEqual([...Array.from({ length: 11 }, () => LEFT), LEFT - 61]);
   expect(asked()).not.toContain("forced-2");
-  gate.answer((name) => (name === "forced-1" ? "allow" : "later"));
-  await gate.pass(1);
+  gate().answer((name) => (name === "forced-1" ? "allow" : "later"));
+  await gate().pass(1);
   await eventually(asked).toContain("forced-2");
   expect(await isDeleting("forced-1")).toBe(true);
   expect(await isDeleting("evictable")).toBe(false);
-  gate.answer("allow");
-  await gate.pass(1);
+  gate().answer("allow");
+  await gate().pass(1);
   for (const name of ["forced-2", "evictable"]) await untilDeleting(name);
 });
 
 test("denied without a time: again after 0.1 s, then after twice as long each time", async () => {
   await run({ "forced-1": FORCED, "forced-2": FORCED });
-  gate.answer("deny");
+  gate().answer("deny");
   terminate();
   await untilAsked(6);
-  const times = gate.asked().map(({ at }) => at.getTime());
+  const times = gate()
+    .asked()
+    .map(({ at }) => at.getTime());
   const pauses = times.slice(1).map((time, n) => time - (times[n] ?? 0));
   for (const [n, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(100 * 2 ** n);
   expect(new Set(asked())).toEqual(new Set(["forced-1"]));

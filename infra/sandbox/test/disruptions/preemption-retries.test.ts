@@ -1,8 +1,6 @@
 /** Refused preemption, as observed on Kubernetes 1.36: how the scheduler reacts to a denial or to a slow answer. */
-import { KubeConfig } from "@kubernetes/client-node";
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
-import { createTransport } from "../../actors/transport.ts";
 import { isRunning, MESSAGE, namespace, useFullNode } from "./full-node.ts";
 import { disruptionTarget, RETRY_AFTER_SECONDS } from "./gate.ts";
 
@@ -171,18 +169,14 @@ describe("a held deletion", () => {
   test("whose client goes away leaves the pod alone", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
-    const config = new KubeConfig();
-    config.loadFromString(stage.world.sandbox.kubeconfig);
-    const transport = createTransport(config);
+    const scheduler = stage.world.sandbox.client.as("system:kube-scheduler");
     const gone = new AbortController();
-    const headers = { "impersonate-user": "system:kube-scheduler" };
     const path = `/api/v1/namespaces/${namespace}/pods/victim`;
-    const deletion = transport.send({ method: "DELETE", path, headers }, gone.signal);
+    const deletion = scheduler.raw({ method: "DELETE", path, signal: gone.signal });
     await expect.poll(() => stage.gate.held()).toBe(1);
     gone.abort();
     await expect(deletion).rejects.toThrow();
     await expect.poll(() => stage.gate.held()).toBe(0);
-    transport.close();
     await stage.place("roomy", { name: "bystander", memory: "1Gi" });
     await stage.until("bystander", isRunning);
     expect((await stage.get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");

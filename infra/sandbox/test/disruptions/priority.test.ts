@@ -1,6 +1,6 @@
 /** A pod's priority: PriorityClasses and the Priority admission plugin. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { pods, priorityClasses, type Pod } from "../../actors/resources.ts";
+import { pods, type Pod } from "../../actors/resources.ts";
 import { StatusError } from "../../actors/status-error.ts";
 import { createPriorityClass } from "../../workloads.ts";
 import { useSandbox } from "../with-sandbox.ts";
@@ -54,35 +54,10 @@ describe("a pod gets the priority of its class", () => {
   });
 });
 
-const invalid = (name: string, field: string, why: string) =>
-  `422 PriorityClass.scheduling.k8s.io "${name}" is invalid: ${field}: Forbidden: ${why}`;
-
-describe("a PriorityClass", () => {
-  test("of the system's is only the system's", async () => {
-    const why =
-      "priority class names with 'system-' prefix are reserved for system use only. " +
-      "error: system-mine is not a known system priority class";
-    const answer = await refusalOf(createPriorityClass(world.sandbox.client, "system-mine", 1));
-    expect(answer).toBe(invalid("system-mine", "metadata.name", why));
-  });
-
-  test("stays below the system's", async () => {
-    const answer = await refusalOf(createPriorityClass(world.sandbox.client, "too-high", 1_000_000_001));
-    const why = "maximum allowed value of a user defined priority is 1000000000";
-    expect(answer).toBe(invalid("too-high", "value", why));
-  });
-
-  test("keeps its value", async () => {
-    const patch = { type: "merge", body: { value: 7 } } as const;
-    const answer = await refusalOf(world.sandbox.client.patch(priorityClasses, { name: "high" }, patch));
-    expect(answer).toBe(invalid("high", "value", "may not be changed in an update."));
-  });
-
-  test("of pods without a class is the global default, of which there is one", async () => {
-    await createPriorityClass(world.sandbox.client, "usual", 10, { globalDefault: true });
-    expect((await create({})).spec).toMatchObject({ priorityClassName: "usual", priority: 10 });
-    const second = createPriorityClass(world.sandbox.client, "other", 20, { globalDefault: true });
-    const why = "PriorityClass usual is already marked as default. Only one default can exist";
-    expect(await refusalOf(second)).toBe(`403 priorityclasses.scheduling.k8s.io "other" is forbidden: ${why}`);
-  });
+test("the class of pods without one is the global default, of which there is one", async () => {
+  await createPriorityClass(world.sandbox.client, "usual", 10, { globalDefault: true });
+  expect((await create({})).spec).toMatchObject({ priorityClassName: "usual", priority: 10 });
+  const second = createPriorityClass(world.sandbox.client, "other", 20, { globalDefault: true });
+  const why = "PriorityClass usual is already marked as default. Only one default can exist";
+  expect(await refusalOf(second)).toBe(`403 priorityclasses.scheduling.k8s.io "other" is forbidden: ${why}`);
 });

@@ -1,10 +1,10 @@
 /** A node to be tainted, and a gate before deletions, for tests of the taint manager. */
-import { afterAll, afterEach, beforeAll } from "vitest";
+import { afterEach, beforeAll } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
 import { createPod } from "../../workloads.ts";
 import { useSandbox, type World } from "../with-sandbox.ts";
-import { startGate, type Gate } from "./gate.ts";
+import { type Gate, useGate } from "./gate.ts";
 
 type Taints = NonNullable<NonNullable<Node["spec"]>["taints"]>;
 type Tolerations = NonNullable<NonNullable<Pod["spec"]>["tolerations"]>;
@@ -38,12 +38,8 @@ export const cancelled = ({ metadata }: Pod): string => `Cancelling deletion of 
 /** Only valid inside tests and hooks. */
 export function useTaintedNode(): Stage {
   const world = useSandbox({ terminationSeconds: 1 });
-  let gate: Gate | undefined;
+  const gate = useGate(world);
   let markers = 0;
-  const started = () => {
-    if (gate === undefined) throw new Error("the gate is not there yet");
-    return gate;
-  };
   const taint: Stage["taint"] = (taints) =>
     world.sandbox.client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
   const get: Stage["get"] = (name) => world.sandbox.client.get(pods, { namespace, name });
@@ -52,28 +48,13 @@ export function useTaintedNode(): Stage {
     return world.until(pods, { namespace, name }, ({ status }) => status?.phase === "Running");
   };
 
-  beforeAll(async () => {
-    await createNode(world.sandbox.client, NODE);
-    gate = await startGate(world);
-  });
-  afterAll(() => gate?.stop());
-
-  /** Deletes everything of the last test. */
-  afterEach(async () => {
-    const { client } = world.sandbox;
-    started().answer("allow");
-    started().release("allow");
-    await taint([]);
-    const names = () => client.list(pods, namespace).then(({ items }) => items.map(({ metadata }) => metadata.name));
-    for (const name of await names()) await client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 });
-    await world.pass(async () => (await names()).length === 0 && started().postponed() === 0);
-    started().forget();
-  });
+  beforeAll(() => createNode(world.sandbox.client, NODE));
+  afterEach(() => taint([]));
 
   return {
     world,
     get gate() {
-      return started();
+      return gate();
     },
     taint,
     run,

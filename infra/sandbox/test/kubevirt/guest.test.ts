@@ -14,8 +14,8 @@ beforeAll(async () => {
 
 const keyOf = (name: string) => ({ namespace: NAMESPACE, name });
 
-async function createGuest(name: string, more: { migratable?: boolean; reason?: string } = {}) {
-  const vmi = await createVirtualMachineInstance(world.sandbox.client, { ...keyOf(name), ...more });
+async function createGuest(name: string) {
+  const vmi = await createVirtualMachineInstance(world.sandbox.client, keyOf(name));
   const labelSelector = `${kubevirt.LABEL.createdBy}=${vmi.metadata.uid}`;
   const { items } = await world.sandbox.client.list(pods, NAMESPACE, { labelSelector });
   const [launcher] = items;
@@ -130,21 +130,6 @@ describe("what virt-handler and virt-controller write", () => {
     const virtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
     await virtApi.patch(kubevirt.virtualMachineInstances, keyOf("blocked"), { type: "json", body });
     await world.pass(async () => ((await has()) ?? []).some(({ type }) => type === "EvictionRequested"));
-  });
-});
-
-describe("LiveMigratable", () => {
-  // prettier-ignore
-  const rows: readonly (readonly [migratable: boolean, reason: string | undefined, condition: object])[] = [
-    [true,  undefined,                     { status: "True" }],
-    [false, undefined,                     { status: "False", reason: "DisksNotLiveMigratable" }],
-    [false, "HostDeviceNotLiveMigratable", { status: "False", reason: "HostDeviceNotLiveMigratable" }],
-    [false, "InterfaceNotLiveMigratable",  { status: "False", reason: "InterfaceNotLiveMigratable" }],
-  ];
-  test.each(rows)("migratable %s, %s", async (migratable, reason, condition) => {
-    const name = `migratable-${rows.findIndex((row) => row[0] === migratable && row[1] === reason)}`;
-    const { vmi } = await createGuest(name, { migratable, ...(reason !== undefined && { reason }) });
-    expect(vmi.status?.conditions).toContainEqual(expect.objectContaining({ type: "LiveMigratable", ...condition }));
   });
 });
 
