@@ -13,8 +13,7 @@ const HOSTNAME = "kubernetes.io/hostname";
 /** A node's quantity of each resource, where it differs from the kubelets' 32 CPUs and 128Gi. */
 export type Capacity = Readonly<Record<string, string>>;
 
-/** Resolves when the node accepts pods and virtual machines. */
-/** `labels`: further ones; those of a CPU are kept by the node's virt-handler. */
+/** Resolves when the node accepts pods and virtual machines. `labels`: further ones; those of a CPU are kept by the node's virt-handler. */
 export async function createNode(
   client: KubeClient,
   name: string,

@@ -16,9 +16,6 @@ const QUANTITIES: readonly (readonly [quantity: string, value: number])[] = [
   ["0", 0], ["100", 100], ["100m", 0.1], ["1.5", 1.5], ["1k", 1_000], ["1Ki", 1_024], ["1.5Gi", 1_610_612_736], ["1e3", 1_000], ["2T", 2e12],
 ];
 test.each(QUANTITIES)("%s is %d", (quantity, value) => expect(parseQuantity(quantity)).toBeCloseTo(value));
-test.each(["", "much", "1Zi", "1 Gi"])("%j is no quantity", (text) =>
-  expect(() => parseQuantity(text)).toThrow("is not a quantity"),
-);
 
 test.each([
   ["30s", 30_000],
@@ -26,9 +23,6 @@ test.each([
   ["2h", 7_200_000],
   ["500ms", 500],
 ] as const)("%s are %d ms", (duration, ms) => expect(durationMs(duration)).toBe(ms));
-test.each(["", "soon", "30", "1m 30s"])("%j is no duration", (text) =>
-  expect(() => durationMs(text)).toThrow("is not a duration"),
-);
 
 describe("with 10Gi of memory and 100Gi of disk", () => {
   const capacity = { "memory.available": "10Gi", "nodefs.available": "100Gi", "pid.available": "1000" } as const;
