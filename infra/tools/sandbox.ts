@@ -1,20 +1,17 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
 import { writeFile } from "node:fs/promises";
-import { createVirtualMachine, KUBEVIRT, kubeVirts, type Sandbox, startSandbox } from "../sandbox/index.ts";
+import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
 import { resolve } from "node:path";
-import { FLAG, HELP, notEmpty, readFlags, runTool, TEXT, UsageError } from "./console/arguments.ts";
+import { HELP, readFlags, runTool } from "./console/arguments.ts";
+import { configureKubeVirt } from "../lab/stage/apply.ts";
 import { pageInvitation } from "../lab/stage/page-invitation.ts";
 import { createNodes } from "../lab/stage/scene.ts";
 import { buildWorker } from "./build-worker.ts";
 import { startLifeboat, type Lifeboat } from "../lab/stage/lifeboat.ts";
 
-const USAGE = `Usage: npm run sandbox -- [--port N] [--kubeconfig FILE] [--empty]
+const USAGE = `Usage: npm run sandbox
 
-  --port N           listen on this port of 127.0.0.1 (default: any free one)
-  --kubeconfig FILE  where to write the administrator's kubeconfig (default: ./sandbox.kubeconfig)
-  --empty            only the API server, disruption controller and garbage collection: KubeVirt's kinds are known,
-                     but there are no nodes, no VMs, no webhooks of KubeVirt, and nothing of Lifeboat
-`;
+Starts a cluster with a few VMs and Lifeboat. Its kubeconfig is ./sandbox.kubeconfig.`;
 
 const NODES = ["node-1", "node-2", "node-3"];
 
@@ -31,29 +28,24 @@ const VMS = [
 const MINUTE_MS = 60_000;
 
 async function main(): Promise<void> {
-  const flags = readFlags(process.argv.slice(2), { port: TEXT, kubeconfig: TEXT, empty: FLAG, help: HELP });
-  if (flags.help) return console.log(USAGE);
-  const { port = "0", empty } = flags;
-  const kubeconfig = resolve(notEmpty("--kubeconfig", flags.kubeconfig ?? "sandbox.kubeconfig", "the name of a file"));
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-    throw new UsageError(`--port: expected a port number, got "${port}"`);
+  if (readFlags(process.argv.slice(2), { help: HELP }).help) return console.log(USAGE);
+  const kubeconfig = resolve("sandbox.kubeconfig");
   const interruption = interrupted();
-  const sandbox = await startSandbox({ port: Number(port), empty, onError: complain });
-  const lifeboat = empty ? undefined : await populate(sandbox);
+  const sandbox = await startSandbox({ onError: complain });
+  const lifeboat = await populate(sandbox);
   await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   console.log(await usage(sandbox, lifeboat, kubeconfig));
   // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
-  const schedule = setInterval(() => void lifeboat?.worker.scheduled().catch(complain), MINUTE_MS);
+  const schedule = setInterval(() => void lifeboat.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
   clearInterval(schedule);
-  await lifeboat?.worker.stop();
+  await lifeboat.worker.stop();
   await sandbox.stop();
 }
 
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   const { client } = sandbox;
-  const body = { spec: { configuration: { evictionStrategy: "LiveMigrate" } } };
-  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
+  await configureKubeVirt(client, { evictionStrategy: "LiveMigrate" });
   await Promise.all([buildWorker(), createNodes(client, NODES)]);
   await Promise.all(VMS.map((vm) => createVirtualMachine(client, "Always", { namespace: "default", ...vm })));
   const optional = ["optional/maintenance/maintenance.yaml"];
@@ -64,20 +56,21 @@ async function populate(sandbox: Sandbox): Promise<Lifeboat> {
   return lifeboat;
 }
 
-async function usage(sandbox: Sandbox, lifeboat: Lifeboat | undefined, kubeconfig: string): Promise<string> {
-  const lines = [`The sandbox is up at ${sandbox.url}`, "", `  export KUBECONFIG=${kubeconfig}`];
-  if (lifeboat === undefined) lines.push("  kubectl api-resources");
-  else
-    lines.push(
-      "  npm run lifeboat -- explain node node-1",
-      "  npm run lifeboat -- drain node-1",
-      "  kubectl get nodes,vms,vmis -o wide",
-      "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
-      "",
-      `Lifeboat answers at ${lifeboat.url}`,
-      ...(await pageInvitation(sandbox.client, lifeboat.url)),
-    );
-  return [...lines, "", "Ctrl-C ends it."].join("\n");
+async function usage(sandbox: Sandbox, lifeboat: Lifeboat, kubeconfig: string): Promise<string> {
+  return [
+    `The sandbox is up at ${sandbox.url}`,
+    "",
+    `  export KUBECONFIG=${kubeconfig}`,
+    "  npm run lifeboat -- explain node node-1",
+    "  npm run lifeboat -- drain node-1",
+    "  kubectl get nodes,vms,vmis -o wide",
+    "  kubectl drain node-1 --ignore-daemonsets --force --delete-emptydir-data",
+    "",
+    `Lifeboat answers at ${lifeboat.url}`,
+    ...(await pageInvitation(sandbox.client, lifeboat.url)),
+    "",
+    "Ctrl-C ends it.",
+  ].join("\n");
 }
 
 function complain(error: unknown, key = "the schedule"): void {

@@ -19,14 +19,6 @@ export interface BareWorkerd {
   stop(): Promise<void>;
 }
 
-export interface BareWorkerdOptions {
-  readonly bundle: string;
-  /** The secret `CLUSTERS`. */
-  readonly clusters?: Readonly<Record<string, unknown>>;
-  /** API servers it trusts. */
-  readonly caPem?: string;
-}
-
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** workerd comes with miniflare, as the version that this runs. */
@@ -35,17 +27,10 @@ function executable(): string {
   return z.object({ default: z.string() }).parse(requireFromMiniflare("workerd")).default;
 }
 
-export async function startBareWorkerd(options: BareWorkerdOptions): Promise<BareWorkerd> {
-  // A folder that no other user can read: CLUSTERS holds tokens.
+export async function startBareWorkerd(bundle: string): Promise<BareWorkerd> {
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-"));
-  const modules = await modulesOf(options.bundle);
-  await writeFile(
-    join(folder, "config.capnp"),
-    await configurationOf(
-      options,
-      modules.map((path) => basename(path)),
-    ),
-  );
+  const modules = await modulesOf(bundle);
+  await writeFile(join(folder, "config.capnp"), await configurationOf(modules.map((path) => basename(path))));
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.
   for (const module of modules) await copyFile(module, join(folder, basename(module)));
   const child = spawn(executable(), ["serve", "config.capnp", "--control-fd=3"], {
@@ -75,21 +60,17 @@ async function listeningPort(control: unknown): Promise<number> {
 }
 
 /** Cap'n Proto's text takes JSON's strings. */
-async function configurationOf({ clusters, caPem }: BareWorkerdOptions, modules: readonly string[]): Promise<string> {
+async function configurationOf(modules: readonly string[]): Promise<string> {
   const text = JSON.stringify;
-  const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
-  const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
-    (name = "internet", network = (allow = ["public", "private"]${trusted})),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
   modules = [${modules.map((module) => `(name = ${text(module)}, esModule = embed ${text(module)})`).join(", ")}],
-  ${bindings}
   compatibilityDate = "${await compatibilityDate()}",
 );
 `;

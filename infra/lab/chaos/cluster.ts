@@ -31,7 +31,7 @@ const OPTIONAL = [
 ];
 const START = { Worker: startWorkerForm, InCluster: startInClusterForm } as const satisfies Record<FormName, unknown>;
 
-export async function startCluster(name: FormName, onLog?: (line: string) => void): Promise<Cluster> {
+export async function startCluster(name: FormName): Promise<Cluster> {
   const sandbox = await startSandboxAsChosen({ terminationSeconds: 0.05, eviction: PRESSURE });
   const { client, caPem, url } = sandbox;
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
@@ -39,7 +39,7 @@ export async function startCluster(name: FormName, onLog?: (line: string) => voi
   const links = await startLinks({ url, caPem });
   // Requests to Lifeboat's address, by the relay, are this process's own.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
-  const form = await START[name]({ sandbox, links, optional: OPTIONAL, ...(onLog && { onLog }) });
+  const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);
   return {
     sandbox,

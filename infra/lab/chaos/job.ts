@@ -7,13 +7,12 @@ import { createRunner } from "./runner.ts";
 const Order = z.object({
   seed: z.string(),
   run: z.number(),
-  vms: z.exactOptional(z.number()),
   form: z.exactOptional(z.enum(FORMS)),
   real: z.exactOptional(z.boolean()),
   only: z.exactOptional(z.array(z.string())),
 });
 
-const runner = createRunner(process.argv.includes("--verbose") ? (line) => console.error(line) : undefined);
+const runner = createRunner();
 
 process.on("message", (message: unknown) => {
   const { only, ...order } = Order.parse(message);

@@ -3,17 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import {
-  countOf,
-  FLAG,
-  HELP,
-  nameOf,
-  notEmpty,
-  readFlags,
-  runTool,
-  TEXT,
-  TEXTS,
-} from "../../tools/console/arguments.ts";
+import { countOf, HELP, nameOf, notEmpty, readFlags, runTool, TEXT, TEXTS } from "../../tools/console/arguments.ts";
 import { aligned } from "../../tools/console/table.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { IS_REAL } from "../stage/control-plane.ts";
@@ -22,16 +12,14 @@ import { FORMS } from "./forms/form.ts";
 import { drawPlan, type PlanOptions } from "./plan.ts";
 import { isBad, renderBadRun, renderProgress, renderTotals, type RunReport, RunReportSchema } from "./report.ts";
 
-const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--form F] [--jobs J]
+const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--only FAULT…] [--form F] [--jobs J]
 
   --runs N      how many runs (default: 20)
   --seed S      what the plans are drawn from (default: a new one, which is printed)
   --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
-  --vms M       VMs on the drained node, instead of a number drawn
   --only FAULT  only this fault, instead of some drawn; may be given several times
   --form F      ${FORMS.join(" or ")}, instead of the one drawn
   --jobs J      processes at a time, each with a cluster of its own (default: 1)
-  --verbose     also what the Workers write
   --help        show this text
 
 Faults:
@@ -41,11 +29,11 @@ ${aligned(FAULT_NAMES.map((name) => [`  ${name}`, FAULTS[name].says])).join("\n"
 const JOB = fileURLToPath(new URL("job.ts", import.meta.url));
 const PROGRESS_EVERY_MS = 15_000;
 
-const TEXT_FLAGS = { runs: TEXT, from: TEXT, vms: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
+const TEXT_FLAGS = { runs: TEXT, from: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
 
 /** Resolves to the exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  const { help, verbose, ...flags } = readFlags(args, { ...TEXT_FLAGS, verbose: FLAG, help: HELP });
+  const { help, ...flags } = readFlags(args, { ...TEXT_FLAGS, help: HELP });
   if (help) {
     console.log(USAGE);
     return 0;
@@ -65,35 +53,29 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(renderProgress(reports, runs, seconds()));
   };
   const queue = Array.from({ length: runs }, (_, index) => ({ ...options, run: from + index })).values();
-  await Promise.all(Array.from({ length: jobs }, () => work(queue, verbose, onReport)));
+  await Promise.all(Array.from({ length: jobs }, () => work(queue, onReport)));
   console.log(renderTotals(reports, seconds()));
   return reports.some(isBad) ? 1 : 0;
 }
 
 interface PlanFlags {
   readonly seed?: string;
-  readonly vms?: string;
   readonly form?: string;
   readonly only?: readonly string[];
 }
 
-function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanFlags): Omit<PlanOptions, "run"> {
+function optionsOf({ seed = String(randomInt(2 ** 31)), only, form }: PlanFlags): Omit<PlanOptions, "run"> {
   return {
     seed: notEmpty("--seed", seed, "a text"),
     real: IS_REAL,
-    ...(vms !== undefined && { vms: countOf("--vms", vms) }),
     ...(only !== undefined && { only: only.map((name) => nameOf(FAULT_NAMES, name, "--only: there is no fault")) }),
     ...(form !== undefined && { form: nameOf(FORMS, form, "--form: there is no form") }),
   };
 }
 
 /** A process with clusters of its own: when it is done with a run, it gets the next one. */
-async function work(
-  queue: Iterable<PlanOptions>,
-  verbose: boolean,
-  onReport: (report: RunReport) => void,
-): Promise<void> {
-  const child = fork(JOB, verbose ? ["--verbose"] : []);
+async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
+  const child = fork(JOB);
   const end = once(child, "exit");
   try {
     for (const order of queue) onReport(await reportOf(child, order));

@@ -1,7 +1,6 @@
 /** What a run came to, and what is printed: a line now and then, a bad run with its plan, the table at the end. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../tools/console/table.ts";
-import { FORMS } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 
 const Counts = z.record(z.string(), z.number());
@@ -11,9 +10,6 @@ const Texts = z.readonly(z.array(z.string()));
 /** As it travels from the process that did it. */
 export const RunReportSchema = z.object({
   run: z.number(),
-  form: z.enum(FORMS),
-  /** The plan's faults. */
-  drawn: Texts,
   ms: z.number(),
   vms: z.number(),
   /** Of the VMs. */
@@ -86,20 +82,7 @@ export function renderTotals(reports: readonly RunReport[], seconds: number): st
     ["runs with something broken", `${broken}`],
     ["runs with something hung", `${hung}`],
   ];
-  return [...renderTallies(reports), "", ...aligned(rows), `VMs lost: ${lost}`].join("\n");
-}
-
-/** A run stands in the row of its form, and in one for each of its faults. */
-function renderTallies(reports: readonly RunReport[]): readonly string[] {
-  const rowsOf = (head: string, namesOf: (report: RunReport) => readonly string[]): readonly Cells[] => [
-    [head, "runs", "VMs", "VMs lost", "runs broken", "runs hung"],
-    ...[...new Set(reports.flatMap(namesOf))].toSorted().map((name) => {
-      const own = reports.filter((report) => namesOf(report).includes(name));
-      return [`  ${name}`, ...tallyOf(own).map(String)];
-    }),
-  ];
-  const rows = [...rowsOf("form", ({ form }) => [form]), ...rowsOf("fault", ({ drawn }) => drawn)];
-  return aligned(rows, { right: (column) => column > 0 });
+  return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }
 
 /** Runs, VMs, VMs lost, runs with something broken, runs with something hung. */

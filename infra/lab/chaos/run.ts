@@ -151,8 +151,6 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
   await replicas.stop();
   return {
     run: plan.run,
-    form: plan.form,
-    drawn: plan.faults,
     ms: Math.round(prepared.ms + performance.now() - start),
     vms: fates.size,
     fates: countsOf(fates.values()),

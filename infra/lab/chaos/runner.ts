@@ -15,7 +15,7 @@ export interface Runner {
 /** What a cluster has been through piles up: events, changes to watch. */
 const RUNS_PER_CLUSTER = 100;
 
-export function createRunner(onLog?: (line: string) => void): Runner {
+export function createRunner(): Runner {
   const current = new Map<FormName, { readonly cluster: Cluster; runs: number }>();
 
   const renew = async (form: FormName): Promise<void> => {
@@ -26,7 +26,7 @@ export function createRunner(onLog?: (line: string) => void): Runner {
   const prepare = async (plan: Plan): Promise<{ readonly cluster: Cluster; readonly prepared: Prepared }> => {
     const { form } = plan;
     if ((current.get(form)?.runs ?? 0) >= RUNS_PER_CLUSTER) await renew(form);
-    const used = current.get(form) ?? { cluster: await startCluster(form, onLog), runs: 0 };
+    const used = current.get(form) ?? { cluster: await startCluster(form), runs: 0 };
     current.set(form, used);
     used.runs += 1;
     try {
@@ -65,8 +65,8 @@ async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void>
 }
 
 /** A run that does not get to its judgement proves nothing: it counts as hung. */
-function notPerformed({ run, form, faults: drawn }: Plan, error: unknown): RunReport {
+function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };
-  return { run, form, drawn, ...counts, lost: [], breaches: [], hung: [`not performed: ${why}`] };
+  return { run, ...counts, lost: [], breaches: [], hung: [`not performed: ${why}`] };
 }

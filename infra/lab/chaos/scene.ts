@@ -5,15 +5,13 @@ import {
   createPriorityClass,
   isAlreadyExists,
   type KubeObject,
-  KUBEVIRT,
-  kubeVirts,
   namespaces,
   nodes,
   type Resource,
   type VirtualMachine,
   virtualMachineInstances,
 } from "../../sandbox/index.ts";
-import { configureLifeboat } from "../stage/apply.ts";
+import { configureKubeVirt, configureLifeboat } from "../stage/apply.ts";
 import { createVms } from "../stage/scene.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Plan, placesOf } from "./plan.ts";
@@ -65,8 +63,7 @@ async function configure({ sandbox }: Cluster, plan: Plan): Promise<void> {
     parallelMigrationsPerCluster: plan.limits.cluster,
     parallelOutboundMigrationsPerNode: plan.limits.node,
   };
-  const body = { spec: { configuration: { migrations } } };
-  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
+  await configureKubeVirt(client, { migrations });
   await configureLifeboat(client, plan.configuration);
   await createPriorityClass(client, PRIORITY_CLASS, 1_000_000).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;

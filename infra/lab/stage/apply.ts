@@ -4,7 +4,7 @@ import { applyAll } from "../../cli/install/apply.ts";
 import { type Manifest, manifestsIn } from "../../cli/install/manifests.ts";
 import { DEFINITIONS, type Home, plan } from "../../cli/install/plan.ts";
 import { createToken, listTokens } from "../../cli/install/token.ts";
-import type { KubeClient, KubeObject, Resource } from "../../sandbox/index.ts";
+import { type KubeClient, type KubeObject, KUBEVIRT, kubeVirts, type Resource } from "../../sandbox/index.ts";
 import { quietHost } from "./host.ts";
 
 export interface Site {
@@ -80,4 +80,9 @@ export async function configureLifeboat(client: KubeClient, spec: Readonly<Recor
     const body = [{ op: "add", path: "/spec", value: spec }];
     await client.patch(lifeboatConfigurations, CONFIGURATION, { type: "json", body });
   }
+}
+
+/** Changes the configuration in the KubeVirt CR. */
+export async function configureKubeVirt(client: KubeClient, configuration: object): Promise<void> {
+  await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec: { configuration } } });
 }

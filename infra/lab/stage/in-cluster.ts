@@ -4,7 +4,14 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
 import { IMAGE_FOLDER } from "../../tools/build-image.ts";
 import type { Manifest } from "../../cli/install/manifests.ts";
-import type { Container, Images, KubeClient, Program } from "../../sandbox/index.ts";
+import {
+  type Container,
+  deployments,
+  type Images,
+  type KubeClient,
+  type Program,
+  waitFor,
+} from "../../sandbox/index.ts";
 import { applyAsCommand, plannedFor } from "./apply.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -19,6 +26,17 @@ export function inClusterManifests(optional: readonly string[] = []): readonly M
 
 export async function applyInCluster(client: KubeClient, optional: readonly string[] = []): Promise<void> {
   await applyAsCommand(client, inClusterManifests(optional));
+}
+
+/** As the installation ends. There is a node with room for them. */
+export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
+  await waitFor(client, {
+    resource: deployments,
+    key: SERVER,
+    what: "ready",
+    until: ({ status }) => status?.readyReplicas === 2,
+    timeoutMs: 120_000,
+  });
 }
 
 export interface ImageOptions {

@@ -2,9 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createApp } from "../../../functions/app.ts";
 import type { Env, Platform } from "../../../functions/env.ts";
@@ -19,11 +16,8 @@ const WEBHOOK_TOKEN = "webhook-token-of-the-count";
 
 export interface Place {
   readonly sandbox: SimulatedSandbox;
-  /** A file. */
-  readonly kubeconfig: string;
   /** Called when the first thing is put off until after an answer, or when there is an answer. */
   onAnswer: () => void;
-  request(path: string, init?: RequestInit): Promise<Response>;
   tick(time: Date): Promise<void>;
   /** Resolves when nothing follows any answer any more. */
   settled(): Promise<void>;
@@ -73,14 +67,9 @@ export async function startPlace(): Promise<Place> {
   };
   const server = createServer({ cert, key }, (incoming, response) => void answer(incoming, response));
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  const folder = await mkdtemp(join(tmpdir(), "lifeboat-files-run-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const place: Place = {
     sandbox,
-    kubeconfig,
     onAnswer: () => undefined,
-    request: async (path, init) => await app.request(path, init, env, context),
     tick: (time) => runTick(time.getTime(), { env, platform, state }),
     async settled() {
       while (after.length > 0) await after.shift();
@@ -90,7 +79,6 @@ export async function startPlace(): Promise<Place> {
       server.closeAllConnections();
       server.close();
       await sandbox.stop();
-      await rm(folder, { recursive: true });
     },
   };
   return place;

@@ -1,7 +1,7 @@
 /** A drain that is blocked, half-way: what the pictures of the pages show. */
 import { setTimeout as delay } from "node:timers/promises";
-import { kubevirt, startSandbox, type VirtualMachine } from "../../sandbox/index.ts";
-import { configureLifeboat } from "../../lab/stage/apply.ts";
+import { startSandbox, type VirtualMachine } from "../../sandbox/index.ts";
+import { configureKubeVirt, configureLifeboat } from "../../lab/stage/apply.ts";
 import { drainNode } from "../../lab/stage/drain-client.ts";
 import { type Lifeboat, startLifeboat } from "../../lab/stage/lifeboat.ts";
 import { createNodes, createVms } from "../../lab/stage/scene.ts";
@@ -58,8 +58,7 @@ export async function setScene(): Promise<Scene> {
     seconds: ({ name }) => (goesOf(name) === "takes long" ? LONG_SECONDS : 1),
     outcome: ({ name }) => (goesOf(name) === "fails" ? "Failed" : "Succeeded"),
   });
-  const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 3 } } } };
-  await client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
+  await configureKubeVirt(client, { migrations: { parallelOutboundMigrationsPerNode: 3 } });
   await createVms(client, [...VMS.map(vmOf), ...elsewhere()]);
   const over = new AbortController();
   const { signal } = over;

@@ -2,9 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Relay } from "../../../relay/relay.ts";
 import {
-  deployments,
   type KubeClient,
-  KUBEVIRT,
   kubevirt,
   nodes,
   podDisruptionBudgets,
@@ -16,8 +14,9 @@ import {
 import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { numbered } from "../../../tools/in-parallel.ts";
+import { configureKubeVirt } from "../../stage/apply.ts";
 import { drainNode } from "../../stage/drain-client.ts";
-import { applyInCluster, serverImages } from "../../stage/in-cluster.ts";
+import { applyInCluster, serverImages, untilReplicasAreReady } from "../../stage/in-cluster.ts";
 import { nodeEvacuations } from "../../stage/evacuations.ts";
 import { type Lifeboat, startLifeboat } from "../../stage/lifeboat.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../stage/relay.ts";
@@ -84,8 +83,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
   const { client } = sandbox;
   let beside: Beside | undefined;
   try {
-    const body = { spec: { configuration: LIMITS } };
-    await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
+    await configureKubeVirt(client, LIMITS);
     if (way === "in the cluster") await inTheCluster(client);
     else if (way !== "KubeVirt alone") beside = await startBeside(sandbox);
     await createNodes(client, [NODE, "node02", "node03"], CAPACITY);
@@ -107,15 +105,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
 async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);
-  const [resource, key] = [deployments, { namespace: "lifeboat-system", name: "lifeboat-server" }];
-  const timeoutMs = 60_000;
-  await waitFor(client, {
-    resource,
-    key,
-    what: "ready",
-    until: ({ status }) => status?.readyReplicas === 2,
-    timeoutMs,
-  });
+  await untilReplicasAreReady(client);
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 

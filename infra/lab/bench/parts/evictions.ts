@@ -1,23 +1,14 @@
 /** What an administrator's client waits for: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  deployments,
-  type KubeClient,
-  KUBEVIRT,
-  kubevirt,
-  type KubeObject,
-  pods,
-  type Resource,
-  type Sandbox,
-  waitFor,
-} from "../../../sandbox/index.ts";
+import { type KubeClient, type KubeObject, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { inParallel, numbered } from "../../../tools/in-parallel.ts";
-import { configureLifeboat } from "../../stage/apply.ts";
+import { configureKubeVirt, configureLifeboat } from "../../stage/apply.ts";
 import { startSandboxAsChosen } from "../../stage/control-plane.ts";
-import { applyInCluster, SERVER, serverImages } from "../../stage/in-cluster.ts";
+import { applyInCluster, serverImages, untilReplicasAreReady } from "../../stage/in-cluster.ts";
 import { startLifeboat } from "../../stage/lifeboat.ts";
+import { webhookConfigurations } from "../../stage/webhooks.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import type { PartOptions } from "../main.ts";
 import { type Measurement, median } from "../measurement.ts";
@@ -110,10 +101,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
 
 async function install(sandbox: Sandbox, form: Form): Promise<() => Promise<void>> {
   const { client } = sandbox;
-  await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, {
-    type: "merge",
-    body: { spec: { configuration: LIMITS } },
-  });
+  await configureKubeVirt(client, LIMITS);
   await createNodes(client, [NODE, "node02"], CAPACITY);
   if (form === "Worker") {
     const { worker } = await startLifeboat(sandbox);
@@ -122,13 +110,7 @@ async function install(sandbox: Sandbox, form: Form): Promise<() => Promise<void
   }
   await applyInCluster(client);
   await configureLifeboat(client, CONFIGURATION);
-  await waitFor(client, {
-    resource: deployments,
-    key: SERVER,
-    what: "ready",
-    until: ({ status }) => status?.readyReplicas === 2,
-    timeoutMs: 120_000,
-  });
+  await untilReplicasAreReady(client);
   return () => Promise.resolve();
 }
 
@@ -141,31 +123,19 @@ async function evict(client: KubeClient, { namespace = "", name }: KubeObject["m
   return performance.now() - begin;
 }
 
-interface Configuration extends KubeObject {
-  readonly webhooks?: readonly {
-    readonly name: string;
-    readonly rules?: readonly { readonly resources: readonly string[] }[];
-  }[];
-}
-const configurations: Resource<Configuration> = {
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  plural: "validatingwebhookconfigurations",
-  namespaced: false,
-};
 /** Of no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
 /** From now on these alone review evictions. */
 async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
-  const { items } = await client.list(configurations);
+  const { items } = await client.list(webhookConfigurations);
   for (const { metadata, webhooks = [] } of items) {
-    const body = webhooks.flatMap(({ name, rules = [] }, index) => {
+    const body = webhooks.flatMap(({ name, rules }, index) => {
       if (!rules.some(({ resources }) => resources.includes("pods/eviction"))) return [];
       const isAsked = reviewers.includes(name.includes("lifeboat") ? "Lifeboat" : "KubeVirt");
       return [{ op: "add", path: `/webhooks/${index}/objectSelector`, value: isAsked ? {} : NONE }];
     });
-    if (body.length > 0) await client.patch(configurations, metadata, { type: "json", body });
+    if (body.length > 0) await client.patch(webhookConfigurations, metadata, { type: "json", body });
   }
   await delay(SETTLE_MS);
 }

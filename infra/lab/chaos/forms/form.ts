@@ -45,5 +45,4 @@ export interface FormOptions {
   readonly links: Links;
   /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
-  readonly onLog?: (line: string) => void;
 }

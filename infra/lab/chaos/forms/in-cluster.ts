@@ -11,20 +11,11 @@ import { Agent, request, type RequestOptions } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
-import {
-  createNode,
-  kubeconfigOf,
-  type KubeObject,
-  leases,
-  nodes,
-  pods,
-  type Resource,
-  secrets,
-  serviceAccounts,
-} from "../../../sandbox/index.ts";
+import { createNode, kubeconfigOf, leases, nodes, pods, secrets, serviceAccounts } from "../../../sandbox/index.ts";
 import { HOST } from "../../../server/names.ts";
 import { type Server, startServer } from "../../../server/server.ts";
 import { applyInCluster, SERVER } from "../../stage/in-cluster.ts";
+import { webhookConfigurations } from "../../stage/webhooks.ts";
 import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
@@ -40,19 +31,7 @@ export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-interface Configuration extends KubeObject {
-  readonly webhooks: readonly {
-    readonly clientConfig: { readonly caBundle?: string; readonly service?: { readonly path?: string } };
-  }[];
-}
-const configurations: Resource<Configuration> = {
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  plural: "validatingwebhookconfigurations",
-  namespaced: false,
-};
-
-export async function startInClusterForm({ sandbox, links, optional, onLog }: FormOptions): Promise<Form> {
+export async function startInClusterForm({ sandbox, links, optional }: FormOptions): Promise<Form> {
   const { client } = sandbox;
   const proxy = await startProxy();
   await applyInCluster(client, optional);
@@ -89,9 +68,8 @@ export async function startInClusterForm({ sandbox, links, optional, onLog }: Fo
         token: () => token,
       },
       clock: FAST_CLOCK,
-      log(level, message, details = {}) {
+      log(_, message, details = {}) {
         if (message === "serving") opened.resolve(Number(details["port"]));
-        onLog?.(JSON.stringify({ replica: name, level, message, ...details }));
       },
       onFatal: opened.reject,
     });
@@ -113,7 +91,7 @@ export async function startInClusterForm({ sandbox, links, optional, onLog }: Fo
 
   /** As the API server asks: it trusts the caBundle and nothing else. */
   const problemsOf = async (name: string): Promise<readonly string[]> => {
-    const [webhook] = (await client.get(configurations, { name }))?.webhooks ?? [];
+    const [webhook] = (await client.get(webhookConfigurations, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
     const options = { ca: Buffer.from(caBundle, "base64"), agent: false };
     const answer = await answerTo({ url: `https://127.0.0.1:${proxy.port}${service?.path}`, options }).catch(String);

@@ -22,7 +22,7 @@ const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the chaos runs").toStri
 /** The end of a run waits for all that was asked in it. */
 const PATIENCE_MS = 60_000;
 
-export async function startWorkerForm({ sandbox, links, optional, onLog }: FormOptions): Promise<Form> {
+export async function startWorkerForm({ sandbox, links, optional }: FormOptions): Promise<Form> {
   const { client, authority, caPem } = sandbox;
   const proxy = await startProxy(authority);
   const { token } = await applyLifeboat(client, { url: proxy.url, webhookToken: WEBHOOK_TOKEN, caPem, optional });
@@ -33,7 +33,7 @@ export async function startWorkerForm({ sandbox, links, optional, onLog }: FormO
     fetch,
   };
   const bundle = await buildWorker();
-  const worker = await startWorker({ authority, clusters: {}, registry: true, bundle, ...(onLog && { onLog }) });
+  const worker = await startWorker({ authority, clusters: {}, registry: true, bundle });
   let count = 0;
 
   return {

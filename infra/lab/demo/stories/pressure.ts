@@ -1,5 +1,6 @@
 /** The guests of a node begin to use all they were promised, and more was promised than is there. Then the same with the shield. */
-import { createPod, createPriorityClass, type KubeClient, KUBEVIRT, kubeVirts, pods } from "../../../sandbox/index.ts";
+import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
+import { configureKubeVirt } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import { troublesOf, vmsOn } from "../rows.ts";
 import type { Act, Scene } from "../story.ts";
@@ -67,8 +68,7 @@ export const shield: Act = {
   optional: [...GUARD, "optional/shield/shield.yaml"],
   sandbox: { ...shielded.sandbox, featureGates: ["Plugins"] },
   async setScene(client) {
-    const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 1 } } } };
-    await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
+    await configureKubeVirt(client, { migrations: { parallelOutboundMigrationsPerNode: 1 } });
     return await setScene(client);
   },
 };
