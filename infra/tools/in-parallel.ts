@@ -1,7 +1,4 @@
-/**
- * Much work, a bounded number of pieces at a time.
- * Does not own: the work.
- */
+/** Much work, a bounded number of pieces at a time. */
 
 /** Results in the order of the items; the first failure ends it. */
 export async function inParallel<T, R>(

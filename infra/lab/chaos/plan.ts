@@ -78,7 +78,7 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
   const relayed = isInCluster || names.includes("relayAway") || draw.chance(0.5);
-  const several = isInCluster || names.includes("severalReplicas");
+  const several = isInCluster || draw.chance(0.3);
   const tickMs = relayed ? draw.int(3000, 6000) : draw.int(300, 1200);
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }

@@ -1,5 +1,4 @@
 /** Two sandbox clusters that are alike but for what an act is about, with Lifeboat where it belongs, as its manifests say. */
-import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,10 +7,9 @@ import type { KubeClient, Sandbox } from "../../sandbox/index.ts";
 import { buildImage } from "../../tools/build-image.ts";
 import { buildWorker } from "../../tools/build-worker.ts";
 import { configureLifeboat } from "../stage/apply.ts";
+import { type LifeboatBeside, startBeside } from "../stage/beside.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
 import { serverImages } from "../stage/in-cluster.ts";
-import { startLifeboat } from "../stage/lifeboat.ts";
-import { installRelay, startRelayBeside, throughWorker } from "../stage/relay.ts";
 import { CLUSTER, installInCluster } from "./in-cluster.ts";
 import type { Act } from "./story.ts";
 
@@ -24,14 +22,6 @@ export interface Pair<T> {
 export async function both<T, U>({ without, withIt }: Pair<T>, to: (of: T) => Promise<U>): Promise<Pair<U>> {
   const [first, second] = await Promise.all([to(without), to(withIt)]);
   return { without: first, withIt: second };
-}
-
-/** Lifeboat as it is seen from outside of its cluster. */
-export interface LifeboatBeside {
-  readonly url: string;
-  /** A full scan. */
-  reconcile(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 export interface Cluster extends Pick<Sandbox, "stats"> {
@@ -65,8 +55,9 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
     const sandbox = await startSandboxAsChosen(own);
     const { client, stats, url: server } = sandbox;
     const configuration = act.lifeboat[side];
-    const install = inCluster ? installInCluster : installWorker;
-    const lifeboat = configuration && (await install(sandbox, configuration, act.optional));
+    const install = inCluster ? installInCluster : startBeside;
+    const lifeboat = configuration && (await install(sandbox, act.optional));
+    if (configuration !== undefined) await configureLifeboat(client, configuration);
     const kubeconfig = join(folder, `kubeconfig-${side}`);
     await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
     return {
@@ -81,36 +72,4 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
       },
     };
   });
-}
-
-async function installWorker(
-  sandbox: Sandbox,
-  configuration: Configuration,
-  optional: readonly string[],
-): Promise<LifeboatBeside> {
-  const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
-  const { worker, url, webhookToken } = await startLifeboat(sandbox, {
-    cluster: CLUSTER,
-    optional,
-    entry: { relaySecret },
-  });
-  await configureLifeboat(sandbox.client, configuration);
-  const relay = startRelayBeside({
-    kubeConfig: await installRelay(sandbox),
-    endpoint: new URL(`${url}/events`),
-    secret: relaySecret,
-    fetch: throughWorker(() => worker),
-  });
-  return {
-    url,
-    async reconcile() {
-      const headers = { authorization: `Bearer ${webhookToken}` };
-      const answer = await worker.fetch(`/clusters/${CLUSTER}/reconcile`, { method: "POST", headers });
-      if (answer.status !== 200) throw new Error(`POST /reconcile: ${answer.status} ${await answer.text()}`);
-    },
-    async stop() {
-      await relay.stop();
-      await worker.stop();
-    },
-  };
 }

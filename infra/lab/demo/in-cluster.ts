@@ -4,25 +4,19 @@ import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { isTrue, pods, type Sandbox, secrets } from "../../sandbox/index.ts";
-import { configureLifeboat } from "../stage/apply.ts";
+import type { LifeboatBeside } from "../stage/beside.ts";
 import { applyInCluster, SERVER } from "../stage/in-cluster.ts";
-import type { Configuration, LifeboatBeside } from "./clusters.ts";
 
 const PORT = 8443;
 export const CLUSTER = "sandbox";
 
 /** Its pods wait for the scene's nodes. */
-export async function installInCluster(
-  sandbox: Sandbox,
-  configuration: Configuration,
-  optional: readonly string[],
-): Promise<LifeboatBeside> {
+export async function installInCluster(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const { client } = sandbox;
   await applyInCluster(client, optional);
   const webhookToken = randomBytes(24).toString("hex");
   const data = { webhookToken: Buffer.from(webhookToken).toString("base64") };
   await client.patch(secrets, SERVER, { type: "merge", body: { data } });
-  await configureLifeboat(client, configuration);
   let url = "";
   return {
     get url() {

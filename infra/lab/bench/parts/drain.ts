@@ -1,12 +1,10 @@
 /** A drain end to end: with Lifeboat as shipped beside the cluster and in it, by kubectl and by a NodeEvacuation, and with KubeVirt alone. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Relay } from "../../../relay/relay.ts";
 import {
   type KubeClient,
   kubevirt,
   nodes,
   podDisruptionBudgets,
-  type Sandbox,
   type SimulatedSandbox,
   startSandbox,
   waitFor,
@@ -15,11 +13,10 @@ import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { numbered } from "../../../tools/in-parallel.ts";
 import { configureKubeVirt } from "../../stage/apply.ts";
+import { type LifeboatBeside, startBeside } from "../../stage/beside.ts";
 import { drainNode } from "../../stage/drain-client.ts";
 import { applyInCluster, serverImages, untilReplicasAreReady } from "../../stage/in-cluster.ts";
 import { nodeEvacuations } from "../../stage/evacuations.ts";
-import { type Lifeboat, startLifeboat } from "../../stage/lifeboat.ts";
-import { installRelay, startRelayBeside, throughWorker } from "../../stage/relay.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
 import type { PartOptions } from "../main.ts";
 import type { Measurement } from "../measurement.ts";
@@ -28,7 +25,7 @@ const NAMESPACE = "vms";
 const NODE = "node01";
 /** So that migrations are what a drain waits for, and not the one process in which the sandbox does everything. */
 const MIGRATION_SECONDS = 5;
-const SECRET = `whsec_${Buffer.from("of the relay of this benchmark, long enough").toString("base64")}`;
+const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const LOOK_MS = 200;
 const DRAIN_TIMEOUT_MS = 600_000;
 /** Room for all of them anywhere. */
@@ -81,17 +78,18 @@ async function drain(size: number, way: Way): Promise<Drained> {
   const images = way === "in the cluster" ? serverImages({ cluster: "sandbox" }) : new Map();
   const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
   const { client } = sandbox;
-  let beside: Beside | undefined;
+  let beside: LifeboatBeside | undefined;
   try {
     await configureKubeVirt(client, LIMITS);
     if (way === "in the cluster") await inTheCluster(client);
-    else if (way !== "KubeVirt alone") beside = await startBeside(sandbox);
+    else if (way !== "KubeVirt alone") beside = await startBeside(sandbox, MAINTENANCE);
     await createNodes(client, [NODE, "node02", "node03"], CAPACITY);
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" };
     await createVms(
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
+    // As the installation ends: every VM gets its budget.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -112,32 +110,6 @@ async function inTheCluster(client: KubeClient): Promise<void> {
 /** A replica sees new VMs by itself; drains come later. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(LOOK_MS);
-}
-
-interface Beside {
-  /** As the installation ends: every VM gets its budget. */
-  reconcile(): Promise<unknown>;
-  stop(): Promise<void>;
-}
-
-async function startBeside(sandbox: Sandbox): Promise<Beside> {
-  const optional = ["optional/maintenance/maintenance.yaml"];
-  const lifeboat = await startLifeboat(sandbox, { optional, entry: { relaySecret: SECRET } });
-  const relay = await relayTo(lifeboat, sandbox);
-  const headers = { authorization: `Bearer ${lifeboat.webhookToken}` };
-  return {
-    reconcile: () => lifeboat.worker.fetch("/clusters/sandbox/reconcile", { method: "POST", headers }),
-    async stop() {
-      await relay.stop();
-      await lifeboat.worker.stop();
-    },
-  };
-}
-
-async function relayTo({ worker, url }: Lifeboat, sandbox: Sandbox): Promise<Relay> {
-  const kubeConfig = await installRelay(sandbox);
-  const fetch = throughWorker(() => worker);
-  return startRelayBeside({ kubeConfig, endpoint: new URL(`${url}/events`), secret: SECRET, fetch });
 }
 
 /** It stops with an error where KubeVirt's webhook does not answer in time, and is begun again. */

@@ -3,6 +3,7 @@ import { type Fault, injectEffect, LIFEBOAT, WRITES } from "../fault.ts";
 
 const EFFECTS: readonly Effect[] = [
   { type: "Error", code: 401 },
+  { type: "Error", code: 409 },
   { type: "Error", code: 500 },
   { type: "Error", code: 503 },
   { type: "Error", code: 429 },
@@ -12,13 +13,13 @@ const EFFECTS: readonly Effect[] = [
 ];
 
 export const apiErrors: Fault = {
-  says: "the API server fails Lifeboat's requests: 401, 429, 500, 503, broken connections, lost and truncated answers",
-  weight: 8,
+  says: "the API server fails Lifeboat's requests: 401, 409, 429, 500, 503, broken connections, lost and truncated answers",
+  weight: 12,
   simulated: true,
   inject(run, draw) {
     for (const effect of draw.some(EFFECTS, 1, 3)) {
-      const match = { users: LIFEBOAT, ...(effect.type === "LostAnswer" && { verbs: WRITES }) };
-      injectEffect(run, effect, draw.int(5, 30) / 100, match);
+      const isOfWrites = effect.type === "LostAnswer" || (effect.type === "Error" && effect.code === 409);
+      injectEffect(run, effect, draw.int(5, 30) / 100, { users: LIFEBOAT, ...(isOfWrites && { verbs: WRITES }) });
     }
   },
 };

@@ -1,5 +1,4 @@
 /** Every fault: one line for each file beside this one. */
-export { apiConflicts } from "./api-conflicts.ts";
 export { apiErrors } from "./api-errors.ts";
 export { apiServerAway } from "./api-server-away.ts";
 export { apiSlow } from "./api-slow.ts";
@@ -24,7 +23,6 @@ export { refusedVms } from "./refused-vms.ts";
 export { relayAway } from "./relay-away.ts";
 export { replicasDie } from "./replicas-die.ts";
 export { reviewsLost } from "./reviews-lost.ts";
-export { severalReplicas } from "./several-replicas.ts";
 export { taintComesAndGoes } from "./taint-comes-and-goes.ts";
 export { virtControllerAway } from "./virt-controller-away.ts";
 export { watchesBreak } from "./watches-break.ts";
