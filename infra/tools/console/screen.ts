@@ -1,14 +1,5 @@
 /** Where a tool is watched: a terminal, whose last lines are drawn over again, or a log, where lines are only added. */
 
-/** What a screen needs of the stream it writes to. */
-export interface Output {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-  readonly rows?: number | undefined;
-  hasColors?(): boolean;
-  write(text: string): unknown;
-}
-
 export interface Screen {
   /** Whether lines can be drawn over. */
   readonly live: boolean;
@@ -24,16 +15,16 @@ export interface Screen {
 
 const CLEAR_BELOW = "\u001B[0J";
 
-export function createScreen(out: Output, env: Readonly<Record<string, string | undefined>> = process.env): Screen {
+export function createScreen(out: NodeJS.WriteStream): Screen {
   let drawn: readonly string[] = [];
-  const live = out.isTTY === true && env["TERM"] !== "dumb";
+  const live = out.isTTY && process.env["TERM"] !== "dumb";
   const erase = (): string => (drawn.length === 0 ? "" : `\u001B[${drawn.length}A\r${CLEAR_BELOW}`);
   return {
     live,
     get width() {
       return out.columns || 80;
     },
-    colour: live && (out.hasColors?.() ?? true),
+    colour: live && out.hasColors(),
     print(...lines) {
       out.write(erase() + text(lines) + text(drawn));
     },

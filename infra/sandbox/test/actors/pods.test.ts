@@ -7,7 +7,6 @@ import { useSandbox } from "../with-sandbox.ts";
 const NAMESPACE = "default";
 const world = useSandbox({ terminationSeconds: 5 });
 
-// prettier-ignore
 const TAINTED = [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }];
 
 beforeAll(async () => {
