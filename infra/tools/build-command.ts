@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-export const COMMAND_BUNDLE = `${root}.build/lifeboat.mjs`;
+const COMMAND_BUNDLE = `${root}.build/lifeboat.mjs`;
 
 /** Some of client-node's dependencies are CommonJS, and call `require` for what is Node's own. */
 const BANNER = `import { createRequire } from "node:module";

@@ -2,7 +2,7 @@
 import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 
-export const MEASURED = ["cpu", "memory"] as const;
+const MEASURED = ["cpu", "memory"] as const;
 export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;

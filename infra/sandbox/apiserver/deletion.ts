@@ -57,7 +57,7 @@ export interface Deletion {
 }
 
 /** For a client's request: with admission. */
-export async function deleteObject(
+async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
 ): Promise<Deletion> {

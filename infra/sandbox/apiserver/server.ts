@@ -101,7 +101,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
 }
 
 /** The state before the first request. */
-export function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
+function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,
     definitions = [],

@@ -171,7 +171,7 @@ function accountOfSecret(state: ServerState, token: string): Authenticated | und
 
 const EXTRA = "authentication.kubernetes.io/";
 
-export function usernameOf({ namespace, name }: NamespacedName): string {
+function usernameOf({ namespace, name }: NamespacedName): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 

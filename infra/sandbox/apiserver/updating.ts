@@ -27,8 +27,7 @@ export interface Modification {
   readonly track?: (object: KubeObject, previous: KubeObject) => void;
 }
 
-export const MODIFIED_MESSAGE =
-  "the object has been modified; please apply your changes to the latest version and try again";
+const MODIFIED_MESSAGE = "the object has been modified; please apply your changes to the latest version and try again";
 
 export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   const options = readWriteOptions(ctx);

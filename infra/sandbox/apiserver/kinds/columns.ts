@@ -55,7 +55,7 @@ const SCALES: readonly Scale[] = [
   { below: Number.POSITIVE_INFINITY, unit: YEAR, suffix: "y" },
 ];
 
-export function humanDuration(milliseconds: number): string {
+function humanDuration(milliseconds: number): string {
   if (milliseconds < -2 * SECOND) return "<invalid>";
   const elapsed = Math.max(0, milliseconds);
   const scale = SCALES.find(({ below }) => elapsed < below);

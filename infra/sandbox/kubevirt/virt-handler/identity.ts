@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../actors/client.ts";
 import { USERS } from "../../identities.ts";
 
-export const NODE_NAME = "authentication.kubernetes.io/node-name";
+const NODE_NAME = "authentication.kubernetes.io/node-name";
 
 export function asHandlerOn(client: KubeClient, node = ""): KubeClient {
   // A service account has its groups without being told.
