@@ -6,13 +6,12 @@ import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { BANNER } from "./build-image.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const COMMAND_BUNDLE = `${root}.build/lifeboat.mjs`;
 
-/** Some of client-node's dependencies are CommonJS, and call `require` for what is Node's own. */
-const BANNER = `import { createRequire } from "node:module";
-const require = createRequire(import.meta.url);
+const OF_OLD_NODES = `
 if (Number.parseInt(process.versions.node) < 22) {
   console.error(\`error: lifeboat needs Node 22 or later, this is \${process.version}. In Lifeboat's own repository \\\`npm run lifeboat --\\\` brings its own.\`);
   process.exit(1);
@@ -28,7 +27,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<string> {
     platform: "node",
     format: "esm",
     target: "node22",
-    banner: { js: BANNER },
+    banner: { js: BANNER + OF_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), ...released },
     legalComments: "none",
     logLevel: "error",

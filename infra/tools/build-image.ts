@@ -6,7 +6,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export const IMAGE_FOLDER = `${root}.build/image`;
 
 /** Some of client-node's dependencies are CommonJS, and call `require` for what is Node's own. */
-const BANNER = `import { createRequire } from "node:module";
+export const BANNER = `import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
 
 export async function buildImage(): Promise<string> {

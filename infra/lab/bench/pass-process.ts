@@ -1,6 +1,7 @@
 /** One reconcile in a fresh process, as a child of the benchmark: the app of the Worker in Node, counted. */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import * as z from "zod";
+import { PLATFORM } from "../stage/platform.ts";
 import { tickTime } from "../stage/tick-times.ts";
 import { createApp } from "../../../functions/app.ts";
 import type { Platform } from "../../../functions/env.ts";
@@ -28,11 +29,8 @@ const countingFetch: Platform["fetch"] = async (address, init) => {
 const webhookToken = "webhook-token-of-the-benchmark";
 const env = { CLUSTERS: JSON.stringify({ bench: { server: url, token, webhookToken } }) };
 const platform: Platform = {
+  ...PLATFORM,
   fetch: countingFetch,
-  now: () => new Date(),
-  sleep: () => Promise.resolve(),
-  timeout: (ms) => AbortSignal.timeout(ms),
-  random: Math.random,
   // A tick never throws: that it has failed, only the log says.
   log: (line) => {
     if (line["level"] === "error") throw new Error(JSON.stringify(line));

@@ -1,11 +1,9 @@
 /** Lifeboat as pods of a cluster: the shipped manifests, and how a full scan is asked for. */
 import { randomBytes } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { isTrue, pods, type Sandbox, secrets } from "../../sandbox/index.ts";
 import type { LifeboatBeside } from "../stage/beside.ts";
-import { applyInCluster, SERVER } from "../stage/in-cluster.ts";
+import { applyInCluster, codeFrom, SERVER } from "../stage/in-cluster.ts";
 
 const PORT = 8443;
 export const CLUSTER = "sandbox";
@@ -26,12 +24,8 @@ export async function installInCluster(sandbox: Sandbox, optional: readonly stri
       url = `https://localhost:${await portOfReady(sandbox)}/clusters/${CLUSTER}`;
       const ca = Buffer.from((await client.get(secrets, SERVER))?.data?.["tls.crt"] ?? "", "base64");
       const headers = { authorization: `Bearer ${webhookToken}` };
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        const asked = request(`${url}/reconcile`, { method: "POST", ca, headers });
-        asked.on("response", resolve).on("error", reject).end();
-      });
-      answer.resume();
-      if (answer.statusCode !== 200) throw new Error(`POST /reconcile: ${answer.statusCode}`);
+      const code = await codeFrom(`${url}/reconcile`, { ca, headers });
+      if (code !== 200) throw new Error(`POST /reconcile: ${code}`);
     },
     // With the cluster.
     stop: () => Promise.resolve(),

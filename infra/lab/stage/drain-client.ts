@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
-import { controllerOf, keyOf, type KubeClient, nodes, type Pod, pods } from "../../sandbox/index.ts";
+import { controllerOf, keyOf, type KubeClient, nodes, type Pod, pods, type RawAnswer } from "../../sandbox/index.ts";
 
 export interface DrainNodeOptions {
   readonly client: KubeClient;
@@ -73,16 +73,18 @@ const Answer = z.object({ message: z.prefault(z.string(), "") });
 /** Why the pod was not evicted but may be later; undefined once it is evicted, or gone. */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
-  const { code, headers, body } = await run.client.raw({
-    method: "POST",
-    path: `/api/v1/namespaces/${namespace}/pods/${name}/eviction`,
-    body: { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } },
-  });
+  const { code, headers, body } = await requestEviction(run.client, pod);
   for (const warning of warningsOf(headers["warning"])) warnOnce(run, warning);
   if (code < 400 || code === 404) return undefined;
   const { message } = z.parse(Answer, body);
   if (code === 429) return message;
   throw new Error(`when evicting pods/"${name}" -n "${namespace}": ${message}`);
+}
+
+export function requestEviction(client: KubeClient, { metadata: { namespace, name } }: Pod): Promise<RawAnswer> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
+  return client.raw({ method: "POST", path, body });
 }
 
 function warnOnce({ warned, onLine }: Run, warning: string): void {

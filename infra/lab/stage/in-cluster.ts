@@ -1,5 +1,8 @@
 /** Lifeboat in a sandbox's cluster, as `lifeboat install --in-cluster` installs it, with pods that are processes of this machine. */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { IncomingMessage } from "node:http";
+import { request, type RequestOptions } from "node:https";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
 import { IMAGE_FOLDER } from "../../tools/build-image.ts";
@@ -12,6 +15,7 @@ import {
   type Program,
   waitFor,
 } from "../../sandbox/index.ts";
+import { HOST } from "../../server/names.ts";
 import { applyAsCommand, plannedFor } from "./apply.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -43,6 +47,14 @@ export interface ImageOptions {
   /** In the doors' paths. */
   readonly cluster?: string;
   readonly onOutput?: (text: string) => void;
+}
+
+/** Of a replica's answer to a POST; whatever its address, its certificate is of one name. */
+export async function codeFrom(url: string, options: RequestOptions): Promise<number> {
+  const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
+  const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
+  answer.resume();
+  return answer.statusCode ?? 0;
 }
 
 /** The image as infra/tools/build-image.ts has built it, run by this Node. */

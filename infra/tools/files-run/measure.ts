@@ -1,5 +1,6 @@
 /** The files that run for one request of each kind, of a Lifeboat that has answered others before. */
 import { setImmediate } from "node:timers/promises";
+import { requestEviction } from "../../lab/stage/drain-client.ts";
 import { tickTime } from "../../lab/stage/tick-times.ts";
 import { markDisruptionTarget, type Pod, pods, systemClock, USERS } from "../../sandbox/index.ts";
 import { type Coverage, startCoverage } from "./coverage.ts";
@@ -57,11 +58,7 @@ async function launcherOf({ sandbox }: Place, vm: string): Promise<Pod> {
 
 /** As a drain does. */
 async function evict(place: Place, vm: string): Promise<void> {
-  const { metadata } = await launcherOf(place, vm);
-  const { namespace, name } = metadata;
-  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
-  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
-  const { code } = await place.sandbox.client.raw({ method: "POST", path, body });
+  const { code } = await requestEviction(place.sandbox.client, await launcherOf(place, vm));
   if (code !== 429) throw new Error(`the eviction of ${vm} was answered ${code}`);
 }
 

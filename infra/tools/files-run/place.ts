@@ -1,14 +1,15 @@
 /** A cluster whose webhooks lead to the product's app in this process, where its functions can be counted. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { once } from "node:events";
 import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { buffer } from "node:stream/consumers";
+import { getRequestListener } from "@hono/node-server";
 import { createApp } from "../../../functions/app.ts";
-import type { Env, Platform } from "../../../functions/env.ts";
+import type { Env } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { runTick } from "../../../functions/schedule.ts";
 import { freePort, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";
+import { PLATFORM } from "../../lab/stage/platform.ts";
 import { createNodes, createVms } from "../../lab/stage/scene.ts";
 
 export const CLUSTER = "prod";
@@ -48,7 +49,7 @@ export async function startPlace(): Promise<Place> {
     CLUSTERS: JSON.stringify({ [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN } }),
   };
   const state = newIsolateState();
-  const app = createApp(platform, state);
+  const app = createApp(PLATFORM, state);
   const after: Promise<unknown>[] = [];
   const context = {
     waitUntil(promise: Promise<unknown>) {
@@ -59,18 +60,18 @@ export async function startPlace(): Promise<Place> {
     props: {},
   };
   const { certPem: cert, keyPem: key } = await authority.issue(["127.0.0.1"]);
-  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const init = { method: "POST", headers: { "content-type": "application/json" }, body: await buffer(incoming) };
-    const result = await app.request(incoming.url ?? "", init, env, context);
+  const listener = getRequestListener(async (request) => {
+    const answer = await app.fetch(request, env, context);
     place.onAnswer();
-    response.writeHead(result.status, { "content-type": "application/json" }).end(await result.text());
-  };
-  const server = createServer({ cert, key }, (incoming, response) => void answer(incoming, response));
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    return answer;
+  });
+  const server = createServer({ cert, key }, (incoming, outgoing) => void listener(incoming, outgoing));
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
   const place: Place = {
     sandbox,
     onAnswer: () => undefined,
-    tick: (time) => runTick(time.getTime(), { env, platform, state }),
+    tick: (time) => runTick(time.getTime(), { env, platform: PLATFORM, state }),
     async settled() {
       while (after.length > 0) await after.shift();
     },
@@ -83,12 +84,3 @@ export async function startPlace(): Promise<Place> {
   };
   return place;
 }
-
-const platform: Platform = {
-  fetch: (url, init) => fetch(url, init),
-  now: () => new Date(),
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-  timeout: (ms) => AbortSignal.timeout(ms),
-  random: () => 0,
-  log: () => undefined,
-};

@@ -1,11 +1,12 @@
 /** What an administrator's client waits for: evictions through the API server, reviewed by Lifeboat, and in turns by KubeVirt's webhook. */
 import { setTimeout as delay } from "node:timers/promises";
-import { type KubeClient, type KubeObject, pods, type Sandbox } from "../../../sandbox/index.ts";
+import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
 import { buildImage } from "../../../tools/build-image.ts";
 import { buildWorker } from "../../../tools/build-worker.ts";
 import { inParallel, numbered } from "../../../tools/in-parallel.ts";
 import { configureKubeVirt, configureLifeboat } from "../../stage/apply.ts";
 import { startSandboxAsChosen } from "../../stage/control-plane.ts";
+import { requestEviction } from "../../stage/drain-client.ts";
 import { applyInCluster, serverImages, untilReplicasAreReady } from "../../stage/in-cluster.ts";
 import { startLifeboat } from "../../stage/lifeboat.ts";
 import { webhookConfigurations } from "../../stage/webhooks.ts";
@@ -82,7 +83,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
       );
       const evicted = async (reviewers: readonly Way[]) => {
         await ask(client, reviewers);
-        return median(await inParallel(own, AT_A_TIME, (pod) => evict(client, pod.metadata)));
+        return median(await inParallel(own, AT_A_TIME, (pod) => evict(client, pod)));
       };
       const first = await evicted([way]);
       // Else nobody marks them.
@@ -114,12 +115,10 @@ async function install(sandbox: Sandbox, form: Form): Promise<() => Promise<void
   return () => Promise.resolve();
 }
 
-async function evict(client: KubeClient, { namespace = "", name }: KubeObject["metadata"]): Promise<number> {
-  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { namespace, name } };
+async function evict(client: KubeClient, pod: Pod): Promise<number> {
   const begin = performance.now();
-  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
-  const { code, body: answer } = await client.raw({ method: "POST", path, body });
-  if (code !== REFUSED) throw new Error(`an eviction of ${name} was answered ${code} ${JSON.stringify(answer)}`);
+  const { code, body } = await requestEviction(client, pod);
+  if (code !== REFUSED) throw new Error(`an eviction of ${pod.metadata.name}: ${code} ${JSON.stringify(body)}`);
   return performance.now() - begin;
 }
 

@@ -5,16 +5,13 @@
  * A replica that is killed cannot reach the API server any more, nor be reached. It starts again under its name, as a container does in
  * its pod.
  */
-import { once } from "node:events";
-import { IncomingMessage } from "node:http";
-import { Agent, request, type RequestOptions } from "node:https";
+import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
 import { createNode, kubeconfigOf, leases, nodes, pods, secrets, serviceAccounts } from "../../../sandbox/index.ts";
-import { HOST } from "../../../server/names.ts";
 import { type Server, startServer } from "../../../server/server.ts";
-import { applyInCluster, SERVER } from "../../stage/in-cluster.ts";
+import { applyInCluster, codeFrom, SERVER } from "../../stage/in-cluster.ts";
 import { webhookConfigurations } from "../../stage/webhooks.ts";
 import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
@@ -83,7 +80,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
       watches,
       async reconcile() {
         const signal = AbortSignal.timeout(PATIENCE_MS);
-        await answerTo({ url: `${url}/clusters/${CLUSTER}/reconcile`, options: { headers, agent, signal } });
+        await codeFrom(`${url}/clusters/${CLUSTER}/reconcile`, { headers, agent, signal });
       },
       tick: () => Promise.resolve(),
     };
@@ -94,7 +91,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     const [webhook] = (await client.get(webhookConfigurations, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
     const options = { ca: Buffer.from(caBundle, "base64"), agent: false };
-    const answer = await answerTo({ url: `https://127.0.0.1:${proxy.port}${service?.path}`, options }).catch(String);
+    const answer = await codeFrom(`https://127.0.0.1:${proxy.port}${service?.path}`, options).catch(String);
     return answer === NO_REVIEW ? [] : [`webhook ${name} does not lead to a replica: ${answer}`];
   };
 
@@ -123,13 +120,6 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
       await proxy.stop();
     },
   };
-}
-
-async function answerTo({ url, options }: { url: string; options: RequestOptions }): Promise<number> {
-  const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
-  const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asked, "response"));
-  answer.resume();
-  return answer.statusCode ?? 0;
 }
 
 /** Lifeboat's Service: behind it, one replica after another, whose TLS it does not open. */

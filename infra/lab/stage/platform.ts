@@ -1,0 +1,12 @@
+/** This process, as the app is given a platform. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Platform } from "../../../functions/env.ts";
+
+export const PLATFORM: Platform = {
+  fetch: (url, init) => fetch(url, init),
+  now: () => new Date(),
+  sleep: (ms) => delay(ms),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: () => 0,
+  log: () => undefined,
+};
