@@ -1,10 +1,11 @@
 /**
- * `NoExecute` taints, node pressure and a node's end as a control plane and its kubelets really do them, with Lifeboat in between: the
- * naive outcome of each is a dead VM. Preemptions: victims.test.ts.
+ * `NoExecute` taints, node pressure and a node's end as a control plane and its kubelets really do them, with Lifeboat and its relay in
+ * between: the naive outcome of each is a dead VM. No minute passes by itself. Preemptions: victims.test.ts.
  */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import {
-  type Actor,
+  asNode,
+  createKubeletRecorder,
   createNode,
   createPod,
   nodes,
@@ -14,32 +15,45 @@ import {
   taintDeviceOf,
   terminateNode,
   USERS,
-  waitFor,
 } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
-import { NAMESPACE, type Stage, type StageOptions } from "./stage.ts";
-import { useStages } from "./stages.ts";
-import { createVm, type Vm } from "./vm.ts";
+import { NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { createVm, messageOf, type Vm } from "./vm.ts";
 
-const startStage = useStages();
+const TAINT_MANAGER = "system:serviceaccount:kube-system:node-controller";
+const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
+const CAUSES = ["Preemption", "NoExecuteTaint", "NodePressure", "NodeTermination"];
+
 let stage: Stage;
-
-async function start(gate: string, { configuration, ...options }: StageOptions = {}): Promise<void> {
+beforeAll(async () => {
   stage = await startStage({
-    nodes: ["node01", "node02"],
+    relay: true,
+    ticking: false,
     optional: ["optional/guard/guard.yaml"],
-    configuration: { featureGates: { [gate]: true }, ...configuration },
-    ...options,
+    configuration: {
+      featureGates: Object.fromEntries(CAUSES.map((cause) => [`${cause}EvictionLiveMigration`, true])),
+      guard: { deadlineSeconds: { NoExecuteTaint: IS_REAL ? 20 : 5 } },
+    },
+    eviction: {
+      evictionSoft: { "memory.available": "2Gi" },
+      evictionSoftGracePeriod: { "memory.available": "90s" },
+      evictionMaxPodGracePeriod: 300,
+    },
   });
+});
+afterAll(() => stage.stop());
+
+/** On a node of its own. */
+async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = {}): Promise<Vm> {
+  await createNode(stage.client, node, { memory: "16Gi" });
+  return await createVm(stage, `vm-of-${node}`, { node, ...tweak });
 }
 
 const taint = (name: string, taints: readonly object[]) =>
   stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
-const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
 
-const isDeleting = ({ metadata }: Pod) => metadata.deletionTimestamp !== undefined;
-const untilPod = (key: Pod["metadata"], what: string, until: (pod: Pod) => boolean) =>
-  waitFor(stage.client, { resource: pods, key, what, until });
+const isDeleted = async ({ metadata }: Pod) =>
+  (await stage.client.get(pods, metadata))?.metadata.deletionTimestamp !== undefined;
 
 async function expectMoved(vm: Vm, cause: string): Promise<void> {
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
@@ -47,19 +61,16 @@ async function expectMoved(vm: Vm, cause: string): Promise<void> {
 }
 
 test("a NoExecute taint: the VM moves, what tolerates the taint stays", async () => {
-  await start("NoExecuteTaintEvictionLiveMigration");
-  const vm = await createVm(stage, "tainted", { node: "node01" });
-  const daemon = { namespace: NAMESPACE, name: "daemon" };
+  const vm = await createVmOn("tainted");
   const tolerations = [{ key: "maintenance", operator: "Exists" }];
-  await createPod(stage.client, { ...daemon, node: "node01", tolerations });
-  await taint("node01", [MAINTENANCE]);
+  const daemon = await createPod(stage.client, { namespace: NAMESPACE, name: "daemon", node: "tainted", tolerations });
+  await taint("tainted", [MAINTENANCE]);
   await expectMoved(vm, "NoExecuteTaint");
-  expect((await stage.client.get(pods, daemon))?.metadata.deletionTimestamp).toBeUndefined();
+  expect(await isDeleted(daemon)).toBe(false);
 });
 
 test("a device's taint: its manager comes back until the VM has moved; Lifeboat does not finish what it began", async () => {
-  await start("NoExecuteTaintEvictionLiveMigration");
-  const vm = await createVm(stage, "device", { node: "node01" });
+  const vm = await createVmOn("device");
   const { user, groups } = USERS.deviceTaintManager;
   const manager = taintDeviceOf({ client: stage.client.as(user, groups), clock: systemClock, pod: await vm.pod() });
   try {
@@ -71,60 +82,77 @@ test("a device's taint: its manager comes back until the VM has moved; Lifeboat 
   }
 });
 
-test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour's does not", async () => {
-  const guard = { deadlineSeconds: { NoExecuteTaint: IS_REAL ? 20 : 8 } };
-  await start("NoExecuteTaintEvictionLiveMigration", { configuration: { guard } });
-  const spared = await createVm(stage, "spared", { evictionStrategy: "External", node: "node01" });
-  const other = await createVm(stage, "other", { evictionStrategy: "External", node: "node02" });
+async function disrupted({ metadata }: Pod, reason: string): Promise<void> {
+  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const body = { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason, lastTransitionTime }] } };
+  await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
+}
+
+test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour is finished at it, though its taint manager does not repeat", async () => {
+  const spared = await createVmOn("spared", { evictionStrategy: "External" });
+  // The cluster's own taint manager leaves it alone for so long.
+  const tolerations = [{ ...MAINTENANCE, operator: "Exists", tolerationSeconds: 3600 }];
+  const other = await createVmOn("other", { evictionStrategy: "External", tolerations });
   const [pod, otherPod] = await Promise.all([spared.pod(), other.pod()]);
-  await taint("node01", [MAINTENANCE]);
-  await spared.until("marked", ({ status }) => status?.evacuationNodeName === "node01");
-  await taint("node01", []);
-  await spared.untilUnmarked();
+  await taint("spared", [MAINTENANCE]);
+  await spared.until("marked", ({ status }) => status?.evacuationNodeName === "spared");
+  await taint("spared", []);
   // Its deadline comes later.
-  await taint("node02", [MAINTENANCE]);
-  await untilPod(otherPod.metadata, "deleted at its deadline", isDeleting);
-  expect((await stage.client.get(pods, pod.metadata))?.metadata.deletionTimestamp).toBeUndefined();
-  expect(await spared.vmi()).toMatchObject({ status: { phase: "Running", nodeName: "node01" } });
+  await taint("other", [MAINTENANCE]);
+  await disrupted(otherPod, "DeletionByTaintManager");
+  const { namespace, name } = otherPod.metadata;
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
+  const refused = await stage.client.as(TAINT_MANAGER).raw({ method: "DELETE", path });
+  expect([refused.code, messageOf(refused.body)]).toEqual([429, expect.stringContaining("cause NoExecuteTaint")]);
+  const told = async () => {
+    await stage.tick();
+    return await other.story();
+  };
+  await expect.poll(told).toContain("Warning DeadlineKept");
+  expect([await isDeleted(otherPod), await isDeleted(pod)]).toEqual([true, false]);
+  expect((await spared.untilUnmarked()).status).toMatchObject({ phase: "Running", nodeName: "spared" });
   expect(await spared.story()).toContain("Normal EvacuationCancelled");
 });
 
-test("memory pressure: VMs leave while the kubelet still has patience", async () => {
-  const eviction = {
-    evictionSoft: { "memory.available": "2Gi" },
-    evictionSoftGracePeriod: { "memory.available": "90s" },
-    evictionMaxPodGracePeriod: 300,
-  };
-  await start("NodePressureEvictionLiveMigration", { nodes: [], eviction });
-  await createNode(stage.client, "node01", { memory: "16Gi" });
-  await createNode(stage.client, "node02", { memory: "16Gi" });
-  const vms = await Promise.all(
-    ["a", "b", "c"].map((name) => createVm(stage, name, { memory: "2Gi", node: "node01" })),
-  );
-  stage.sandbox.stats.setAvailable("node01", "memory.available", "1Gi");
-  // What the relay would tell; a full scan sees the node's condition as well.
-  for (const vm of vms) await expectMoved(vm, "NodePressure");
+test("memory pressure: the VM leaves while the kubelet still has patience", async () => {
+  const vm = await createVmOn("pressed", { memory: "2Gi" });
+  stage.sandbox.stats.setAvailable("pressed", "memory.available", "1Gi");
+  await expectMoved(vm, "NodePressure");
 });
 
-describe("the end of a node", () => {
-  const terminations: Actor[] = [];
-  /** Its grace period is longer than its node has left: it is never evicted, only deleted. */
-  const DOOMED = { node: "node01", terminationGracePeriodSeconds: 600 };
-  afterEach(async () => {
-    for (const one of terminations.splice(0)) await one.stop();
-  });
+test("the kubelet begins to kill: the VM is moved", async () => {
+  const vm = await createVmOn("killing");
+  const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);
+  const message = "The node was low on resource: memory.";
+  await recorder.record(await vm.pod(), pods, { type: "Warning", reason: "Evicted", message });
+  await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "NodePressure" } }]);
+  await vm.untilMoved();
+});
 
-  function terminate(node: string, seconds: number): void {
-    const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);
-    const endsAt = new Date(Date.now() + seconds * 1000);
-    terminations.push(terminateNode({ client, clock: systemClock, node, endsAt }));
-  }
+test("a preemption that the guard did not see: the VM of a pod that terminates is marked", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  const vm = await createVmOn("unseen");
+  const pod = await vm.pod();
+  await disrupted(pod, "PreemptionByScheduler");
+  stage.sandbox.kubelets.stop(vm.node);
+  await stage.client.delete(pods, pod.metadata);
+  const { uid } = pod.metadata;
+  await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "Preemption", pod: { uid } } }]);
+  await vm.until("marked", ({ status }) => status?.evacuationNodeName === vm.node);
+  stage.sandbox.kubelets.start(vm.node);
+  stage.sandbox.migrations.configure({ seconds: 0.1 });
+});
 
-  test("Karpenter's forced deletion waits until the VM has moved", async () => {
-    await start("NodeTerminationEvictionLiveMigration");
-    const vm = await createVm(stage, "forced", DOOMED);
-    terminate("node01", 300);
+test("the end of a node: Karpenter's forced deletion waits until the VM has moved", async () => {
+  // Its grace period is longer than its node has left: it is never evicted, only deleted.
+  const vm = await createVmOn("ending", { terminationGracePeriodSeconds: 600 });
+  const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);
+  const endsAt = new Date(Date.now() + 300_000);
+  const termination = terminateNode({ client, clock: systemClock, node: "ending", endsAt });
+  try {
     await expectMoved(vm, "NodeTermination");
     await expect.poll(vm.story).toContain("Normal DeletionRefused");
-  });
+  } finally {
+    await termination.stop();
+  }
 });

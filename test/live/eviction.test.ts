@@ -1,65 +1,23 @@
 /**
- * One eviction at a time, through a real admission call: what the caller is told, and what becomes of the VM. KubeVirt's own
- * webhook is not asked: of two refusals the caller reads the one that comes first. The test marks in its place.
+ * Evictions through a real admission call, where KubeVirt neither reviews evictions nor migrates marked VMs: of two refusals the caller would
+ * read the one that comes first. What the caller reads, and what becomes of the VM.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { migrations, podDisruptionBudgets, virtualMachineInstances } from "../../infra/sandbox/index.ts";
-import { NAMESPACE, type Stage, startStage } from "./stage.ts";
-import { createVm, evict, getVmi, launchersOf, storyOf, type Vm, vmOf } from "./vm.ts";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { drainNode } from "../../infra/lab/stage/drain-client.ts";
+import { createNode, migrations, podDisruptionBudgets, virtualMachineInstances } from "../../infra/sandbox/index.ts";
+import { ALONE, NAMESPACE, type Stage, startStage } from "./stage.ts";
+import { createVm, evict, launchersOf, type Vm, watchMigrations } from "./vm.ts";
 
 const DENIED = 'admission webhook "evictions.lifeboat.dev" denied the request: ';
-
-const WAITS = "eviction strategy External: its external controller has to move it";
+const TRIGGERED = "Eviction triggered evacuation of VMI";
+const evacuation = { adoptSeconds: 0, maxAttempts: 2, backoffSeconds: 1.1, maxBackoffSeconds: 600 };
 
 let stage: Stage;
-
 beforeAll(async () => {
-  stage = await startStage({ evictionWebhook: false });
+  stage = await startStage({ ...ALONE, configuration: { evacuation } });
 });
 afterAll(() => stage.stop());
-
-/** The VM, which KubeVirt's webhook would have marked for the first such eviction. */
-async function evicted(vm: Vm): ReturnType<Vm["evict"]> {
-  const answer = await vm.evict();
-  const { nodeName, evacuationNodeName } = (await vm.vmi()).status ?? {};
-  if (!answer.message.includes("triggered") || evacuationNodeName !== undefined || nodeName !== vm.node) return answer;
-  const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
-  const body = [{ op: "add", path: "/status/evacuationNodeName", value: vm.node }];
-  await kubeVirt.patch(virtualMachineInstances, { namespace: NAMESPACE, name: vm.name }, { type: "json", body });
-  return answer;
-}
-
-type Fate = "moved" | "marked" | "untouched" | "shut down";
-
-function fateOf(strategy: string, code: number, message: string): Fate {
-  if (code === 201) return "shut down";
-  if (!message.includes("triggered")) return "untouched";
-  return strategy === "External" ? "marked" : "moved";
-}
-
-async function expectFate(vm: Vm, fate: Fate): Promise<void> {
-  if (fate === "moved") await vm.untilMoved();
-  else if (fate === "shut down") await vm.until("shut down", ({ status }) => status?.phase !== "Running");
-  else expect((await vm.vmi()).status?.evacuationNodeName).toBe(fate === "marked" ? vm.node : undefined);
-}
-
-describe("the first eviction", () => {
-  // prettier-ignore
-  const rows = [
-    // strategy               migratable  code  message
-    ["None",                  true,       201,  ""],
-    ["LiveMigrate",           true,       429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
-    ["LiveMigrate",           false,      429,  `${DENIED}VMI "vms/VM" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
-    ["External",              true,       429,  `${DENIED}Eviction triggered evacuation of VMI "vms/VM"`],
-  ] as const;
-
-  test.each(rows)("%s, migratable %s: %d %s", async (evictionStrategy, migratable, code, message) => {
-    const name = `first-${evictionStrategy.toLowerCase()}-${migratable}`;
-    const vm = vmOf(stage, await stage.createVm({ name, evictionStrategy, migratable }));
-    expect(await evicted(vm)).toMatchObject({ code, message: message.replace('VM"', `${name}"`) });
-    await expectFate(vm, fateOf(evictionStrategy, code, message));
-  });
-});
+afterEach(() => stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Succeeded" }));
 
 async function budgetSizeOf(vmiUID: string) {
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
@@ -69,31 +27,74 @@ async function budgetSizeOf(vmiUID: string) {
   return budget?.spec?.minAvailable;
 }
 
-test("an evacuation from the eviction to the end: mark, budget, migration, story, nothing left", async () => {
-  stage.sandbox.migrations.configure({ seconds: 1 });
-  const vm = await createVm(stage, "whole");
-  expect((await evicted(vm)).message).toBe(`${DENIED}Eviction triggered evacuation of VMI "vms/whole"`);
+const PINNED =
+  'VMI "vms/first-livemigrate" is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable';
 
+// prettier-ignore
+test.each([
+  ["None",        201, "",                    "Succeeded"],
+  ["LiveMigrate", 429, `${DENIED}${PINNED}`,  "Running"],
+] as const)("a VM of strategy %s that cannot migrate: %d %s", async (evictionStrategy, code, message, phase) => {
+  const name = `first-${evictionStrategy.toLowerCase()}`;
+  const vm = await createVm(stage, name, { evictionStrategy, migratable: false });
+  expect(await vm.evict()).toMatchObject({ code, message });
+  await vm.until(phase, ({ status }) => status?.phase === phase);
+  expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
+});
+
+test("from the eviction to the end: mark, budget, migration, story; nothing is left", async () => {
+  const vm = await createVm(stage, "whole");
+  expect(await vm.evict()).toMatchObject({ code: 429, message: `${DENIED}${TRIGGERED} "vms/whole"` });
   expect((await vm.untilMoved()).metadata.uid).toBe(vm.uid);
-  const annotations = { "kubevirt.io/evacuationMigration": vm.node };
-  await expect.poll(vm.migrations).toMatchObject([
-    {
-      metadata: { name: expect.stringMatching(/^kubevirt-evacuation-/), annotations },
-      status: { phase: "Succeeded" },
-    },
-  ]);
   await expect.poll(vm.phases).toEqual(["Moved"]);
+  expect(await vm.migrations()).toMatchObject([{ status: { phase: "Succeeded" } }]);
   expect(await budgetSizeOf(vm.uid)).toBe(2);
   await expect.poll(vm.story).toEqual(expect.arrayContaining(["Normal EvacuationTriggered", "Normal Evacuated"]));
 });
 
+test("while Lifeboat is down, the budgets stop a drain; back again, Lifeboat migrates, two at a time", async () => {
+  stage.sandbox.migrations.configure({ seconds: 0.5 });
+  await createNode(stage.client, "drained");
+  const vms = await Promise.all(["a", "b", "c"].map((name) => createVm(stage, name, { node: "drained" })));
+  await stage.stopWorker();
+  const lines: string[] = [];
+  const to = { client: stage.client, node: "drained", onLine: (line: string) => lines.push(line) };
+  const done = drainNode({ ...to, signal: AbortSignal.timeout(100_000), retryMs: 300, pollMs: 50 });
+  const refused = () => lines.filter((line) => line.includes("would violate the pod's disruption budget"));
+  await expect.poll(() => refused().length).toBeGreaterThanOrEqual(6);
+  for (const vm of vms) {
+    const { status } = await vm.vmi();
+    expect([status?.phase, status?.nodeName, status?.evacuationNodeName]).toEqual(["Running", "drained", undefined]);
+  }
+  const watched = watchMigrations(stage.client);
+  await stage.restartWorker();
+  expect(await done).toBe(true);
+  for (const vm of vms) {
+    expect((await vm.untilMoved()).status?.phase).toBe("Running");
+    const [made, ...more] = await vm.migrations();
+    expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
+    // KubeVirt's controller counts those, and none of ours.
+    expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
+  }
+  watched.stop();
+  expect(watched.most()).toBe(2);
+});
+
+/** KubeVirt's webhook would have marked the VM, too. */
+async function evictAndMark(vm: Vm): Promise<void> {
+  await vm.evict();
+  const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
+  const body = [{ op: "add", path: "/status/evacuationNodeName", value: vm.node }];
+  await kubeVirt.patch(virtualMachineInstances, { namespace: NAMESPACE, name: vm.name }, { type: "json", body });
+}
+
 test("while the VM moves, its eviction is in progress, and its target is refused", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
-  const vm = await createVm(stage, "repeat", { node: "node01" });
-  await evicted(vm);
+  const vm = await createVm(stage, "repeat");
+  await evictAndMark(vm);
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
-  const message = `${DENIED}Evacuation in progress: Eviction triggered evacuation of VMI "vms/repeat"`;
-  expect(await evicted(vm)).toMatchObject({ code: 429, message });
+  const message = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/repeat"`;
+  expect(await vm.evict()).toMatchObject({ code: 429, message });
   const target = (await launchersOf(stage.client, vmi)).find((pod) => pod.spec?.nodeName !== vm.node);
   if (target === undefined) throw new Error("no target pod");
   const refused = expect.stringContaining("Eviction request for target Pod");
@@ -101,40 +102,37 @@ test("while the VM moves, its eviction is in progress, and its target is refused
   expect((await vm.vmi()).status?.evacuationNodeName).toBe(vm.node);
 });
 
-test("a dry run gets the same answer and writes nothing", async () => {
-  const before = await stage.createVm({ name: "dry", evictionStrategy: "LiveMigrate" });
-  const [pod] = await launchersOf(stage.client, before);
-  const metadata = { namespace: NAMESPACE, name: pod?.metadata.name };
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}/eviction`;
-  const body = { apiVersion: "policy/v1", kind: "Eviction", metadata };
-  const answer = await stage.client.raw({ method: "POST", path, query: { dryRun: "All" }, body });
-  const message = `${DENIED}Eviction triggered evacuation of VMI "vms/dry"`;
-  expect(answer).toMatchObject({ code: 429, body: { message } });
-  expect((await getVmi(stage.client, "dry")).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
-  expect(await storyOf(stage.client, "dry")).toEqual([]);
-});
-
 async function migrateAsOwner({ name }: Vm): Promise<void> {
   const metadata = { generateName: `${name}-migration-`, namespace: NAMESPACE };
   await stage.client.create(migrations, { metadata, spec: { vmiName: name } });
 }
 
-const answer = async (vm: Vm) => (await evicted(vm)).message;
-const later = (name: string, more: string) =>
-  `${DENIED}Evacuation in progress: Eviction triggered evacuation of VMI "vms/${name}"; ${more}`;
+test("an External VM, which its owner migrates: the caller is told so, and no other migration is created", async () => {
+  stage.sandbox.migrations.configure({ seconds: 600 });
+  const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
+  const answer = async () => (await vm.evict()).message;
+  const later = (more: string) => `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/owned"; ${more}`;
+  await evictAndMark(vm);
+  await expect.poll(vm.phases).toEqual(["WaitingForExternalController"]);
+  expect(await answer()).toBe(later("eviction strategy External: its external controller has to move it"));
+  await migrateAsOwner(vm);
+  const [migration] = await vm.migrations();
+  await expect.poll(answer).toBe(later(`migration ${migration?.metadata.name} moves the VM`));
+  expect(await budgetSizeOf(vm.uid)).toBe(2);
+  await stage.reconcile();
+  expect(await vm.migrations()).toHaveLength(1);
+});
 
-describe("an External VM whose owner migrates it, as Cluster API's provider does", () => {
-  test("the drain is told, the budget is 2, and no other migration is created", async () => {
-    stage.sandbox.migrations.configure({ seconds: 600 });
-    const vm = await createVm(stage, "owned", { evictionStrategy: "External", node: "node02" });
-    await evicted(vm);
-    await expect.poll(vm.phases).toEqual(["WaitingForExternalController"]);
-    expect(await answer(vm)).toBe(later("owned", WAITS));
-    await migrateAsOwner(vm);
-    const [{ metadata } = { metadata: { name: "" } }] = await vm.migrations();
-    await expect.poll(() => answer(vm)).toBe(later("owned", `migration ${metadata.name} moves the VM`));
-    expect(await budgetSizeOf(vm.uid)).toBe(2);
-    await stage.reconcile();
-    expect(await vm.migrations()).toHaveLength(1);
-  });
+test("given a migration that always fails, its evacuation is abandoned, and the VM runs on unmarked", async () => {
+  stage.sandbox.migrations.configure({ outcome: () => "Failed" });
+  const vm = await createVm(stage, "stuck");
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Abandoned"]);
+  const [ended] = await vm.evacuations();
+  expect(ended?.status).toMatchObject({ attempts: 2, message: expect.stringContaining("Live migration failed") });
+  expect(await vm.migrations()).toHaveLength(2);
+  expect((await vm.untilUnmarked()).status?.phase).toBe("Running");
+  const warnings = async () => (await vm.story()).filter((told) => told.startsWith("Warning"));
+  const failed = "Warning MigrationFailed";
+  await expect.poll(warnings).toEqual([failed, failed, "Warning EvacuationAbandoned"]);
 });

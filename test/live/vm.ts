@@ -166,6 +166,24 @@ export async function startQueued<T extends object>(
   return started;
 }
 
+/** Watches migrations from now on; tells the most that had left KubeVirt's queue at the same time. */
+export function watchMigrations(client: KubeClient): { most: () => number; stop: () => void } {
+  const begun = new Set<string>();
+  let most = 0;
+  const stopped = new AbortController();
+  const watching = (async () => {
+    for await (const { type, object } of client.watch(kubevirt.migrations, {}, stopped.signal)) {
+      const { phase = "" } = object.status ?? {};
+      if (type === "DELETED" || ["", "Pending", "Succeeded", "Failed"].includes(phase))
+        begun.delete(object.metadata.uid);
+      else begun.add(object.metadata.uid);
+      most = Math.max(most, begun.size);
+    }
+  })();
+  watching.catch(() => undefined);
+  return { most: () => most, stop: () => stopped.abort() };
+}
+
 /** Lifeboat's sentences about a VMI, oldest first; of all of that name, or of one. */
 export async function storyOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);

@@ -1,0 +1,183 @@
+/** Evacuations beside KubeVirt's webhook and controller that do not simply succeed: cancelled, without room, or of a VM that another party moves. */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import {
+  createNode,
+  kubevirt,
+  nodes,
+  ownerReferenceTo,
+  podDisruptionBudgets,
+  pods,
+  systemClock,
+} from "../../infra/sandbox/index.ts";
+import { evacuations } from "../../infra/lab/stage/evacuations.ts";
+import { lifeboat } from "../support/cli/lifeboat.ts";
+import { closeQueue, NAMESPACE, openQueue, type Stage, startSimulatedStage, startStage } from "./stage.ts";
+import { createVm, evict, type Vm } from "./vm.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage();
+});
+afterAll(() => stage.stop());
+afterEach(() => openQueue(stage.client));
+
+async function withdraw(vm: Vm): Promise<void> {
+  const [active] = await vm.evacuations();
+  const body = { spec: { intent: "Withdrawn" } };
+  await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
+}
+
+test("a cancelled one leaves no mark, no pending migration and no Warning", async () => {
+  const vm = await createVm(stage, "kept");
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.migrations).toHaveLength(1);
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  await withdraw(vm);
+  await expect.poll(vm.phases).toEqual(["Withdrawn"]);
+  await vm.untilUnmarked();
+  await expect.poll(async () => (await vm.migrations()).filter((m) => m.status?.phase !== "Failed")).toEqual([]);
+  await expect.poll(vm.story).toContain("Normal EvacuationCancelled");
+  expect((await vm.story()).filter((sentence) => sentence.startsWith("Warning"))).toEqual([]);
+  const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
+  expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
+});
+
+test("under the drain taint KubeVirt keeps the mark of a cancelled one, which says so", async () => {
+  await createNode(stage.client, "drained");
+  const vm = await createVm(stage, "drained", { node: "drained" });
+  await closeQueue(stage.client);
+  await vm.evict();
+  await expect.poll(vm.phases).toEqual(["Migrating"]);
+  const taints = [{ key: "kubevirt.io/drain", effect: "NoSchedule" }];
+  await stage.client.patch(nodes, { name: "drained" }, { type: "merge", body: { spec: { taints } } });
+  await withdraw(vm);
+  const message = "KubeVirt keeps the mark: node drained carries the drain taint kubevirt.io/drain";
+  const released = async () => {
+    const [first] = await vm.evacuations();
+    return first?.status?.conditions?.find(({ type }) => type === "Released");
+  };
+  await expect.poll(released).toMatchObject({ status: "True", message });
+});
+
+const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
+const toAnotherCluster = ({ name }: Vm) => ({ namespace: NAMESPACE, name: `${name}-sent` });
+
+/** To another cluster, as its owner asks. */
+async function send(vm: Vm): Promise<void> {
+  const spec = { vmiName: vm.name, sendTo: { migrationID: "move-1", connectURL: "10.0.0.1:9185" } };
+  const draft = { metadata: toAnotherCluster(vm), spec };
+  await stage.client.as(VIRT_CONTROLLER).create(kubevirt.migrations, draft);
+  await expect.poll(vm.migrations).toMatchObject([{ status: { phase: "Synchronizing" } }]);
+}
+
+/** virt-controller writes into the VMI's status. */
+async function say({ name }: Vm, status: Readonly<Record<string, unknown>>): Promise<void> {
+  const vmi = { namespace: NAMESPACE, name };
+  const body = { status };
+  await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body });
+}
+
+test("given a VM that is being sent to another cluster, it moves here once that has been given up, and not before", async () => {
+  const vm = await createVm(stage, "sent");
+  await send(vm);
+  expect(await vm.evict()).toMatchObject({
+    code: 429,
+    message: expect.stringContaining("Eviction triggered evacuation"),
+  });
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating", reason: "Synchronizing" } }]);
+  await stage.tick();
+  expect(await vm.migrations()).toHaveLength(1);
+  await stage.client.delete(kubevirt.migrations, toAnotherCluster(vm));
+  await vm.untilMoved();
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Moved", attempts: 0 } }]);
+});
+
+test("given a VM that has arrived in another cluster, it has moved, although its VMI here has ended", async () => {
+  const vm = await createVm(stage, "arrived");
+  await send(vm);
+  await vm.evict();
+  await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
+  await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
+  // Until the VMI ends, too, it says that it is being moved: the evacuation controller makes no other migration meanwhile.
+  await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
+  const virtController = stage.client.as(VIRT_CONTROLLER);
+  const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
+  await virtController.patch(kubevirt.migrations, toAnotherCluster(vm), ended, { subresource: "status" });
+  await say(vm, { phase: "Succeeded" });
+  await expect.poll(vm.phases).toEqual(["Moved"]);
+  expect(await vm.migrations()).toHaveLength(1);
+});
+
+test("given a volume that is being hotplugged, its pod stays, and its VM moves", async () => {
+  const vm = await createVm(stage, "growing");
+  const launcher = await vm.pod();
+  const volume = await stage.client.create(pods, {
+    metadata: {
+      namespace: NAMESPACE,
+      name: "hp-volume-7c9qd",
+      labels: { "kubevirt.io": "hotplug-disk" },
+      // As its controller virt-controller would delete it: no such volume is in the VMI.
+      ownerReferences: [Object.assign(ownerReferenceTo(launcher, pods), { controller: false })],
+    },
+    spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
+  });
+  const refused = { code: 429, message: expect.stringContaining("hotplug pod") };
+  expect(await evict(stage.client, volume)).toMatchObject(refused);
+  await vm.evict();
+  expect((await vm.untilMoved()).status?.phase).toBe("Running");
+});
+
+test("given no room, no attempt fails while an autoscaler may still bring a node, and the VM moves to that", async () => {
+  const vm = await createVm(stage, "roomless");
+  const { items } = await stage.client.list(nodes);
+  const cordon = { type: "merge", body: { spec: { unschedulable: true } } } as const;
+  for (const { metadata } of items) await stage.client.patch(nodes, metadata, cordon);
+  const message = expect.stringMatching(/cannot be scheduled: 0\/\d+ nodes are available/);
+  const status = async () => {
+    await vm.evict();
+    return (await vm.evacuations())[0]?.status;
+  };
+  await expect.poll(status).toMatchObject({ phase: "Migrating", reason: "NoRoom", attempts: 0, message });
+  await createNode(stage.client, "late");
+  await vm.untilMoved();
+  await stage.reconcile();
+  expect((await vm.evacuations()).map((one) => one.status)).toMatchObject([{ phase: "Moved", attempts: 0 }]);
+  expect(await vm.migrations()).toHaveLength(1);
+});
+
+test(
+  "given that KubeVirt delays the last attempt, the Evacuation says so; `lifeboat retry` has it start, urgently",
+  { tags: ["backoff"] },
+  async ({ onTestFinished }) => {
+    // By this clock KubeVirt's back-off ends in an hour, however slow this machine is.
+    const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
+    const optional = ["optional/migration-policy/migration-policy.yaml"];
+    const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
+    const delaying = await startSimulatedStage({ clock, optional, configuration });
+    onTestFinished(() => delaying.stop());
+    delaying.sandbox.migrations.configure({
+      // Creation times are in whole seconds, and say which migration is the newest.
+      seconds: 1.1,
+      outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
+      backoffSeconds: 3_600,
+    });
+    const vm = await createVm(delaying, "delayed");
+    await vm.evict();
+    const message = expect.stringMatching(
+      /^migration kubevirt-evacuation-\S+ has failed: Live migration failed; KubeVirt's own back-off delays migration kubevirt-evacuation-\S+ until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+    );
+    const status = async () => (await vm.evacuations())[0]?.status;
+    await expect.poll(status).toMatchObject({ phase: "BackingOff", reason: "KubeVirtBackoff", attempts: 1, message });
+    const phases = async () => (await vm.migrations()).map((one) => one.status?.phase ?? "").toSorted();
+    expect(await phases()).toEqual(["Failed", "Pending"]);
+
+    const person = { kubeconfig: delaying.sandbox.kubeconfig, meanwhile: () => delaying.tick() };
+    expect((await lifeboat(`retry delayed -n ${NAMESPACE}`, person)).code).toBe(0);
+    const { status: moved } = await vm.untilMoved();
+    expect(moved?.migrationState?.migrationPolicyName).toBe("lifeboat-urgent");
+    // No third one: the one that KubeVirt had created moved the VM.
+    await expect.poll(phases).toEqual(["Failed", "Succeeded"]);
+    await expect.poll(vm.phases).toEqual(["Moved"]);
+  },
+);
