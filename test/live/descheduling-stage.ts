@@ -2,23 +2,19 @@
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
 import { configMaps, nodes } from "../../infra/sandbox/index.ts";
-import { type Stage, type StageOptions } from "./stage.ts";
-import type { Stages } from "./stages.ts";
+import type { Stage } from "./stage.ts";
 
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 
 /** Both gates on, permissions for both, and nothing that a test has to wait for. */
-export function startDeschedulingStage(start: Stages, options: StageOptions = {}): Promise<Stage> {
-  return start({
-    optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
-    ...options,
-    configuration: {
-      featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
-      evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 0 },
-      ...options.configuration,
-    },
-  });
-}
+export const DESCHEDULING = {
+  optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
+  configuration: {
+    featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
+    // KubeVirt's own migrations are adopted, however slow its controller is.
+    evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 600 },
+  },
+};
 
 export type PolicyFile = Readonly<Record<string, unknown>>;
 
@@ -65,31 +61,20 @@ export async function cycle(stage: Stage, query = ""): Promise<CycleAnswer> {
   return Report.parse(body);
 }
 
-/** Cycles, one after another, until one of them is as wanted; all of their answers. */
-export async function cyclesUntil(
-  stage: Stage,
-  what: string,
-  wanted: (answer: CycleAnswer) => boolean | Promise<boolean>,
-): Promise<readonly CycleAnswer[]> {
-  const answers: CycleAnswer[] = [];
+/** Cycles, one after another, until one of them is as wanted. */
+export async function cyclesUntil(stage: Stage, what: string, wanted: (answer: CycleAnswer) => boolean): Promise<void> {
   const end = Date.now() + 40_000;
-  while (Date.now() < end) {
-    const answer = await cycle(stage);
-    answers.push(answer);
-    if (await wanted(answer)) return answers;
-  }
-  throw new Error(`no cycle was ${what}: ${JSON.stringify(answers.at(-1))}`);
+  while (!wanted(await cycle(stage))) if (Date.now() > end) throw new Error(`no cycle was ${what}`);
 }
 
-/** VMs on node01 that are to be migrated, each with its budget. */
+/** VMs that are to be migrated, each with its budget. */
 export async function createVms(
   stage: Stage,
+  node: string,
   names: readonly string[],
   tweak: Partial<Parameters<Stage["createVm"]>[0]> = {},
 ): Promise<void> {
-  await Promise.all(
-    names.map((name) => stage.createVm({ name, evictionStrategy: "LiveMigrate", node: "node01", ...tweak })),
-  );
+  await Promise.all(names.map((name) => stage.createVm({ name, evictionStrategy: "LiveMigrate", node, ...tweak })));
   await stage.reconcile();
 }
 

@@ -31,7 +31,7 @@ export const NODE = "full";
 const FASTER = 10;
 const CLASS = "urgent";
 /** One request at most every five seconds, the two of a round's end, and the last one once more. */
-export const MOST_A_MINUTE = 14;
+const MOST_A_MINUTE = 14;
 /** The log comes a little later than its request, not always by the same time. */
 const MOMENT_MS = 20 + 30;
 const MOST_AT_ONCE = 3;
