@@ -1,9 +1,8 @@
 /** EvictionRequests, as far as they are public: the kind as a custom resource, and the test in the place of upstream's controller. */
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests, type KubeObject, type Resource } from "../../infra/sandbox/index.ts";
 import { readManifests } from "../support/manifests/shipped.ts";
-import { closeQueue, NAMESPACE, openQueue, QUICK, type Stage } from "./stage.ts";
-import { useStages } from "./stages.ts";
+import { closeQueue, NAMESPACE, openQueue, QUICK, type Stage, startStage } from "./stage.ts";
 import { createVm, type Vm } from "./vm.ts";
 
 const NAME = "lifeboat.dev/responder";
@@ -45,20 +44,19 @@ const DEFINITION = {
   },
 };
 
-const startStage = useStages();
-
-async function start(): Promise<{ readonly stage: Stage; readonly vm: Vm }> {
-  const configuration = { ...QUICK, featureGates: { EvictionRequests: true } };
-  const stage = await startStage({ configuration });
+let stage: Stage;
+beforeAll(async () => {
+  stage = await startStage({ configuration: { ...QUICK, featureGates: { EvictionRequests: true } } });
   const roles = readManifests("optional/eviction-requests/eviction-requests.yaml").filter(({ kind }) =>
     kind.startsWith("ClusterRole"),
   );
   await applyManifests(stage.client, [DEFINITION, ...roles]);
-  return { stage, vm: await createVm(stage, "asked") };
-}
+});
+afterAll(() => stage.stop());
 
 /** As upstream's controller does for an EvictionRequest. */
-async function ask({ client }: Stage, vm: Vm) {
+async function ask(vm: Vm) {
+  const { client } = stage;
   const { name, uid } = (await vm.pod()).metadata;
   const metadata = { namespace: NAMESPACE, name: `pod-1-${name}`, labels: { [NAME]: "responder" } };
   await client.create(evictions, { metadata, spec: { target: { pod: { name, uid } } } });
@@ -75,9 +73,9 @@ async function ask({ client }: Stage, vm: Vm) {
 }
 
 test("a request becomes an Evacuation, which reports and completes", async () => {
-  const { stage, vm } = await start();
+  const vm = await createVm(stage, "asked");
   await closeQueue(stage.client);
-  const { report } = await ask(stage, vm);
+  const { report } = await ask(vm);
   const spec = { cause: "EvictionRequest", requestedBy: "acme.io/drainer" };
   await expect.poll(vm.evacuations).toMatchObject([{ spec }]);
   await expect.poll(report).toMatchObject({ name: NAME, heartbeatTime: expect.any(String) });
@@ -88,9 +86,9 @@ test("a request becomes an Evacuation, which reports and completes", async () =>
 });
 
 test("a cancelled request withdraws its Evacuation, and the VM stays", async () => {
-  const { stage, vm } = await start();
+  const vm = await createVm(stage, "stays");
   await closeQueue(stage.client);
-  const { turn } = await ask(stage, vm);
+  const { turn } = await ask(vm);
   await expect.poll(vm.phases).toEqual(["Migrating"]);
   await turn("Canceled");
   await expect.poll(vm.phases).toEqual(["Withdrawn"]);

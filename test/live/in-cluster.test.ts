@@ -9,7 +9,6 @@ import { makeCertificate } from "../../infra/server/certificate.ts";
 import { HOST } from "../../infra/server/names.ts";
 import { type InCluster, isReady, startInCluster } from "./in-cluster-stage.ts";
 import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
-import { isEmptied } from "./stages.ts";
 import { evacuationsOf, evict, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODES = ["node01", "node02", "node03"];
@@ -27,15 +26,14 @@ afterEach(async () => {
   node = "node01";
   const { client } = stage;
   await openQueue(client);
-  await expect.poll(() => isEmptied(client, NAMESPACE), { timeout: 60_000 }).toBe(true);
   const body = { spec: { unschedulable: null } };
   for (const name of NODES) await client.patch(nodes, { name }, { type: "merge", body });
   await stage.untilReady();
 });
 afterAll(() => stage.stop());
 
-async function createVms(count: number): Promise<readonly string[]> {
-  const names = Array.from({ length: count }, (_, i) => `vm-${i + 1}`);
+async function createVms(of: string, count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, i) => `${of}-${i + 1}`);
   for (const name of names)
     await createVirtualMachineInstance(stage.client, {
       namespace: NAMESPACE,
@@ -67,7 +65,7 @@ async function replicaBy(isWanted: (name: string) => boolean) {
 }
 
 test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted", async () => {
-  const names = await createVms(6);
+  const names = await createVms("drained", 3);
   const { done } = await startQueued(stage.client, names, drain);
   await stage.sandbox.processes.renewTokens();
   await stage.untilReady();
@@ -86,7 +84,7 @@ test(
     await stage.setFailurePolicy("Ignore");
     const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
     node = NODES.find((name) => !used.includes(name)) ?? "";
-    const names = await createVms(4);
+    const names = await createVms("led", 4);
     const leader = (await stage.leader()) ?? "";
     const gone = await replicaBy((name) => name === leader);
     const { done } = await startQueued(stage.client, names, drain);
@@ -103,8 +101,8 @@ test(
 
 test("a replica is told to end: no deletion that the guard refuses goes through meanwhile", async () => {
   await closeQueue(stage.client);
-  await createVms(1);
-  const { metadata } = await launcherOf(stage.client, "vm-1");
+  await createVms("refused", 1);
+  const { metadata } = await launcherOf(stage.client, "refused-1");
   const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
   const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", lastTransitionTime };
   const status = { conditions: [condition] };
@@ -147,8 +145,8 @@ test(
     const { certPem, keyPem } = await makeCertificate(HOST, validity);
     await stage.stop();
     stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
-    await createVms(1);
-    const launcher = await launcherOf(stage.client, "vm-1");
+    await createVms("asked", 1);
+    const launcher = await launcherOf(stage.client, "asked-1");
     const answers = new Set<string>();
     const isOver = async () => {
       const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
