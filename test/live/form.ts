@@ -2,7 +2,7 @@
 import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/index.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
-import { type ClusterEntry, startWorker } from "../../infra/lab/stage/worker.ts";
+import { startWorker } from "../../infra/lab/stage/worker.ts";
 
 /** All of test/live runs against either, but for what is in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx vitest run test/live`. */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
@@ -12,9 +12,7 @@ export interface FormOptions {
   readonly webhookToken: string;
   /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
-  /** Further keys of the cluster's entry in CLUSTERS. */
-  readonly entry: Partial<ClusterEntry> | undefined;
-  readonly onLog: ((line: string) => void) | undefined;
+  readonly onLog: (line: string) => void;
   readonly relay: boolean | undefined;
   /** Once the kinds are there, and before Lifeboat may read it. */
   readonly configure: () => Promise<void>;
@@ -55,13 +53,13 @@ const RELAY_SECRET = `whsec_${Buffer.alloc(32, "relay of the stage").toString("b
 
 export async function startWorkerForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
   const { client, authority, url: server } = sandbox;
-  const { cluster, webhookToken, optional, entry, onLog, configure } = options;
+  const { cluster, webhookToken, optional, onLog, configure } = options;
   const relaySecret = options.relay ? { relaySecret: RELAY_SECRET } : {};
   const install = (url: string, files = optional) =>
     applyLifeboat(client, { url: `${url}/clusters/${cluster}`, webhookToken, caPem: authority.caPem, optional: files });
   const { token } = await install("https://127.0.0.1:1");
-  const clusters = { [cluster]: { server, token, webhookToken, ...relaySecret, ...entry } };
-  const start = (port: number) => startWorker({ authority, clusters, port, ...(onLog && { onLog }) });
+  const clusters = { [cluster]: { server, token, webhookToken, ...relaySecret } };
+  const start = (port: number) => startWorker({ authority, clusters, port, onLog });
   let worker = await start(0);
   await install(worker.url);
   await configure();

@@ -118,7 +118,7 @@ function placed(manifest: Manifest): Manifest {
 }
 
 /** Outside of a test, too: some stages are set before all of them. */
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {
     if (end.aborted) throw new Error(`after a minute it is not so that Lifeboat ${what}`);

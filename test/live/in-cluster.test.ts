@@ -1,26 +1,19 @@
 /**
- * Lifeboat in the cluster: drains while its replicas come and go, its certificate is renewed and its token rotated. The
- * webhook fails closed here, so a review that no replica answers ends the drain with an error.
+ * Lifeboat in the cluster: drains while its replicas come and go, and their tokens are renewed. The webhook fails closed here, so a review that no replica answers ends the drain with an error.
  */
-import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
 import { createVirtualMachineInstance, nodes, pods } from "../../infra/sandbox/index.ts";
-import { makeCertificate } from "../../infra/server/certificate.ts";
-import { HOST } from "../../infra/server/names.ts";
 import { type InCluster, isReady, startInCluster } from "./in-cluster-stage.ts";
 import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
-import { evacuationsOf, evict, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
+import { evacuationsOf, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
 
 const NODES = ["node01", "node02", "node03"];
 /** Where a replica runs, unless a test asks for another one. */
 let node = "node01";
 let stage: InCluster;
-let shared: Promise<InCluster> | undefined;
-beforeEach(async () => {
-  stage = await (shared ??= startInCluster({
-    optional: ["optional/guard/guard.yaml"],
-    configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
-  }));
+beforeAll(async () => {
+  stage = await startInCluster();
 });
 afterEach(async () => {
   node = "node01";
@@ -135,29 +128,3 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
   await stage.client.delete(pods, own.metadata);
   await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
 });
-
-test(
-  "a certificate at the end of its life is renewed while reviews go on: not one fails",
-  { tags: ["nightly"], timeout: 120_000 },
-  async () => {
-    const now = Date.now();
-    const validity = { notBefore: new Date(now - 150_000), notAfter: new Date(now + 30_000) };
-    const { certPem, keyPem } = await makeCertificate(HOST, validity);
-    await stage.stop();
-    stage = await startInCluster({ secret: { "tls.crt": certPem, "tls.key": keyPem } });
-    await createVms("asked", 1);
-    const launcher = await launcherOf(stage.client, "asked-1");
-    const answers = new Set<string>();
-    const isOver = async () => {
-      const { code, message } = await evict(stage.client, launcher, { deleteOptions: { dryRun: ["All"] } });
-      answers.add(code === 429 ? "denied" : message);
-      const [serving, next, previous] = await Promise.all(
-        ["tls.crt", "next.crt", "previous.crt"].map((key) => stage.secret(key)),
-      );
-      return serving !== certPem && next === "" && previous === "";
-    };
-    await expect.poll(isOver, { timeout: 60_000, interval: 50 }).toBe(true);
-    for (let more = 0; more < 20; more += 1) await isOver();
-    expect([...answers]).toEqual(["denied"]);
-  },
-);

@@ -18,8 +18,7 @@ import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { serverImages } from "../../infra/lab/stage/in-cluster.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
-import type { ClusterEntry } from "../../infra/lab/stage/worker.ts";
-import { type Form, IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
+import { IS_IN_CLUSTER, type RunningForm, startWorkerForm } from "./form.ts";
 import { startInClusterForm } from "./in-cluster-form.ts";
 import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
 import { startMinutes } from "./minutes.ts";
@@ -41,8 +40,6 @@ interface LifeboatOptions {
   readonly onLog?: (line: string) => void;
   /** Further files of infra/kubernetes. */
   readonly optional?: readonly string[];
-  /** Further keys of the cluster's entry in CLUSTERS. */
-  readonly entry?: Partial<ClusterEntry>;
   /** Beside the Worker, the relay; in the cluster it is always there. */
   readonly relay?: boolean;
   /** Whether minutes pass by themselves; they do unless switched off. */
@@ -52,7 +49,6 @@ interface LifeboatOptions {
 export interface Stage<S extends Sandbox = Sandbox> {
   readonly sandbox: S;
   readonly client: KubeClient;
-  worker(): RunningForm;
   /** Lifeboat down, and back at the same address. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
@@ -62,15 +58,12 @@ export interface Stage<S extends Sandbox = Sandbox> {
   tick(): Promise<void>;
   /** Applies Lifeboat's manifests once more, with further files of infra/kubernetes. */
   reinstall(optional?: readonly string[]): Promise<void>;
-  configure(configuration: Readonly<Record<string, unknown>>): Promise<void>;
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
   ): Promise<kubevirt.VirtualMachineInstance>;
   /** A full scan, as some scheduler asks for it: afterwards every VM has its budget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
-  /** No minute passes any more. */
-  leave(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -91,57 +84,40 @@ export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
 /** Of KubeVirt nothing acts on evictions and marks: Lifeboat alone does. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
-/** A cluster with Lifeboat in it, without nodes. */
-export interface Installation<S extends Sandbox = Sandbox> {
-  readonly sandbox: S;
-  readonly form: Form;
-  /** Gets each line that Lifeboat logs. */
-  onLog: (line: string) => void;
-}
-
 /** On the control plane that the environment chooses. */
-export async function startStage(options: StageOptions = {}): Promise<Stage> {
-  return await stageOn(await install(options), options);
-}
+export const startStage = (options: StageOptions = {}): Promise<Stage> => start(options, startSandboxAsChosen);
 
 /** For what only the simulated control plane has. */
-export async function startSimulatedStage(options: SimulatedStageOptions = {}): Promise<SimulatedStage> {
-  return await stageOn(await installSimulated(options), options);
-}
+export const startSimulatedStage = (options: SimulatedStageOptions = {}): Promise<SimulatedStage> =>
+  start(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
 
-export const install = (options: StageOptions): Promise<Installation> => setUp(options, startSandboxAsChosen);
-
-export const installSimulated = (options: SimulatedStageOptions): Promise<Installation<SimulatedSandbox>> =>
-  setUp(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
-
-async function setUp<O extends LifeboatOptions, S extends Sandbox>(
+async function start<O extends LifeboatOptions, S extends Sandbox>(
   options: O,
-  start: (options: Omit<O, keyof LifeboatOptions> & Pick<SandboxOptions, keyof typeof SHORT | "images">) => Promise<S>,
-): Promise<Installation<S>> {
-  const { nodes: _, ticking: __, configuration = QUICK, onLog, optional = [], entry, relay, ...rest } = options;
-  const logged = { onLog: onLog ?? (() => undefined) };
-  const report = (line: string) => logged.onLog(line);
-  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, onOutput: report }) : new Map();
-  const sandbox = await start({ ...SHORT, images, ...rest });
+  startCluster: (
+    options: Omit<O, keyof LifeboatOptions> & Pick<SandboxOptions, keyof typeof SHORT | "images">,
+  ) => Promise<S>,
+): Promise<Stage<S>> {
+  const {
+    nodes = ["node01", "node02", "node03"],
+    ticking = true,
+    configuration = QUICK,
+    onLog = () => undefined,
+    optional = [],
+    relay,
+    ...rest
+  } = options;
+  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, onOutput: onLog }) : new Map();
+  const sandbox = await startCluster({ ...SHORT, images, ...rest });
+  const { client } = sandbox;
   const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {
     cluster: CLUSTER,
     webhookToken: WEBHOOK_TOKEN,
     optional,
-    entry,
-    onLog: report,
+    onLog,
     relay,
-    configure: () => configureLifeboat(sandbox.client, configuration),
+    configure: () => configureLifeboat(client, configuration),
   });
-  await untilServed(sandbox.client);
-  return Object.assign(logged, { sandbox, form });
-}
-
-/** Its end is that of the installation. */
-export async function stageOn<S extends Sandbox>(
-  { sandbox, form }: Installation<S>,
-  { nodes = ["node01", "node02", "node03"], ticking = true }: Pick<LifeboatOptions, "nodes" | "ticking">,
-): Promise<Stage<S>> {
-  const { client } = sandbox;
+  await untilServed(client);
   for (const name of nodes) await createNode(client, name);
   const minutes = startMinutes((time) => form.current().scheduled(time), ticking);
   const ask: Stage["ask"] = async (method, path) => {
@@ -151,13 +127,11 @@ export async function stageOn<S extends Sandbox>(
   return {
     sandbox,
     client,
-    worker: () => form.current(),
     stopWorker: () => form.current().stop(),
     restartWorker: () => form.restart(),
     anotherWorker: () => form.another(),
     tick: () => minutes.tick(),
     reinstall: (files = []) => form.reinstall(files),
-    configure: (changed) => configureLifeboat(client, changed),
     createVm: (vm) => createVirtualMachineInstance(client, { namespace: NAMESPACE, ...vm }),
     async reconcile() {
       const { code, body } = await ask("POST", "/reconcile");
@@ -165,7 +139,6 @@ export async function stageOn<S extends Sandbox>(
       return z.record(z.string(), z.number()).parse(body["done"]);
     },
     ask,
-    leave: () => minutes.stop(),
     async stop() {
       await keepLogsOfFailure(sandbox);
       await minutes.stop();

@@ -2,7 +2,7 @@
  * Many deletions that do not ask, at a time: every VM moves first, and nobody asks more often than the guard says. Lost are those that the
  * deadline, or the absence of Lifeboat, lets go, and no other.
  */
-import { describe, expect, test, type TestContext } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createNode, events, isFinal, pods } from "../../infra/sandbox/index.ts";
 import { END_PHASES } from "../../shared/kube/evacuation.ts";
 import { hasSettledAwayFrom } from "./vm.ts";
@@ -45,7 +45,7 @@ async function untilOver(scene: Scene): Promise<void> {
 }
 
 /** VMs of which an Event says that they go: by the guard, or by Lifeboat itself where the requester has not come back yet. */
-async function allowed({ stage }: Scene): Promise<ReadonlySet<string>> {
+async function allowed({ stage }: Scene): Promise<ReadonlySet<string | undefined>> {
   const { items } = await stage.client.list(events, NAMESPACE);
   const told = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
   return new Set(told.map(({ involvedObject }) => involvedObject.name));

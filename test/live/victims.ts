@@ -6,6 +6,7 @@ import {
   createNode,
   createPod,
   createPriorityClass,
+  createSteppedClock,
   kubevirt,
   nodes,
   pods,
@@ -14,7 +15,6 @@ import {
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { evacuations } from "../../infra/lab/stage/evacuations.ts";
 import { parsedJson } from "../support/json.ts";
-import { createClockToHurry } from "./fast-clock.ts";
 import { NAMESPACE, type Stage, startSimulatedStage, startStage } from "./stage.ts";
 import { hasSettledAwayFrom, messageOf } from "./vm.ts";
 
@@ -29,6 +29,7 @@ export type Review = z.output<typeof Review> & { readonly at: number };
 
 export const NODE = "full";
 const FASTER = 10;
+const STEP_MS = 20;
 const CLASS = "urgent";
 /** One request at most every five seconds, the two of a round's end, and the last one once more. */
 const MOST_A_MINUTE = 14;
@@ -56,6 +57,18 @@ interface SceneOptions {
   readonly guard?: object;
   /** How much faster than the world's the clock of a simulated cluster is: requesters then wait for as much less. Lifeboat has its own. */
   readonly faster?: number;
+}
+
+/**
+ * At the world's pace at first, so that a cluster is not ahead of Lifeboat by the time that its start took; then as much faster. It stands still
+ * while this process, and so the cluster in it, does not get to run.
+ */
+function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
+  const clock = createSteppedClock(new Date());
+  let pace = 1;
+  const stepping = setInterval(() => clock.advance(STEP_MS * pace), STEP_MS);
+  atEnd(() => clearInterval(stepping));
+  return Object.assign(clock, { hurry: () => void (pace = times) });
 }
 
 export async function start(
