@@ -6,47 +6,71 @@ import { entry, newPlatform } from "../../support/doors.ts";
 import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
 import { evacuation, marked, migration, NODE, node, NOW, PINNED, pod } from "../../support/fixtures.ts";
 import { KubeVirt } from "../../support/kubevirt.ts";
+import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
+import { vmiOf } from "../../support/preflight/fixtures.ts";
 
 const WEB = { namespace: "apps", name: "web" };
+const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
 
-/** `stepsAt`: at which of its looks KubeVirt goes on. Returns how it ended, and what each look has cost. */
-async function tickOver(stepsAt: readonly number[], isPinned = false) {
+/** `step`: what KubeVirt does before each further look. Resolves to how long the tick stayed, and the requests of each further look. */
+async function tick(fake: FakeCluster, step: (looks: number, now: Date) => void, stays = () => true) {
+  const requests: number[] = [0];
+  const { platform, world } = newPlatform(undefined, NOW, {
+    fetch: fake.api.fetch(() => void requests.push((requests.pop() ?? 0) + 1)),
+    sleep: async (ms) => {
+      world.pass(ms / 1000);
+      step(requests.length, world.now());
+      requests.push(0);
+    },
+  });
+  fake.now = world.now;
+  await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), stays });
+  return { seconds: (world.now().getTime() - NOW.getTime()) / 1000, requests: requests.slice(1) };
+}
+
+function evacuating(isPinned = false): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node(), node({ name: "node02" }));
   fake.pods.put(pod());
   fake.vmis.put(marked(isPinned ? PINNED : { isMigrating: true }));
   if (!isPinned) fake.migrations.put(migration({ phase: "Running", evacuates: NODE }));
   fake.evacuations.put(evacuation({ status: { phase: isPinned ? "Blocked" : "Migrating" } }));
-  const kubeVirt = new KubeVirt(fake, WEB, { outcomes: [], evacuates: true });
-  const looks: number[] = [0];
-  const { platform, world } = newPlatform(undefined, NOW, {
-    fetch: fake.api.fetch(() => void (looks[looks.length - 1] = (looks.at(-1) ?? 0) + 1)),
-    sleep: async (ms) => {
-      world.pass(ms / 1000);
-      if (stepsAt.includes(looks.length)) {
-        kubeVirt.step(world.now());
-        fake.change(WEB, { isMigrating: false });
-      }
-      looks.push(0);
-    },
-  });
-  fake.now = world.now;
-  const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
-  await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), stays: () => true });
-  const [found] = fake.evacuations.list();
-  return { phase: found?.status.phase, seconds: (world.now().getTime() - NOW.getTime()) / 1000, looks: looks.slice(1) };
+  return fake;
 }
 
+const idle = () => undefined;
+const phases = (fake: FakeCluster) => fake.evacuations.list().map(({ status }) => status.phase);
+
 test("given a VM that moves, when it has left, its Evacuation ends within five seconds, and the tick with it", async () => {
-  const { phase, seconds } = await tickOver([3]);
-  expect({ phase, seconds }).toEqual({ phase: "Moved", seconds: 20 });
+  const fake = evacuating();
+  const kubeVirt = new KubeVirt(fake, WEB, { outcomes: [], evacuates: true });
+  const { seconds } = await tick(fake, (looks, now) => {
+    if (looks !== 3) return;
+    kubeVirt.step(now);
+    fake.change(WEB, { isMigrating: false });
+  });
+  expect([phases(fake), seconds]).toEqual([["Moved"], 20]);
 });
 
 test("given a VM that goes on moving, a look costs a request for each kind and node, until the next tick is due", async () => {
-  const { phase, seconds, looks } = await tickOver([]);
-  expect({ phase, seconds }).toEqual({ phase: "Migrating", seconds: 50 });
+  const fake = evacuating();
+  const { seconds, requests } = await tick(fake, idle);
+  expect([phases(fake), seconds]).toEqual([["Migrating"], 50]);
   // Some read the settings besides.
-  expect(Math.min(...looks)).toBe(3);
+  expect(Math.min(...requests)).toBe(3);
+});
+
+test("given one that waits for a person, it does not stay, nor where it may not", async () => {
+  expect((await tick(evacuating(true), idle)).seconds).toBe(0);
+  expect((await tick(evacuating(), idle, () => false)).seconds).toBe(0);
+});
+
+test("given a node whose VMs leave one after the other, without a relay, the node is empty some looks later", async () => {
+  const fake = created({ virtualMachines: { concurrency: 1, ownersChoice: "Ignored" } });
+  fake.vmis.put(vmiOf("db"));
+  fake.configure({ disruptionBudgets: "Never" });
+  const { seconds } = await tick(fake, () => kubevirt(fake));
+  expect([phaseOf(fake), seconds]).toEqual(["Evacuated", 15]);
 });
 
 test("a descheduling cycle that takes long is left to whoever takes it, and the next tick can begin", async () => {
@@ -60,15 +84,10 @@ test("a descheduling cycle that takes long is left to whoever takes it, and the 
       return await answer(url, init);
     },
   });
-  const env = { CLUSTERS: JSON.stringify({ prod: entry(SERVER) }) };
   const left: Promise<void>[] = [];
   const leave = (cycle: Promise<void>) => void left.push(cycle);
   await runTick(NOW.getTime(), { env, platform, state: newIsolateState(), leave });
   expect(left).toHaveLength(1);
   held.resolve();
   await Promise.all(left);
-});
-
-test("given one that waits for a person, it does not stay", async () => {
-  expect(await tickOver([], true)).toMatchObject({ phase: "Blocked", seconds: 0 });
 });

@@ -2,27 +2,18 @@
 import { expect, test } from "vitest";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 import { NODE } from "../../support/fixtures.ts";
-import { created, kubevirt, phaseOf } from "../../support/maintenance/kernel.ts";
+import { created } from "../../support/maintenance/kernel.ts";
 import { node as roomy } from "../../support/preflight/fixtures.ts";
+import { look } from "./looks.ts";
 
-const WEB = { name: "web", vmi: {}, runStrategy: "Always" };
-
-test.each([
-  ["its name", {}, NODE],
-  ["another one", { labels: { "kubernetes.io/hostname": "host-1" } }, "host-1"],
-])("whose hostname is %s", async (_, tweak, hostname) => {
-  const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, [WEB]);
+test("given a node of another hostname, when it is uncordoned, its VM returns to it", async () => {
+  const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
+  const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
   const doors = openFakeDoors(fake);
-  for (let look = 0; look < 6 && phaseOf(fake) !== "Evacuated"; look++) {
-    await doors.reconcile();
-    await doors.settle();
-    kubevirt(fake);
-    doors.pass(61);
-  }
-  fake.nodes.put(roomy(NODE, tweak));
+  await look(fake, doors, 6);
+  const labels = { "kubernetes.io/hostname": "host-1" };
+  fake.nodes.put(roomy(NODE, { labels }));
   await doors.reconcile();
-  const added = { "kubernetes.io/hostname": hostname };
-  expect(fake.api.objects("virtualmachineinstancemigrations")).toMatchObject([
-    { spec: { vmiName: "web", addedNodeSelector: added } },
-  ]);
+  const migration = { spec: { vmiName: "web", addedNodeSelector: labels } };
+  expect(fake.api.objects("virtualmachineinstancemigrations")).toMatchObject([migration]);
 });
