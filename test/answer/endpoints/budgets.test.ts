@@ -1,13 +1,15 @@
-/** Budgets where something is in the way: of another size, of a VM that no longer migrates, unread, of a VM that is not understood. */
+/** Budgets where something is in the way: of another size, unread, of a VM that no longer migrates or is not understood. */
 import { beforeEach, expect, test } from "vitest";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { failure } from "../../support/fake-api.ts";
 import { type Before, failing, FakeCluster, once } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
-import { budget, marked, migration, owner, PINNED, pod, POD_NAME, vmi } from "../../support/fixtures.ts";
-import { evictionOf } from "../../support/reviews.ts";
+import { budget, marked, migration, owner, PINNED, pod, vmi } from "../../support/fixtures.ts";
+import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
 const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
+const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
+const AGAIN = refusal(expect.stringContaining("try again: the API server cannot be reached"));
 
 let fake: FakeCluster;
 beforeEach(() => {
@@ -16,11 +18,11 @@ beforeEach(() => {
   fake.pods.put(pod());
 });
 
-const sizes = () => fake.budgets.list().map(({ minAvailable }) => minAvailable);
-
 function forbidding(request: string): Before {
   return (label) => (label === request ? Response.json(failure(403, "Forbidden").body, { status: 403 }) : undefined);
 }
+
+const sizes = () => fake.budgets.list().map(({ minAvailable }) => minAvailable);
 
 async function scan(before?: Before) {
   const doors = openFakeDoors(fake, before);
@@ -28,7 +30,22 @@ async function scan(before?: Before) {
   await doors.settle();
 }
 
-test("one of another size stays until it is right, and the VM does not migrate before", async () => {
+async function evict(before?: Before) {
+  const doors = openFakeDoors(fake, before);
+  const { body } = await doors.evict(evictionOf(pod()));
+  await doors.settle();
+  return body;
+}
+
+test("an eviction waits for the budget of its VM, unless it may not be made", async () => {
+  fake.isReviewing = false;
+  fake.vmis.put(vmi());
+  expect(await evict(failing(/^create poddisruptionbudgets$/))).toEqual(AGAIN);
+  expect(await evict(forbidding("create poddisruptionbudgets"))).toEqual(TRIGGERED);
+  expect(sizes()).toEqual([]);
+});
+
+test("given a budget of another size, its VM does not migrate before it is right", async () => {
   fake.vmis.put(marked());
   fake.budgets.put(budget({ minAvailable: 1 }));
   await scan(failing(/^(create|patch) poddisruptionbudgets$/));
@@ -38,34 +55,32 @@ test("one of another size stays until it is right, and the VM does not migrate b
   expect(fake.budgets.list()).toMatchObject([{ uid: "budget-uid" }]);
 });
 
-test("where it must not be changed, the VM migrates all the same", async () => {
+test.each([
+  ["changed", budget({ minAvailable: 1 }), "patch poddisruptionbudgets", [1]],
+  ["read", undefined, "get poddisruptionbudgets", [2]],
+])("given a budget that may not be %s, its VM migrates all the same", async (...[, found, request, expected]) => {
   fake.vmis.put(marked());
-  fake.budgets.put(budget({ minAvailable: 1 }));
-  await scan(forbidding("patch poddisruptionbudgets"));
-  expect([sizes(), fake.migrations.list().length]).toEqual([[1], 1]);
+  if (found) fake.budgets.put(found);
+  await scan(forbidding(request));
+  expect([sizes(), fake.migrations.list().length]).toEqual([expected, 1]);
 });
 
-test.each(["Pending", "Scheduling"])(
-  "a VM that cannot migrate again keeps it while its migration is %s",
-  async (phase) => {
-    fake.vmis.put(marked(IF_POSSIBLE));
-    fake.migrations.put(migration({ phase }));
-    const doors = openFakeDoors(fake);
-    await doors.evict(evictionOf({ namespace: "apps", name: POD_NAME }));
-    await doors.settle();
-    expect([sizes(), fake.evacuations.list()]).toMatchObject([[2], [{ status: { phase: "Migrating" } }]]);
-    await scan();
-    expect(sizes()).toEqual([2]);
-  },
-);
-
-test("without the permission to read one, VMs are evacuated all the same", async () => {
-  fake.vmis.put(marked());
-  await scan(forbidding("get poddisruptionbudgets"));
-  expect([sizes(), fake.migrations.list().length]).toEqual([[2], 1]);
+test("given a VM that cannot migrate again, it keeps its budget while its migration is pending", async () => {
+  fake.vmis.put(marked(IF_POSSIBLE));
+  fake.migrations.put(migration({ phase: "Pending" }));
+  await evict();
+  await scan();
+  expect([sizes(), fake.evacuations.list()]).toMatchObject([[2], [{ status: { phase: "Migrating" } }]]);
 });
 
-test("that of a VM that is not understood stays", async () => {
+test("given a VM that may go, it loses a budget, which would refuse what is allowed", async () => {
+  fake.vmis.put(vmi(IF_POSSIBLE));
+  fake.budgets.put(budget());
+  expect(await evict()).toMatchObject(allowance());
+  expect(sizes()).toEqual([]);
+});
+
+test("given a VM that is not understood, its budget stays", async () => {
   fake.budgets.put(budget());
   const metadata = { namespace: "apps", name: "web", uid: vmi().uid, resourceVersion: "1" };
   fake.api.put("virtualmachineinstances", { kind: "VirtualMachineInstance", metadata, status: { phase: 1 } });
@@ -74,7 +89,7 @@ test("that of a VM that is not understood stays", async () => {
   expect(sizes()).toEqual([2, 2]);
 });
 
-test("of a VM that began while the scan had read the VMs already, it stays", async () => {
+test("given a VM that begins after the scan has read the VMs, its budget stays", async () => {
   const begun = vmi({ name: "late", uid: "late-uid" });
   fake.vmis.put(vmi());
   const begin = () => {

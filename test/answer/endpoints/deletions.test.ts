@@ -1,50 +1,46 @@
 /**
- * Deletions that do not ask: each is answered at once, refused with the time of the next try, also while the cluster cannot be
- * asked, until the deadline that the request shows.
+ * Deletions that do not ask: each is answered at once, refused with the time of the next try, and its VM is marked, whatever else
+ * fails; also while the cluster cannot be asked, until the deadline that the request shows.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ClusterError } from "../../../shared/kube/failures.ts";
-import { type Before, UNREACHABLE } from "../../support/fake-cluster.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
-import { migration, newborn, NOW as FAKE_NOW, node, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
-import { VirtualClock } from "../../support/clock.ts";
-import { asWebhook, entry, NOW, openDoors, type TestEnv } from "../../support/doors.ts";
-import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
-import { deletionOf } from "../../support/reviews.ts";
+import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { hash8 } from "../../../shared/kube/objects.ts";
+import { VirtualClock } from "../../support/clock.ts";
+import { asWebhook, entry, NOW as DOORS_NOW, openDoors, type TestEnv } from "../../support/doors.ts";
+import { type Before, FakeCluster, FORBIDDEN, UNREACHABLE } from "../../support/fake-cluster.ts";
+import { type FakeDoors, objectOf, openFakeDoors } from "../../support/fake-doors.ts";
+import { newborn, node, NOW, pod, POD_UID, time, vmi } from "../../support/fixtures.ts";
+import { MAINTENANCE, TAINT_CONTROLLER } from "../../support/guard/disruptions.ts";
+import { deletionOf } from "../../support/reviews.ts";
 
 const TIMEOUT_SECONDS = 10;
 const WEB = { namespace: "apps", name: "web" };
 const preempted = (since: string) =>
   pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });
-
-/** On the clock of doors over HTTP. */
-const since = (seconds: number) => preempted(new Date(NOW.getTime() - seconds * 1000).toISOString());
+const PREEMPTION = deletionOf(objectOf(preempted(time(0))));
 
 let fake: FakeCluster;
 let doors: FakeDoors | undefined;
 beforeEach(() => {
   fake = new FakeCluster();
-  fake.configure({ featureGates: { PreemptionEvictionLiveMigration: true } });
+  fake.configure({
+    featureGates: { PreemptionEvictionLiveMigration: true, NoExecuteTaintEvictionLiveMigration: true },
+  });
   fake.nodes.put(node());
   fake.vmis.put(vmi());
   fake.pods.put(preempted(time(0)));
 });
-
 afterEach(async () => {
   await doors?.settle();
   // Of two requests that fail at the same time the answer waits for one.
   await setImmediate();
 });
 
-const at = () => doors?.now() ?? FAKE_NOW;
-const elapsed = () => (at().getTime() - FAKE_NOW.getTime()) / 1000;
-
-async function ask(before?: Before, of = preempted(time(0))) {
-  const opened = openFakeDoors(fake, before);
-  doors = opened;
-  return { ...(await opened.delete(deletionOf(objectOf(of)))), seconds: elapsed() };
+async function ask(before?: Before, deletion = PREEMPTION, clock = new VirtualClock(NOW)) {
+  doors = openFakeDoors(fake, before, { clock });
+  const answer = await clock.outcome(doors.delete(deletion));
+  return { ...answer, seconds: (clock.now().getTime() - NOW.getTime()) / 1000 };
 }
 
 const ALLOWED = { code: 200, body: { response: { allowed: true } } };
@@ -57,32 +53,31 @@ const refused = (why: string, retryAfterSeconds = 5) => ({
     },
   },
 });
+const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
 test("the first time: the evacuation is begun, carried on and told of, and the answer does not wait", async () => {
-  const answer = await ask();
-  expect(answer).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
+  expect(await ask()).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
   await doors?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);
-  expect(fake.vmis.get(WEB)?.evacuationNodeName).toBe("node01");
+  expect(markOf()).toBe("node01");
   expect(fake.story.map(({ reason }) => reason)).toContain("DeletionRefused");
-  expect(doors?.log.filter(({ endpoint }) => endpoint !== undefined)).toMatchObject([
-    { verdict: "Refuse", retryAfterSeconds: 10 },
-  ]);
+  const rulings = doors?.log.filter(({ endpoint }) => endpoint !== undefined);
+  expect(rulings).toMatchObject([{ verdict: "Refuse", retryAfterSeconds: 10 }]);
 });
 
-describe("answered before the API server gives up, however long everything takes", () => {
-  test.each([0, 0.5, 2, 4, 9, 9.5, 10, 1000])("%d s for a request, which then fails", async (seconds) => {
-    const clock = new VirtualClock(FAKE_NOW);
+test.each([0, 0.5, 4, 9.5, 1000])(
+  "given %d s for each request, which then fails, it is answered in time",
+  async (seconds) => {
+    const clock = new VirtualClock(NOW);
     const failLate: Before = async () => {
       await clock.sleep(seconds * 1000);
       throw new ClusterError(UNREACHABLE);
     };
-    const there = openFakeDoors(fake, failLate, { clock });
-    const answer = await clock.outcome(there.delete(deletionOf(objectOf(preempted(time(0))))));
+    const answer = await ask(failLate, PREEMPTION, clock);
     expect(answer).toMatchObject(refused("the API server "));
-    expect((clock.now().getTime() - FAKE_NOW.getTime()) / 1000).toBeLessThan(TIMEOUT_SECONDS);
-  });
-});
+    expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
+  },
+);
 
 test("a VMI that keeps changing: refused, and asked for again", async () => {
   let lost = 0;
@@ -96,72 +91,82 @@ test("a VMI that keeps changing: refused, and asked for again", async () => {
   expect(answer).toMatchObject(refused("its VMI keeps changing"));
 });
 
-test("what is no review of a deletion is refused with a time for the next try, for its requester would spin without one", async () => {
-  const doors = openDoors({ CLUSTERS: { prod: entry("https://api.example.com") } });
-  const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
-  const body = JSON.stringify(deletionOf({ kind: "Pod" }));
-  const answer = await doors.request(path, { method: "POST", headers: asWebhook, body });
-  expect(answer).toMatchObject(refused("not a review of pods DELETE: request.oldObject.metadata"));
+/** By the name of the request. */
+type Sick = (request: string) => boolean;
+const listing: Sick = (request) => request.startsWith("list evacuations");
+const creating: Sick = (request) => request === "create evacuations";
+const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
+/** Until the connection ends. */
+const hanging =
+  (isSick: Sick): Before =>
+  (request) =>
+    isSick(request) ? new Promise(() => undefined) : undefined;
+
+describe("a VM whose deletion is refused is marked, whatever happens beside it", () => {
+  const absent: Failure = { reason: "Refused", code: 404, request: "the request" };
+  // prettier-ignore
+  test.each<[string, Sick, Failure]>([
+    ["its Evacuations may not be listed",     listing,                                         FORBIDDEN],
+    ["its Evacuations are too many",          listing,                                         { reason: "TooLarge", request: "GET" }],
+    ["a quota or policy refuses its Evacuation", creating,                                     FORBIDDEN],
+    ["no kind Evacuation is served",          (asked) => listing(asked) || creating(asked),    absent],
+  ])("%s", async (_, isSick, failure) => {
+    const answer = await ask((request) => {
+      if (isSick(request)) throw new ClusterError(failure);
+    });
+    expect(answer).toMatchObject({ body: { response: { allowed: false } } });
+    expect(markOf()).toBe("node01");
+    expect(fake.evacuations.list()).toHaveLength(isSick("create evacuations") ? 0 : 1);
+  });
+
+  // prettier-ignore
+  test.each<[string, Sick]>([
+    ["to list its Evacuations",  listing],
+    ["to create its Evacuation", creating],
+    ["to read its budget",       budgets],
+  ])("the API server takes for ever: %s", async (_, isSick) => {
+    const answer = await ask(hanging(isSick));
+    expect(answer).toMatchObject({ body: { response: { allowed: false } } });
+    expect(answer.seconds).toBeLessThan(TIMEOUT_SECONDS);
+    expect(markOf()).toBe("node01");
+  });
 });
 
-test("victims that the scheduler names no more: 30 s past the deadline what is queued for them is withdrawn", async () => {
-  await ask();
-  await doors?.settle();
-  fake.migrations.put(migration({ phase: "Pending", automatic: true, evacuates: "node01" }));
-  for (const [seconds, phase] of [
-    [149, "Migrating"],
-    [1, "Withdrawn"],
-  ] as const) {
-    doors?.pass(seconds);
-    await doors?.reconcile();
-    expect(fake.evacuations.list()).toMatchObject([{ status: { phase } }]);
-  }
-  expect(fake.vmis.get(WEB)).not.toHaveProperty("evacuationNodeName");
-  expect(fake.migrations.list()).toEqual([]);
+/** What Kubernetes does while the taint manager's client still asks again. */
+test.each([
+  ["refused", -179, false],
+  ["allowed", -181, true],
+])("its Evacuations cannot be listed, and the pod's condition was reset: %s", async (_, reset, allowed) => {
+  fake.nodes.put(node({ taints: [MAINTENANCE] }));
+  const tainted = pod({ disruptionTarget: { active: false, since: time(reset) } });
+  fake.pods.put(tainted);
+  const deletion = deletionOf(objectOf(tainted), { userInfo: { username: TAINT_CONTROLLER } });
+  expect(await ask(hanging(listing), deletion)).toMatchObject({ body: { response: { allowed } } });
 });
 
 describe("no cluster to ask", () => {
   const outage = { get: () => Promise.reject(new Error("KV")), list: () => Promise.reject(new Error("KV")) };
-  const dry = { dryRun: true };
-  const byUser = { userInfo: { username: "admin" } };
-  const WHY = "try again: an unexpected error";
-
-  async function askNowhere(
-    of = since(0),
-    more = {},
-    env: TestEnv = { CLUSTER_REGISTRY: outage },
-    headers = asWebhook,
-  ) {
-    const there = openDoors(env);
-    const body = JSON.stringify(deletionOf(objectOf(of), more));
-    const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
-    return await there.request(path, { method: "POST", headers, body });
-  }
+  const UNKNOWN: TestEnv = { CLUSTER_REGISTRY: outage };
+  const WRONG: TestEnv = { CLUSTERS: { prod: entry("nonsense") } };
+  const RIGHT: TestEnv = { CLUSTERS: { prod: entry("https://api.example.com") } };
+  const again = refused("try again: an unexpected error");
+  const sized = (kilobytes: number) => ({ padding: "x".repeat(kilobytes * 1024) });
 
   // prettier-ignore
-  test.each([
-    ["a preemption",                       since(0),   {},     refused(WHY)],
-    ["one that is past its deadline",      since(121), {},     ALLOWED],
-    ["a dry run",                          since(0),   dry,    refused(WHY)],
-    ["by another user",                    since(0),   byUser, ALLOWED],
-  ])("%s", async (...[, of, more, expected]) => {
-    expect(await askNowhere(of, more)).toMatchObject(expected);
-  });
-
-  test("an entry that is wrong says so, and refuses as well", async () => {
-    expect(await askNowhere(since(0), {}, { CLUSTERS: { prod: entry("nonsense") } })).toMatchObject(refused("server"));
-  });
-
-  test.each([
-    ["60 KB are read, though the caller cannot be known", 60, refused(WHY)],
-    ["70 KB are not", 70, { code: 413 }],
-  ])("%s", async (_, kilobytes, expected) => {
-    expect(await askNowhere(since(0), { padding: "x".repeat(kilobytes * 1024) })).toMatchObject(expected);
-  });
-
-  test("a caller without the token gets no answer", async () => {
-    const env = { CLUSTERS: { prod: entry("https://api.example.com") } };
-    const answer = await askNowhere(since(0), {}, env, { authorization: "Bearer wrong" });
-    expect(answer).toMatchObject({ code: 401 });
+  test.each<[string, TestEnv, number, object, object]>([
+    //                                  the clusters  s ago  the request                        the answer
+    ["a preemption",                    UNKNOWN,      0,     {},                                again],
+    ["one that is past its deadline",   UNKNOWN,      121,   {},                                ALLOWED],
+    ["a dry run",                       UNKNOWN,      0,     { dryRun: true },                  again],
+    ["by another user",                 UNKNOWN,      0,     { userInfo: { username: "jane" } }, ALLOWED],
+    ["60 KB, of a caller unknown",      UNKNOWN,      0,     sized(60),                         again],
+    ["70 KB are not read",              UNKNOWN,      0,     sized(70),                         { code: 413 }],
+    ["a wrong entry says so",           WRONG,        0,     {},                                refused("server")],
+    ["what is no review of a deletion", RIGHT,        0,     { oldObject: { kind: "Pod" } },    refused("not a review of pods DELETE: request.oldObject.metadata")],
+  ])("%s", async (...[, env, secondsAgo, more, expected]) => {
+    const victim = preempted(new Date(DOORS_NOW.getTime() - secondsAgo * 1000).toISOString());
+    const body = JSON.stringify(deletionOf(objectOf(victim), more));
+    const path = `/clusters/prod/admission/deletions?timeout=${TIMEOUT_SECONDS}s`;
+    expect(await openDoors(env).request(path, { method: "POST", headers: asWebhook, body })).toMatchObject(expected);
   });
 });
