@@ -1,11 +1,10 @@
 /** Reading a cluster's settings: the cache, and what stays in force while something is wrong. */
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { SettingsCache } from "../../../shared/settings/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { canned } from "../../support/kube/connected.ts";
-import { connectTo, failing } from "../../support/fake-cluster.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { connectTo, failing, FakeCluster } from "../../support/fake-cluster.ts";
 import { type CannedAnswers, configured, list, notFound } from "../../support/canned-cluster.ts";
 import { html, status } from "../../support/answers.ts";
 
@@ -33,26 +32,31 @@ const load = (seconds = 0, fresh = false, of = fake, name = "prod") => {
   return cache.load(name, cluster, new Date(Date.UTC(2026, 0, 1) + seconds * 1000), fresh);
 };
 
-describe("the cache", () => {
-  test.each([
-    ["serves 29 s", 29, false, 2],
-    ["is read again after 30 s", 30, false, 4],
-    ["is read again for a caller who wants it fresh", 1, true, 4],
-  ])("%s", async (_, seconds, fresh, expected) => {
-    await load();
-    await load(seconds, fresh);
-    expect(requests).toHaveLength(expected);
-  });
+// prettier-ignore
+test.each([
+  ["serves 29 s",                                   29, false, 2],
+  ["is read again after 30 s",                      30, false, 4],
+  ["is read again for a caller who wants it fresh", 1,  true,  4],
+])("the cache %s", async (_, seconds, fresh, expected) => {
+  await load();
+  await load(seconds, fresh);
+  expect(requests).toHaveLength(expected);
 });
 
-describe("the LifeboatConfiguration is wrong", () => {
-  // prettier-ignore
-  const WRONG: readonly (readonly [string, unknown])[] = [
-    ["an unknown gate",  { featureGates: { Magic: true } }],
-    ["a wrong value",    { evacuation: { maxAttempts: 0 } }],
-  ];
+test("what one cluster says is never another's", async () => {
+  const other = new FakeCluster();
+  fake.configure(GATES);
+  await load();
+  expect(await load(1, false, other, "other")).toMatchObject({ settings: { featureGates: [] } });
+  expect(await load(1)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] } });
+});
 
-  test.each(WRONG)("%s: the defaults at first, later on the last valid one", async (_, spec) => {
+test.each([
+  ["an unknown gate", { featureGates: { Magic: true } }],
+  ["a wrong value", { evacuation: { maxAttempts: 0 } }],
+])(
+  "given a configuration with %s: the defaults at first, later on the last valid one, until it is gone",
+  async (_, spec) => {
     fake.configure(spec);
     expect(await load()).toMatchObject({ settings: DEFAULT_SETTINGS });
     fake.configure(GATES);
@@ -60,32 +64,10 @@ describe("the LifeboatConfiguration is wrong", () => {
     fake.configure(spec);
     for (const seconds of [60, 90, 120])
       expect(await load(seconds)).toMatchObject({ settings: { featureGates: ["DeschedulerSupport"] } });
-  });
-
-  test("and gone: the defaults", async () => {
-    fake.configure(GATES);
-    await load();
     fake.configure(undefined);
-    expect((await load(30)).settings).toMatchObject(DEFAULT_SETTINGS);
-  });
-});
-
-// prettier-ignore
-test.each([
-  ["the KubeVirt CR",                     /^list kubevirts/,      { clusterStrategy: "LiveMigrate" }],
-  ["the LifeboatConfiguration",           /^get lifeboatconfigurations$/, { featureGates: ["PreemptionEvictionLiveMigration"] }],
-  ["the ValidatingWebhookConfigurations", /^get validatingwebhookconfigurations$/,      { evictionsCovered: true }],
-])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (_, requests, seen) => {
-  fake.kubeVirt = KUBEVIRT;
-  fake.configure(GUARDED);
-  cover();
-  broken = requests;
-  await expect(load()).rejects.toThrow("cannot be reached");
-  broken = /^$/;
-  await load();
-  broken = requests;
-  expect(await load(30)).toMatchObject({ settings: seen });
-});
+    expect(await load(150)).toMatchObject({ settings: DEFAULT_SETTINGS });
+  },
+);
 
 /** KubeVirt's webhook fails closed, and the guard's is there. */
 function cover(): void {
@@ -96,11 +78,28 @@ function cover(): void {
 }
 
 // prettier-ignore
+test.each([
+  ["the KubeVirt CR",                     /^list kubevirts/,                       { clusterStrategy: "LiveMigrate" }],
+  ["the LifeboatConfiguration",           /^get lifeboatconfigurations$/,          { featureGates: ["PreemptionEvictionLiveMigration"] }],
+  ["the ValidatingWebhookConfigurations", /^get validatingwebhookconfigurations$/, { evictionsCovered: true }],
+])("%s that cannot be read: nothing is known at first, later on the last one seen counts", async (_, reads, seen) => {
+  fake.kubeVirt = KUBEVIRT;
+  fake.configure(GUARDED);
+  cover();
+  broken = reads;
+  await expect(load()).rejects.toThrow("cannot be reached");
+  broken = /^$/;
+  await load();
+  broken = reads;
+  expect(await load(30)).toMatchObject({ settings: seen });
+});
+
+// prettier-ignore
 test.each<[string, object, boolean, boolean, number]>([
-  ["both are there",                      GUARDED,                                             true,  true,  4],
-  ["neither is there, or may be read",    GUARDED,                                             false, false, 4],
-  ["the guard is off: nothing to ask",    {},                                                  true,  false, 2],
-  ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true,  false, 2],
+  ["both are there",                      GUARDED,                                   true,  true,  4],
+  ["neither is there",                    GUARDED,                                   false, false, 4],
+  ["the guard is off: nothing to ask",    {},                                        true,  false, 2],
+  ["none are wanted: nothing to ask",     { ...GUARDED, disruptionBudgets: "Never" }, true, false, 2],
 ])("whether webhooks make budgets unnecessary: %s", async (...[, spec, isCovering, evictionsCovered, expected]) => {
   fake.configure(spec);
   if (isCovering) cover();
@@ -115,16 +114,14 @@ const unparsed = list({
 
 // prettier-ignore
 test.each<[string, CannedAnswers, string]>([
-  ["403 for the KubeVirt CR",               { kubevirt: status(403, "Forbidden") },                  "403 Forbidden"],
-  ["no such kind, of the KubeVirt CR",      { kubevirt: notFound },                                  "with 404"],
-  ["a page of a proxy for the KubeVirt CR", { kubevirt: html(200) },                                 "not JSON"],
-  ["a KubeVirt CR that does not parse",     { kubevirt: unparsed },                                  "spec.configuration.evictionStrategy"],
-  ["500 for the configuration",             { configuration: status(500, "InternalError") },         "with 500"],
-  ["a page of a proxy for it",              { configuration: html(404) },                            "not JSON"],
-  ["a page of a proxy for webhooks",        { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
+  ["403 for the KubeVirt CR",           { kubevirt: status(403, "Forbidden") },                      "403 Forbidden"],
+  ["no such kind, of the KubeVirt CR",  { kubevirt: notFound },                                      "with 404"],
+  ["a KubeVirt CR that does not parse", { kubevirt: unparsed },                                      "spec.configuration.evictionStrategy"],
+  ["500 for the configuration",         { configuration: status(500, "InternalError") },             "with 500"],
+  ["a page of a proxy for it",          { configuration: html(404) },                                "not JSON"],
+  ["a page of a proxy for webhooks",    { configuration: configured(GUARDED), webhooks: html(404) }, "not JSON"],
 ])("over HTTP, what is no answer is none: %s", async (_, answers, message) => {
-  const { cluster } = canned(answers);
-  await expect(cache.load("prod", cluster, new Date(0))).rejects.toThrow(message);
+  await expect(cache.load("prod", canned(answers).cluster, new Date(0))).rejects.toThrow(message);
 });
 
 test("over HTTP, webhooks that may not be read are none", async () => {

@@ -1,11 +1,10 @@
 /** What an eviction changes in the cluster before it is answered, also when the cluster changes meanwhile. */
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { once } from "../../support/fake-cluster.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
-import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi } from "../../support/fixtures.ts";
+import { FakeCluster, once } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
+import { MOBILITY, NODE, pod, POD_NAME, POD_UID, vmi } from "../../support/fixtures.ts";
 import { allowance, evictionOf, evictionReview, refusal, type Tweaks } from "../../support/reviews.ts";
 
 const WEB = { namespace: "apps", name: "web" };
@@ -23,7 +22,6 @@ function use(web: VmiFacts): void {
 }
 
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
-const story = () => fake.story.map(({ reason }) => reason);
 /** Everything that Lifeboat might write. */
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
@@ -45,16 +43,13 @@ test("a first eviction writes an Evacuation beside KubeVirt's mark, and tells of
   const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
   expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
   expect(markOf()).toBe(NODE);
-  expect(fake.evacuations.list()).toMatchObject([
-    {
-      name: expect.stringMatching(/^web-[0-9a-f]{8}-1$/),
-      spec: { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: { name: POD_NAME, uid: POD_UID } },
-    },
-  ]);
-  expect(story()).toEqual(["EvacuationTriggered"]);
+  const name = expect.stringMatching(/^web-[0-9a-f]{8}-1$/);
+  const guest = { name: POD_NAME, uid: POD_UID };
+  const spec = { cause: "ApiEviction", requestedBy: "drainer", intent: "Evacuate", pod: guest };
+  expect(fake.evacuations.list()).toMatchObject([{ name, spec }]);
+  expect(fake.story.map(({ reason }) => reason)).toEqual(["EvacuationTriggered"]);
 });
 
-const PINNED = vmi({ liveMigratable: MOBILITY.pinned });
 const SHUT = vmi({ evictionStrategy: "LiveMigrateIfPossible", liveMigratable: MOBILITY.pinned });
 
 const Said = z.object({
@@ -64,42 +59,42 @@ const Said = z.object({
   }),
 });
 
-describe("a dry run gets the same answer and writes nothing", () => {
-  // prettier-ignore
-  test.each<[string, VmiFacts, Tweaks]>([
-    ["of the request",   vmi(),  { request: { dryRun: true } }],
-    ["of the Eviction",  vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
-    ["of a pinned VM",   PINNED, { request: { dryRun: true } }],
-    ["a shutdown",       SHUT,   { request: { dryRun: true } }],
-  ])("%s", async (_, web, tweak) => {
-    use(web);
-    const before = world();
-    const dry = await evict(reviewOf(tweak));
-    expect(world()).toEqual(before);
-    const { response } = Said.parse((await evict()).body);
-    const words = `Lifeboat answers: ${response.status?.message ?? "allowed"}`;
-    expect(dry.body).toMatchObject({ response: { ...response, warnings: [words, ...(response.warnings ?? [])] } });
-    expect(world()).not.toEqual(before);
-  });
+// prettier-ignore
+test.each<[string, VmiFacts, Tweaks]>([
+  ["of the request",   vmi(),  { request: { dryRun: true } }],
+  ["of the Eviction",  vmi(),  { eviction: { deleteOptions: { dryRun: ["All"] } } }],
+  ["a shutdown",       SHUT,   { request: { dryRun: true } }],
+])("a dry run gets the same answer and writes nothing: %s", async (_, web, tweak) => {
+  use(web);
+  const before = world();
+  const dry = await evict(reviewOf(tweak));
+  expect(world()).toEqual(before);
+  const { response } = Said.parse((await evict()).body);
+  const words = `Lifeboat answers: ${response.status?.message ?? "allowed"}`;
+  expect(dry.body).toMatchObject({ response: { ...response, warnings: [words, ...(response.warnings ?? [])] } });
+  expect(world()).not.toEqual(before);
 });
 
+const READ = /^get virtualmachineinstances$/;
+const WRITE = /^create evacuations$/;
+const LEFTOVER = refusal('Eviction request for target Pod: VMI "apps/web" is on node "node02"');
+const NOT_MIGRATABLE = refusal(expect.stringContaining("not live-migratable"));
+
+const moving = () => fake.change(WEB, { nodeName: "node02" });
 const pinning = () => fake.change(WEB, { liveMigratable: MOBILITY.pinned });
 const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: { "another-pod": NODE } }));
 
-describe("between read and write, the VMI", () => {
-  const message = 'Eviction request for target Pod: VMI "apps/web" is on node "node02"';
-  const notMigratable = refusal(expect.stringContaining("not live-migratable"));
-  // prettier-ignore
-  test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
-    ["has moved by then: its old pod is a leftover",              /^get virtualmachineinstances$/, () => fake.change(WEB, { nodeName: "node02" }), refusal(message), undefined],
-    ["moves: it is not marked for the node that it has left",     /^create evacuations$/, () => fake.change(WEB, { nodeName: "node02" }), TRIGGERED, undefined],
-    ["is marked by another party: the same answer, and it stays", /^create evacuations$/, () => fake.setMark(WEB, NODE),        TRIGGERED,        NODE],
-    ["can no longer be moved: refused, and not marked",           /^get virtualmachineinstances$/, pinning,                                        notMigratable,    undefined],
-    ["is deleted: nothing to stop",                               /^get virtualmachineinstances$/, () => fake.vmis.delete(WEB),                    allowance(),      undefined],
-    ["is made anew: the new one is not the old pod's",            /^get virtualmachineinstances$/, anew,                                           allowance(),      NODE],
-    ["loses its pod: nothing to stop",                            /^get pods$/, () => fake.pods.delete(POD),                    allowance(),      undefined],
-  ])("%s", async (...[, request, change, body, mark]) => {
-    expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });
-    expect(markOf()).toBe(mark);
-  });
+// prettier-ignore
+test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
+  //                                                     before      then                          the answer      its mark
+  ["has moved by then: its old pod is a leftover",       READ,       moving,                       LEFTOVER,       undefined],
+  ["moves: it is not marked for the node it has left",   WRITE,      moving,                       TRIGGERED,      undefined],
+  ["is marked by another party: the mark stays",         WRITE,      () => fake.setMark(WEB, NODE), TRIGGERED,     NODE],
+  ["can no longer be moved: refused, and not marked",    READ,       pinning,                      NOT_MIGRATABLE, undefined],
+  ["is deleted: nothing to stop",                        READ,       () => fake.vmis.delete(WEB),  allowance(),    undefined],
+  ["is made anew: the new one is not the old pod's",     READ,       anew,                         allowance(),    NODE],
+  ["loses its pod: nothing to stop",                     /^get pods$/, () => fake.pods.delete(POD), allowance(),   undefined],
+])("between read and write, the VMI %s", async (...[, request, change, body, mark]) => {
+  expect(await evict(evictionOf(POD), once(request, change))).toMatchObject({ body });
+  expect(markOf()).toBe(mark);
 });

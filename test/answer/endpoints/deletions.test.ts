@@ -153,7 +153,7 @@ describe("no cluster to ask", () => {
   const sized = (kilobytes: number) => ({ padding: "x".repeat(kilobytes * 1024) });
 
   // prettier-ignore
-  test.each<[string, TestEnv, number, object, object]>([
+  test.each<[string, TestEnv, number, Readonly<Record<string, unknown>>, object]>([
     //                                  the clusters  s ago  the request                        the answer
     ["a preemption",                    UNKNOWN,      0,     {},                                again],
     ["one that is past its deadline",   UNKNOWN,      121,   {},                                ALLOWED],

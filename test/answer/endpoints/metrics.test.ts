@@ -1,21 +1,13 @@
 /** The metrics of a cluster: for its operators, from what is in the cluster and nowhere else. */
 import parse from "parse-prometheus-text-format";
-import { beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { ReviewCounts } from "../../../functions/review.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";
-import { type Before, failing } from "../../support/fake-cluster.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { newborn, NOW, time, vmi } from "../../support/fixtures.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
 
-const UNAUTHORIZED = { reason: "Refused", code: 401, request: "the request" } as const;
-
-let fake: FakeCluster;
-beforeEach(() => {
-  fake = new FakeCluster();
-});
-
-const scrape = (before?: Before) => openFakeDoors(fake, before).metrics();
-const descheduling = () => (fake.kubeVirt = { namespace: "kubevirt", featureGates: ["EvictionsInBackground"] });
+const scrape = (fake: FakeCluster) => openFakeDoors(fake).metrics();
 
 /** Samples that are not zero, as `name value,value`, with their number. */
 function samplesIn(text: string): Readonly<Record<string, number>> {
@@ -31,30 +23,29 @@ function evacuating(vmiName: string, phase: Phase, endedSecondsAgo?: number): Ev
   return newborn({ name: vmiName, uid: vmiName, spec, status: { phase, ...ended } });
 }
 
-test("nothing has happened yet: all is zero, and nothing is written", async () => {
-  const { code, text, contentType } = await scrape();
-  expect({ code, contentType }).toEqual({
-    code: 200,
-    contentType: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-  });
+const CONSTANT = { "lifeboat_build_info 0.3.0": 1, "lifeboat_credential_accepted ": 1 };
+
+test("nothing has happened yet: all is zero", async () => {
+  const { code, text, contentType } = await scrape(new FakeCluster());
+  expect([code, contentType]).toEqual([200, "application/openmetrics-text; version=1.0.0; charset=utf-8"]);
   expect(text.endsWith("\n# EOF\n")).toBe(true);
-  expect(samplesIn(text)).toEqual({ "lifeboat_build_info 0.3.0": 1, "lifeboat_credential_accepted ": 1 });
+  expect(samplesIn(text)).toEqual(CONSTANT);
   expect(text).toContain('\nlifeboat_evacuations_ended_last_hour{cause="Preemption",outcome="Moved"} 0\n');
 });
 
 test("what has ended, and what is in progress; nothing of a tenant's", async () => {
+  const fake = new FakeCluster();
   fake.evacuations.put(
     evacuating("red-vm", "Pending"),
     evacuating("blue-vm", "BackingOff"),
     evacuating("over", "Withdrawn", 3599),
     evacuating("long-over", "Withdrawn", 3601),
   );
-  const began = NOW.getTime() / 1000 - 60;
   fake.vmis.put(vmi({ name: "calm" }));
-  const { text } = await scrape();
+  const began = NOW.getTime() / 1000 - 60;
+  const { text } = await scrape(fake);
   expect(samplesIn(text)).toEqual({
-    "lifeboat_build_info 0.3.0": 1,
-    "lifeboat_credential_accepted ": 1,
+    ...CONSTANT,
     "lifeboat_evacuations_ended_last_hour DrainTaint,Withdrawn": 1,
     "lifeboat_evacuations_in_progress DrainTaint": 2,
     "lifeboat_evacuations_oldest_timestamp_seconds Pending": began,
@@ -63,11 +54,14 @@ test("what has ended, and what is in progress; nothing of a tenant's", async () 
   expect(text).not.toMatch(/apps|red-vm|calm|node01/);
 });
 
-// prettier-ignore
-test.each<[string, Before, number]>([
-  ["an API server that is gone",        failing(/./),                               503],
-  ["one that does not let us in",       failing(/./, UNAUTHORIZED),  502],
-])("%s: an error as everywhere, and no half of an answer", async (_, before, code) => {
-  descheduling();
-  expect(await scrape(before)).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });
+test("a replica counts what it has answered since its start, by review and answer", () => {
+  const counts = new ReviewCounts();
+  expect(counts.render().match(/^lifeboat_reviews_total\{.* 0$/gm)).toHaveLength(6);
+  counts.count("evictions", "undecided");
+  counts.count("evictions", "undecided");
+  counts.count("deletions", "refused");
+  expect(samplesIn(counts.render())).toEqual({
+    "lifeboat_reviews_total evictions,undecided": 2,
+    "lifeboat_reviews_total deletions,refused": 1,
+  });
 });

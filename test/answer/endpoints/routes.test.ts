@@ -1,76 +1,88 @@
-/** Routes and the format of every answer that is not the one asked for. */
-import { describe, expect, test } from "vitest";
-import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
+/** Routes, whether Lifeboat is ready, and the format of every answer that is not the one asked for. */
+import { expect, test } from "vitest";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
-import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
-import { notFound } from "../../support/canned-cluster.ts";
-import { openCanned } from "../../support/canned-cluster.ts";
+import { notFound, openCanned } from "../../support/canned-cluster.ts";
 import { asOperator, entry, NOW, openDoors } from "../../support/doors.ts";
-import * as stub from "../../support/answers.ts";
+import { html, hangingUp, json, SECRET_OF_UPSTREAM, status } from "../../support/answers.ts";
 
-describe("unknown routes", () => {
-  // prettier-ignore
-  test.each([
-    ["GET",    "/clusters/prod/admission/evictions"],
-    ["POST",   "/clusters/prod/admission/evictions/"],
-    ["POST",   "/clusters/prod/admission/evictions/the-webhook-token/more"],
-    ["POST",   "/clusters/prod/admission/unknown"],
-    ["GET",    "/clusters/prod/reconcile"],
-    ["GET",    "/metrics"],
-    ["GET",    "/clusters/prod/evacuations"],
-    ["GET",    "/clusters/prod/explain/pods/apps/web"],
-  ])("%s %s", async (method, path) => {
-    const error = { reason: "NotFound", message: "no such route" };
-    const doors = openDoors({ CLUSTERS: { prod: entry("https://prod.example.com") } });
-    const answer = await doors.request(path, { method, headers: asOperator });
-    expect(answer).toMatchObject({ code: 404, body: { error } });
-  });
+const CLUSTERS = { prod: entry("https://prod.example.com") };
+
+// prettier-ignore
+test.each([
+  ["GET",    "/clusters/prod/admission/evictions"],
+  ["POST",   "/clusters/prod/admission/evictions/"],
+  ["POST",   "/clusters/prod/admission/evictions/the-webhook-token/more"],
+  ["POST",   "/clusters/prod/admission/unknown"],
+  ["GET",    "/clusters/prod/reconcile"],
+  ["GET",    "/metrics"],
+])("unknown routes: %s %s", async (method, path) => {
+  const error = { reason: "NotFound", message: "no such route" };
+  const answer = await openDoors({ CLUSTERS }).request(path, { method, headers: asOperator });
+  expect(answer).toMatchObject({ code: 404, body: { error } });
 });
 
 test("/healthz tells that the Worker runs, and nothing else", async () => {
   expect(await openDoors({}).request("/healthz")).toMatchObject({ code: 200, body: { healthy: true } });
 });
 
-describe("objects that do not exist", () => {
-  // prettier-ignore
-  test.each([
-    ["a VM of a name that no object can have",    "vms/apps/Web"],
-    ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
-    ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
-  ])("are not looked for under names that no object can have: %s", async (_, path) => {
-    const [server, doors] = openCanned({ vmi: notFound });
-    const grant = { cluster: "prod", name: "jane", mayAct: true, until: NOW.getTime() / 1000 + 60 };
-    const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
-    const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
-    expect(code).toBe(404);
-    const asked = server.requests.map((one) => `${one.path}?${one.query.toString()}`);
-    expect(asked.filter((one) => /\.\.|Web|a(?:\/|%2F)b|nodeName/.test(one))).toEqual([]);
-  });
-});
-
-const request = "GET /api/v1/pods";
-
+const registry = { get: async () => null, list: async () => ({ keys: [], list_complete: true }) };
 // prettier-ignore
-test.each<[Failure, number, string]>([
-  [{ reason: "Unreachable" },                                 503, "the API server cannot be reached"],
-  [{ reason: "DeadlineExceeded" },                            504, "the API server did not answer in time"],
-  [{ reason: "Refused", code: 401, request },                 502, "the API server answered GET /api/v1/pods with 401 Unauthorized: the token is not valid"],
-  [{ reason: "Refused", code: 403, request },                 502, "the API server answered GET /api/v1/pods with 403 Forbidden: the service account lacks a permission"],
-  [{ reason: "Unintelligible", request, issue: "not JSON" },  502, "the answer to GET /api/v1/pods is not what an API server says: not JSON"],
-])("a cluster that cannot be asked: %o", (failure, code, message) => {
-  const rejection = rejectionOf(new ClusterError(failure), () => undefined);
-  expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });
+test.each([
+  ["CLUSTERS parses",          { CLUSTERS },                                                            200],
+  ["there is only a registry", { CLUSTER_REGISTRY: registry },                                          200],
+  ["nothing is configured",    {},                                                                      503],
+  ["CLUSTERS is no JSON",      { CLUSTERS: "{prod" },                                                   503],
+  ["one entry is malformed",   { CLUSTERS: { ...CLUSTERS, "secret-name": { server: "secret-server" } } }, 503],
+])("ready in general: %s", async (_, env, code) => {
+  const answer = await openDoors(env).request("/readyz");
+  const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
+  const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
+  expect(answer).toMatchObject({ code, body: code === 200 ? { ready: true } : { error } });
+  expect(answer.text).not.toMatch(/secret|prod/);
 });
 
 // prettier-ignore
 test.each([
-  ["GET",    "readyz"],
-  ["GET",    "metrics"],
-])("… as every door says, and nothing that was answered: %s %s", async (method, path) => {
-  for (const [behaviour, code] of [[stub.hangingUp, 503], [stub.status(403, "F", stub.SECRET_OF_UPSTREAM), 502], [stub.html(200), 502]] as const) {
-    const [, there] = openCanned(behaviour);
-    const answer = await there.request(`/clusters/prod/${path}`, { method, headers: asOperator });
-    expect(answer).toMatchObject({ code, body: { error: { reason: "ClusterUnavailable" } } });
-    expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
-  }
+  ["accepts Lifeboat's token",               json({ major: "1" }),         200, true ],
+  ["does not accept Lifeboat's token (401)", status(401, "Unauthorized"),  503, false],
+])("ready in a cluster, whose API server %s", async (words, behaviour, code, ready) => {
+  const [server, doors] = openCanned(behaviour);
+  const answer = await doors.request("/clusters/prod/readyz", { headers: asOperator });
+  expect(answer).toMatchObject({ code, body: { ready, message: expect.stringContaining(words) } });
+  expect(new Set(server.requests.map(({ method, path }) => `${method} ${path}`))).toEqual(new Set(["GET /version"]));
+});
+
+// prettier-ignore
+const SILENT = [
+  [hangingUp,                              503, "the API server cannot be reached"],
+  [status(403, "F", SECRET_OF_UPSTREAM),   502, "with 403 Forbidden: the service account lacks a permission"],
+  [html(200),                              502, "is not what an API server says: not JSON"],
+] as const;
+
+test.each(["readyz", "metrics"])(
+  "a cluster that cannot be asked: %s says why, and nothing that was answered",
+  async (path) => {
+    for (const [behaviour, code, why] of SILENT) {
+      const [, doors] = openCanned(behaviour);
+      const answer = await doors.request(`/clusters/prod/${path}`, { headers: asOperator });
+      const error = { reason: "ClusterUnavailable", message: expect.stringContaining(why) };
+      expect(answer).toMatchObject({ code, body: { error } });
+      expect(answer.text).not.toContain(SECRET_OF_UPSTREAM);
+    }
+  },
+);
+
+// prettier-ignore
+test.each([
+  ["a VM of a name that no object can have",    "vms/apps/Web"],
+  ["a namespace that leads elsewhere",          "vms/..%2Fapps/web"],
+  ["a node of a name that no object can have",  "nodes/a,spec.nodeName!=b"],
+])("objects are not looked for under names that no object can have: %s", async (_, path) => {
+  const [server, doors] = openCanned({ vmi: notFound });
+  const grant = { cluster: "prod", name: "jane", mayAct: true, until: NOW.getTime() / 1000 + 60 };
+  const cookie = `${COOKIE}=${await signGrant(grant, { ...entry(server.url), headers: {} })}`;
+  const { code } = await doors.request(`/fleet/prod/${path}`, { headers: { accept: "text/html", cookie } });
+  expect(code).toBe(404);
+  const asked = server.requests.map((one) => `${one.path}?${one.query.toString()}`);
+  expect(asked.filter((one) => /\.\.|Web|a(?:\/|%2F)b|nodeName/.test(one))).toEqual([]);
 });
