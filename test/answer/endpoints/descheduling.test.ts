@@ -1,13 +1,14 @@
-/** The descheduling door: who may ask, what is answered, and when a cycle begins by itself. */
+/** The descheduling door: what is answered, and when a cycle begins by itself; and what the descheduler reads on launcher pods. */
 import { dump } from "js-yaml";
 import { beforeEach, describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { type PolicyFile, policyOf } from "../../live/descheduling-stage.ts";
 import { plainPod } from "../../support/descheduling/worlds.ts";
-import { asOperator, asWebhook, type Doors, NOW } from "../../support/doors.ts";
+import { asWebhook, type Doors, NOW } from "../../support/doors.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { openDoorsOf } from "../../support/fake-doors.ts";
-import { node, owner } from "../../support/fixtures.ts";
+import { node, owner, pod, vmi } from "../../support/fixtures.ts";
+import { ONLY } from "../../support/launchers.ts";
 
 const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
 /** Nothing but the doors: no budget, no migration. */
@@ -17,72 +18,54 @@ const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});
 
 let fake: FakeCluster;
 let doors: Doors;
+let requests: string[];
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({ ...QUIET, featureGates: BOTH });
+  // Its pods are not to stay on the first one.
   fake.nodes.put(node({ taints: [{ key: "maintenance", effect: "NoSchedule" }] }), node({ name: "node02" }));
-  doors = openDoorsOf(fake);
+  for (const name of ["batch-1", "batch-2"])
+    fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
+  requests = [];
+  doors = openDoorsOf(fake, (label) => void requests.push(label));
 });
 
-function setPolicy(policy: PolicyFile | string): void {
-  const data = { "policy.yaml": typeof policy === "string" ? policy : dump(policy) };
+function setPolicy(policy: PolicyFile): void {
+  const data = { "policy.yaml": dump(policy) };
   fake.api.put("configmaps", { metadata: { ...POLICY, uid: "policy", resourceVersion: "1" }, data });
 }
 
-/** On the node that repels it. */
-function createPod(name: string): void {
-  fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
-}
-
-const deschedule = (query = "", headers: Record<string, string> = asWebhook) =>
-  doors.request(`/clusters/prod/deschedule${query}`, { method: "POST", headers });
-
+const post = (path: string) => doors.request(`/clusters/prod/${path}`, { method: "POST", headers: asWebhook });
 const alive = () => fake.pods.list().map(({ name }) => name);
-const story = () => fake.story.map(({ reason }) => reason);
+const ALL = ["batch-1", "batch-2"];
 
-describe("who asks", () => {
-  // prettier-ignore
-  test.each([
-    ["no token",     {}],
-    ["an operator",  asOperator],
-  ])("%s: 401", async (_, headers) => {
-    setPolicy(TAINTS);
-    expect(await deschedule("", headers)).toMatchObject({ code: 401, body: { error: { reason: "Unauthorized" } } });
-  });
-
-  test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) => {
-    setPolicy(TAINTS);
-    createPod("batch-1");
-    const error = { reason: "BadRequest", field: "dryRun", message: "expected true or false" };
-    expect(await deschedule(`?dryRun=${value}`)).toMatchObject({ code: 400, body: { error } });
-    expect(alive()).toEqual(["batch-1"]);
-  });
+test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) => {
+  setPolicy(TAINTS);
+  const error = { reason: "BadRequest", field: "dryRun", message: "expected true or false" };
+  expect(await post(`deschedule?dryRun=${value}`)).toMatchObject({ code: 400, body: { error } });
+  expect(alive()).toEqual(ALL);
 });
 
-describe("the policy", () => {
-  // prettier-ignore
-  test.each<readonly [string, PolicyFile | string | undefined, string, string]>([
-    ["is not there",        undefined,                              "ConfigMap lifeboat-descheduler", "expected this ConfigMap in namespace lifeboat-system"],
-    ["has another plugin",  policyOf("RemoveDuplicates", {}),       "policy.yaml.profiles.0",         "not supported by Lifeboat"],
-  ])("%s: 503, and nothing is evicted", async (_, policy, field, message) => {
-    if (policy !== undefined) setPolicy(policy);
-    createPod("batch-1");
-    const { code, body } = await deschedule();
-    await doors.settle();
-    const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
-    expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
-    expect(alive()).toEqual(["batch-1"]);
-    expect(story()).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
-  });
+// prettier-ignore
+test.each<readonly [string, PolicyFile | undefined, string, string]>([
+  ["is not there",        undefined,                         "ConfigMap lifeboat-descheduler", "expected this ConfigMap in namespace lifeboat-system"],
+  ["has another plugin",  policyOf("RemoveDuplicates", {}),  "policy.yaml.profiles.0",         "not supported by Lifeboat"],
+])("given a policy that %s: 503, and nothing is evicted", async (_, policy, field, message) => {
+  if (policy !== undefined) setPolicy(policy);
+  const { code, body } = await post("deschedule");
+  await doors.settle();
+  const error = { field: expect.stringContaining(field), message: expect.stringContaining(message) };
+  expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
+  expect(alive()).toEqual(ALL);
+  expect(fake.story.map(({ reason }) => reason)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
 });
 
 describe("a cycle", () => {
+  beforeEach(() => setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 1 }));
+
   test("says what it nominated, what it requested, what it skipped and why", async () => {
-    setPolicy({ ...TAINTS, maxNoOfPodsToEvictTotal: 1 });
-    createPod("batch-1");
-    createPod("batch-2");
     const about = { node: "node01", profile: "vms", plugin: "RemovePodsViolatingNodeTaints" };
-    expect(await deschedule()).toMatchObject({
+    expect(await post("deschedule")).toMatchObject({
       code: 200,
       body: {
         dryRun: false,
@@ -100,50 +83,31 @@ describe("a cycle", () => {
   });
 
   test("dry run: the same answer, and nothing is written anywhere", async () => {
-    setPolicy(TAINTS);
-    createPod("batch-1");
-    expect(await deschedule("?dryRun=true")).toMatchObject({ body: { dryRun: true, results: { Evicted: 1 } } });
-    expect(alive()).toEqual(["batch-1"]);
+    const body = { dryRun: true, results: { Evicted: 1 } };
+    expect(await post("deschedule?dryRun=true")).toMatchObject({ body });
+    expect(alive()).toEqual(ALL);
     expect(fake.api.objects("leases")).toEqual([]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["no interval",            { featureGates: BOTH },                                                                false],
+    ["an interval",            { featureGates: BOTH, descheduling: { intervalSeconds: 60 } },                         true ],
+    ["an interval, gate off",  { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 60 } }, false],
+  ])("begins by itself: %s", async (_, configuration, evicts) => {
+    fake.configure({ ...QUIET, ...configuration });
+    doors.pass(60);
+    // No full scan is due then.
+    await doors.tick(tickTime("prod", "small", NOW));
+    expect(alive()).toEqual(evicts ? ["batch-2"] : ALL);
   });
 });
 
-/** Another isolate, which knows of the last cycle only what the cluster says. */
-function openDoorsLater(seconds: number): Doors {
-  const later = openDoorsOf(fake);
-  later.pass(seconds);
-  return later;
-}
-
-/** No full scan is due then. */
-function at(seconds: number): Date {
-  return new Date(tickTime("prod", "small", NOW).getTime() + seconds * 1000);
-}
-
-describe("by itself", () => {
-  // prettier-ignore
-  test.each([
-    ["no interval",               { featureGates: BOTH },                                                                                false],
-    ["an interval",               { featureGates: BOTH, descheduling: { intervalSeconds: 60 } },                                         true ],
-    ["an interval, gate off",     { featureGates: { DeschedulerSupport: true }, descheduling: { intervalSeconds: 60 } },                 false],
-  ])("%s", async (_, configuration, evicts) => {
-    fake.configure({ ...QUIET, ...configuration });
-    setPolicy(TAINTS);
-    createPod("batch-1");
-    doors.pass(60);
-    await doors.tick(at(0));
-    expect(alive()).toEqual(evicts ? [] : ["batch-1"]);
-  });
-
-  test("not before the interval is over, whichever isolate looks", async () => {
-    fake.configure({ ...QUIET, featureGates: BOTH, descheduling: { intervalSeconds: 120 } });
-    setPolicy(TAINTS);
-    await doors.tick(at(0));
-    createPod("batch-1");
-    doors.pass(60);
-    await openDoorsLater(60).tick(at(60));
-    expect(alive()).toEqual(["batch-1"]);
-    await openDoorsLater(121).tick(at(121));
-    expect(alive()).toEqual([]);
-  });
+test("a full scan lists launcher pods once, and annotates those that lack something, once", async () => {
+  fake.vmis.put(vmi());
+  fake.pods.put(pod());
+  expect((await post("reconcile")).body).toMatchObject({ done: { AnnotatePod: 1 }, failures: 0 });
+  expect(fake.pods.get(pod())?.annotations).toHaveProperty([ONLY], "");
+  expect(requests.filter((label) => label === "list pods kubevirt.io=virt-launcher")).toHaveLength(1);
+  expect((await post("reconcile")).body).toEqual({ done: {}, failures: 0 });
 });
