@@ -1,9 +1,8 @@
 /** As much as fits at a time, and one review more: what it is answered, and that it fits again afterwards. */
 import { setImmediate } from "node:timers/promises";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { pod } from "../../support/fixtures.ts";
-import { CANNED_VMI, configured } from "../../support/canned-cluster.ts";
-import { startCannedCluster } from "../../support/canned-cluster.ts";
+import { CANNED_VMI, configured, startCannedCluster } from "../../support/canned-cluster.ts";
 import { type Answer, asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
 import { objectOf } from "../../support/fake-doors.ts";
 import { deletionOf, evictionReview, refusal, review } from "../../support/reviews.ts";
@@ -21,14 +20,13 @@ let doors: Doors;
 let gate: PromiseWithResolvers<void>;
 let waiting: Promise<Answer>[];
 beforeEach(async () => {
-  const padding = { annotations: { padding: "x".repeat(4 * MB) } };
+  const annotations = { padding: "x".repeat(4 * MB) };
   const server = startCannedCluster({
     configuration: configured(GUARDED),
-    vmi: json({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, ...padding } }),
+    vmi: json({ ...CANNED_VMI, metadata: { ...CANNED_VMI.metadata, annotations } }),
   });
   gate = Promise.withResolvers<void>();
   gate.promise.catch(() => undefined);
-  waiting = [];
   doors = openDoors({ CLUSTERS: { prod: entry(server.url) } }, async (request) => {
     if (request.endsWith("/pods/waiting")) await gate.promise;
   });
@@ -41,18 +39,17 @@ beforeEach(async () => {
 /** So many reviews that wait, with bodies of so many bytes in all. */
 async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
-  const padding = "x".repeat(
-    Math.max(0, Math.floor(bytes / count) - JSON.stringify(evictionReview({ request })).length),
-  );
+  const least = JSON.stringify(evictionReview({ request })).length;
+  const padding = "x".repeat(Math.max(0, Math.floor(bytes / count) - least));
   waiting = Array.from({ length: count }, () => review(doors, evictionReview({ request: { ...request, padding } })));
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 }
 
 const drain = () => review(doors, evictionReview());
-const preempt = (secondsAgo: number, more = {}) => {
+const preempt = (secondsAgo: number) => {
   const since = new Date(NOW.getTime() - secondsAgo * 1000).toISOString();
   const victim = pod({ disruptionTarget: { active: true, reason: "PreemptionByScheduler", since } });
-  const body = JSON.stringify(deletionOf(objectOf(victim), more));
+  const body = JSON.stringify(deletionOf(objectOf(victim)));
   const path = "/clusters/prod/admission/deletions?timeout=30s";
   return doors.request(path, { method: "POST", headers: asWebhook, body });
 };
@@ -66,8 +63,6 @@ const retried = (what: string) => {
 const EVICTED = 'pod "apps/virt-launcher-web-abcde"';
 const VICTIM = 'pod "apps/virt-launcher-web-x7k2p"';
 const ALLOWED = { response: { allowed: true } };
-/** Less than the smallest review. */
-const NO_BYTES = MOST_BYTES - 64;
 /** Less than its VMI takes. */
 const FEW_BYTES = MOST_BYTES - 3 * MB;
 
@@ -81,8 +76,7 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
   [4,            FEW_BYTES, "one that is past its deadline", () => preempt(121), ALLOWED],
 ])("%d reviews of %d bytes, and then %s", async (...[count, bytes, , ask, expected]) => {
   await fill(count, bytes);
-  const answer = await ask();
-  expect(answer).toMatchObject({ code: 200, retryAfter: null, body: expected });
+  expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
   // Nothing was held.
   expect(doors.now()).toEqual(NOW);
 });
@@ -96,8 +90,8 @@ test("a stranger's review takes no room", async () => {
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("there is room again once they are answered, whatever they were answered", async () => {
-  await fill(8, NO_BYTES);
+test("there is room again once they are answered", async () => {
+  await fill(8, MOST_BYTES - 64);
   expect((await drain()).body).toEqual(kubectlSees("a pod"));
   gate.resolve();
   await Promise.all(waiting);
@@ -105,14 +99,11 @@ test("there is room again once they are answered, whatever they were answered", 
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-describe("the budget", () => {
-  test("what a Worker's invocation held when it was stopped is free after a minute", () => {
-    const budget = new MemoryBudget();
-    const stopped = budget.openReview(NOW);
-    expect(stopped.take(MOST_BYTES)).toBe(true);
-    expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
-    expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
-  });
+test("what a Worker's invocation held when it was stopped is free after a minute", () => {
+  const budget = new MemoryBudget();
+  expect(budget.openReview(NOW).take(MOST_BYTES)).toBe(true);
+  expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);
+  expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
 });
 
 test("of reviews that fill the budget together the oldest goes on, and then the next one", () => {

@@ -26,13 +26,7 @@ test("WillSucceed never turns out to block, and shuts no VM down; WillBlock and 
     }),
     AT_NIGHT ? { numRuns: 500 } : { seed: 20_261_122, numRuns: 250 },
   );
-  expect(Object.keys(seen).toSorted()).toEqual([
-    "NoRoom",
-    "Unknown",
-    "WillBlock",
-    "WillSucceed",
-    "WillSucceedWithShutdowns",
-  ]);
-  const { Unknown: _, ...known } = seen;
-  expect(Math.min(...Object.values(known))).toBeGreaterThan(10);
+  const verdicts = ["NoRoom", "WillBlock", "WillSucceed", "WillSucceedWithShutdowns"];
+  expect(Object.keys(seen).toSorted()).toEqual(verdicts);
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(10);
 }, 60_000);

