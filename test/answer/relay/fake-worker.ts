@@ -1,107 +1,71 @@
-/** The Worker's events door as the relay meets it: over HTTP, verifying everything the contract asks for. */
-import { createServer, type IncomingMessage } from "node:http";
+/** The Worker's endpoint for events as the relay meets it: behind `fetch`, verifying all that the contract asks for. */
 import { Webhook } from "standardwebhooks";
+import type { Fetch } from "../../../infra/relay/send.ts";
 import {
   BATCH_CONTENT_TYPE,
   EventBatch,
   LARGEST_BATCH_BYTES,
   type LifeboatEvent,
 } from "../../../shared/events/cloud-event.ts";
-import type { EventType } from "../../../shared/events/cloud-event.ts";
-
-import { listen } from "./listen.ts";
 
 export const SECRET = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
+export const ENDPOINT = new URL("https://lifeboat.example.com/clusters/sandbox/events");
+
 const TOLERANCE_MS = 5 * 60 * 1000;
+const webhook = new Webhook(SECRET);
 
-export interface Answer {
-  readonly code: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+export type Events = readonly LifeboatEvent[];
 
-export interface Delivered {
-  readonly id: string;
-  readonly path: string;
-  readonly events: readonly LifeboatEvent[];
-  readonly code: number;
-}
+export class FakeWorker {
+  /** Every attempt, and what was answered. */
+  readonly attempts: { readonly events: Events; readonly code: number }[] = [];
+  /** What is wrong with deliveries: nothing, of a relay that keeps the contract. */
+  readonly problems: string[] = [];
+  /** 204 unless a test says otherwise. */
+  answer: (events: Events) => Response | Promise<Response> = () => answered(204);
+  readonly #now: () => Date;
 
-export interface FakeWorker {
-  readonly url: string;
-  /** Every attempt. */
-  readonly attempts: readonly Delivered[];
-  /** What is wrong with deliveries; nothing, for a relay that keeps the contract. */
-  readonly problems: readonly string[];
-  /** How many deliveries were under way at once, at most. */
-  readonly mostAtOnce: number;
-  /** 204 unless told otherwise. */
-  answer(how: (events: readonly LifeboatEvent[]) => Answer | Promise<Answer>): void;
+  constructor(now: () => Date) {
+    this.#now = now;
+  }
+
   /** What was taken, in order. */
-  taken(type?: EventType): readonly LifeboatEvent[];
-  stop(): Promise<void>;
-}
+  get taken(): Events {
+    return this.attempts.filter(({ code }) => code === 204).flatMap(({ events }) => events);
+  }
 
-const take = (): Answer => ({ code: 204 });
-
-export async function startFakeWorker(now: () => Date, port = 0): Promise<FakeWorker> {
-  const webhook = new Webhook(SECRET);
-  const attempts: Delivered[] = [];
-  const problems: string[] = [];
-  let how: (events: readonly LifeboatEvent[]) => Answer | Promise<Answer> = take;
-  let underWay = 0;
-  let mostAtOnce = 0;
-
-  const server = createServer((request, response) => {
-    const receive = async () => {
-      mostAtOnce = Math.max(mostAtOnce, ++underWay);
-      const body = (await request.setEncoding("utf8").toArray()).join("");
-      problems.push(...problemsOf(request, body, webhook, now()));
-      const events = EventBatch.parse(JSON.parse(body));
-      const { code, headers = {}, body: text = "" } = await how(events);
-      attempts.push({ id: header(request, "webhook-id"), path: request.url ?? "", events, code });
-      underWay -= 1;
-      response.writeHead(code, headers).end(text);
-    };
-    receive().catch((error: unknown) => {
-      problems.push(String(error));
-      response.writeHead(400).end();
+  readonly fetch: Fetch = async (_, init) => {
+    const { signal, body } = init;
+    if (typeof body !== "string") throw new TypeError("a delivery is a text");
+    const aborted = new Promise<never>((_resolve, reject) => {
+      // eslint-disable-next-line typescript/prefer-promise-reject-errors -- as fetch does
+      signal?.addEventListener("abort", () => reject(signal.reason));
     });
-  });
-  const listening = await listen(server, port);
-  return {
-    url: `http://${listening.authority}`,
-    attempts,
-    problems,
-    get mostAtOnce() {
-      return mostAtOnce;
-    },
-    answer(next) {
-      how = next;
-    },
-    taken: (type) =>
-      attempts
-        .filter(({ code }) => code === 204)
-        .flatMap(({ events }) => events)
-        .filter((event) => type === undefined || event.type === type),
-    stop: () => listening.stop(),
+    this.problems.push(...problemsOf(init, body, this.#now()));
+    const events = EventBatch.parse(JSON.parse(body));
+    const response = await Promise.race([this.answer(events), aborted]);
+    this.attempts.push({ events, code: response.status });
+    return response;
   };
 }
 
-function problemsOf(request: IncomingMessage, body: string, webhook: Webhook, now: Date): readonly string[] {
-  const at = new Date(Number(header(request, "webhook-timestamp")) * 1000);
-  const expected = webhook.sign(header(request, "webhook-id"), at, body);
-  return [
-    ...(request.method === "POST" ? [] : [`method ${request.method}`]),
-    ...(request.headers["content-type"] === BATCH_CONTENT_TYPE ? [] : ["content type"]),
-    ...(header(request, "webhook-signature") === expected ? [] : ["signature"]),
-    ...(Math.abs(at.getTime() - now.getTime()) <= TOLERANCE_MS ? [] : ["timestamp"]),
-    ...(body.length <= LARGEST_BATCH_BYTES ? [] : ["size"]),
-  ];
+export function answered(status: number, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status, headers });
 }
 
-function header(request: IncomingMessage, name: string): string {
-  return String(request.headers[name] ?? "");
+function problemsOf({ method, redirect, headers }: RequestInit, body: string, now: Date): readonly string[] {
+  const sent = new Headers(headers);
+  const header = (name: string) => sent.get(name) ?? "";
+  const at = new Date(Number(header("webhook-timestamp")) * 1000);
+  const checks = [
+    [method === "POST", "method"],
+    [redirect === "manual", "it follows redirects"],
+    [header("content-type") === BATCH_CONTENT_TYPE, "content type"],
+    [header("webhook-signature") === webhook.sign(header("webhook-id"), at, body), "signature"],
+    [Math.abs(at.getTime() - now.getTime()) <= TOLERANCE_MS, "timestamp"],
+    [body.length <= LARGEST_BATCH_BYTES, "size"],
+  ] as const;
+  return checks.flatMap(([isRight, problem]) => (isRight ? [] : [problem]));
 }
 
 export function vmiEvent(name: string, version = 1): LifeboatEvent {

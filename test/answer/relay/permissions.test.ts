@@ -1,43 +1,40 @@
 /** Least privilege of the relay, shown: each permission taken away, and the watch that then fails. */
-import { afterAll, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests } from "../../../infra/sandbox/index.ts";
 import { RELAYS_NEEDS } from "../../support/manifests/least-privilege.ts";
 import { readManifests, without } from "../../support/manifests/shipped.ts";
-import { soon, startStage } from "./stage.ts";
-import { RBAC } from "./stage.ts";
+import { RBAC, soon, startStage } from "./stage.ts";
 
 const stage = await startStage();
+afterEach(() => stage.reset());
 afterAll(() => stage.stop());
-const token = await stage.install();
 
-/** Watches that were refused. */
-function refused(log: readonly string[]): readonly string[] {
-  const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });
-  const lines = log.map((line) => Line.parse(JSON.parse(line)));
-  return lines.flatMap(({ watch, reason }) =>
-    watch !== undefined && /403|Forbidden/.test(reason ?? "") ? [watch] : [],
-  );
-}
+const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });
 
-/** With these permissions, as manifests; and what is logged from then on. */
-async function start(manifests: ReturnType<typeof readManifests>) {
+/** A relay, and which of its watches are refused. */
+async function startWithout(permission?: string) {
+  const manifests = readManifests(RBAC).map((one) => (permission === undefined ? one : without(one, permission)));
   await applyManifests(stage.client, manifests);
   const { length } = stage.log;
-  return { relay: stage.startRelayAs(token), refusals: () => refused(stage.log.slice(length)) };
+  const refused = () =>
+    stage.log.slice(length).flatMap((line) => {
+      const { watch, reason = "" } = Line.parse(JSON.parse(line));
+      return watch !== undefined && /403|Forbidden/.test(reason) ? [watch] : [];
+    });
+  return { relay: stage.start(), refused };
 }
 
 test.each(RELAYS_NEEDS)("without $permission: $without", async (need) => {
-  const { relay, refusals } = await start(readManifests(RBAC).map((manifest) => without(manifest, need.permission)));
-  await soon(() => expect(refusals()).toContain(need.refused));
+  const { relay, refused } = await startWithout(need.permission);
+  await soon(() => expect(refused()).toContain(need.refused));
   expect(relay.metrics()).toContain(`lifeboat_relay_watch_failures_total{watch="${need.refused}"}`);
   // A resource has one watch, or one for each of the kubelet's reasons.
-  expect(refusals().filter((watch) => !watch.startsWith(need.refused.replace("evicted", "")))).toEqual([]);
-  await relay.stop();
+  expect(refused().filter((watch) => !watch.startsWith(need.refused.replace("evicted", "")))).toEqual([]);
 });
 
 test("with all of them the relay becomes ready, and nothing is refused", async () => {
-  const { relay, refusals } = await start(readManifests(RBAC));
+  const { relay, refused } = await startWithout();
   await soon(() => expect(relay.isReady()).toBe(true));
-  expect(refusals()).toEqual([]);
+  expect(refused()).toEqual([]);
 });

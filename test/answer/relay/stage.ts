@@ -1,6 +1,4 @@
 /** A cluster with the kinds of KubeVirt, a Worker that takes events, and as many relays as a test wants between them. */
-import { KubeConfig } from "@kubernetes/client-node";
-import { createBareNode } from "../../support/bare-node.ts";
 import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
@@ -10,73 +8,57 @@ import {
   createSteppedClock,
   type Event,
   events,
-  type KubeClient,
-  kubeconfigText,
+  kubeconfigOf,
   kubevirt,
   namespaces,
-  type Node,
+  nodes,
   type Pod,
   pods,
-  type Sandbox,
   serviceAccounts,
   startSandbox,
-  type SteppedClock,
 } from "../../../infra/sandbox/index.ts";
-import type { LifeboatEvent } from "../../../shared/events/cloud-event.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
-import { type ApiProxy, startApiProxy } from "./api-proxy.ts";
-import { type FakeWorker, SECRET, startFakeWorker } from "./fake-worker.ts";
+import { ENDPOINT, FakeWorker, SECRET } from "./fake-worker.ts";
 
 export const NAMESPACE = "vms";
 export const RBAC = "../relay/kubernetes/rbac.yaml";
-const INSTALLED = ["namespace.yaml", "../relay/kubernetes/serviceaccount.yaml", RBAC];
+const ACCOUNT = { namespace: "lifeboat-system", name: "lifeboat-relay" };
+const RELAY = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
+const INSTALLED = [
+  "namespace.yaml",
+  "crds/evacuations.yaml",
+  "crds/nodeevacuations.yaml",
+  "../relay/kubernetes/serviceaccount.yaml",
+  RBAC,
+];
 const Issued = z.object({ status: z.object({ token: z.string() }) });
 
-export interface Stage {
-  readonly sandbox: Sandbox;
-  readonly client: KubeClient;
-  readonly clock: SteppedClock;
-  readonly worker: FakeWorker;
-  /** Between the relays and the API server. */
-  readonly proxy: ApiProxy;
-  readonly log: readonly string[];
-  /** Resolves when it is ready. `within`: of an app in the same process. */
-  startRelay(within?: RelayOptions["within"]): Promise<Relay>;
-  /** With another token, straight to the API server. */
-  startRelayAs(token: string): Relay;
-  /** The relay's shipped account and permissions; resolves to a token of its own. */
-  install(): Promise<string>;
-  createPod(name: string, labels?: Readonly<Record<string, string>>): Promise<Pod>;
-  createVmi(name: string): Promise<kubevirt.VirtualMachineInstance>;
-  createNode(name: string): Promise<Node>;
-  /** As the kubelet tells it. */
-  tell(about: Pod, reason: string): Promise<Event>;
-  /** As the scheduler, before it deletes. */
-  preempt(pod: Pod): Promise<Pod>;
-  stop(): Promise<void>;
-}
+export type Stage = Awaited<ReturnType<typeof startStage>>;
 
-export async function startStage(): Promise<Stage> {
+export async function startStage() {
   const sandbox = await startSandbox({ empty: true });
-  const { client } = sandbox;
+  const { client, url, caPem, adminToken, apiServer } = sandbox;
   const clock = createSteppedClock(new Date());
-  const worker = await startFakeWorker(() => clock.now());
-  const proxy = await startApiProxy(sandbox.url, sandbox.authority);
+  const worker = new FakeWorker(() => clock.now());
   const relays: Relay[] = [];
   const log: string[] = [];
+  const now = () => clock.now().toISOString().replace(/\.\d+/, "");
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  await applyManifests(client, ["crds/evacuations.yaml", "crds/nodeevacuations.yaml"].flatMap(readManifests));
+  await applyManifests(client, INSTALLED.flatMap(readManifests));
+  const { token } = Issued.parse(await client.post(serviceAccounts, ACCOUNT, "token", { spec: {} })).status;
+  /** The relay's own account, with the shipped permissions. */
+  const credentials = { url, caPem, user: "relay", token };
 
-  const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromString(sandbox.kubeconfig.replaceAll(sandbox.url, proxy.url));
-  const start = (as: KubeConfig, within?: RelayOptions["within"]) => {
+  const start = (within?: RelayOptions["within"]): Relay => {
     const relay = startRelay({
-      kubeConfig: as,
-      endpoint: new URL(`${worker.url}/clusters/sandbox/events`),
+      // Within an app the account is the app's.
+      kubeConfig: kubeconfigOf(within ? { ...credentials, token: adminToken } : credentials),
+      endpoint: ENDPOINT,
       secret: SECRET,
       clock,
       random: Math.random,
-      fetch: globalThis.fetch,
+      fetch: worker.fetch,
       log: createLog(clock, (line) => log.push(line)),
       ...(within && { within }),
     });
@@ -84,76 +66,70 @@ export async function startStage(): Promise<Stage> {
     return relay;
   };
   return {
-    sandbox,
     client,
+    apiServer,
+    credentials,
     clock,
     worker,
-    proxy,
     log,
-    async startRelay(within) {
-      const relay = start(kubeConfig, within);
+    start,
+    async startReady(within?: RelayOptions["within"]): Promise<Relay> {
+      const relay = start(within);
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },
-    startRelayAs(token) {
-      const other = new KubeConfig();
-      other.loadFromString(kubeconfigText({ url: sandbox.url, caPem: sandbox.caPem, user: "relay", token }));
-      return start(other);
+    /** Ends the relays' connections, and new ones too, until the returned function is called. */
+    async cut(): Promise<() => void> {
+      const mend = apiServer.faults.inject({ match: { users: [RELAY] }, effect: { type: "ConnectionReset" } });
+      await apiServer.suspend();
+      await apiServer.resume();
+      return mend;
     },
-    async install() {
-      for (const file of INSTALLED) await applyManifests(client, readManifests(file));
-      const request = {
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenRequest",
-        spec: { expirationSeconds: 3_600 },
-      };
-      const account = { namespace: "lifeboat-system", name: "lifeboat-relay" };
-      return Issued.parse(await client.post(serviceAccounts, account, "token", request)).status.token;
-    },
-    createPod: (name, labels = { "kubevirt.io": "virt-launcher" }) =>
+    createPod: (name: string): Promise<Pod> =>
       client.create(pods, {
-        metadata: { namespace: NAMESPACE, name, labels },
+        metadata: { namespace: NAMESPACE, name, labels: { "kubevirt.io": "virt-launcher" } },
         spec: { nodeName: "node01", containers: [{ name: "compute", image: "virt-launcher" }] },
       }),
-    createVmi: (name) =>
+    createVmi: (name: string): Promise<kubevirt.VirtualMachineInstance> =>
       client.create(kubevirt.virtualMachineInstances, {
         metadata: { namespace: NAMESPACE, name },
         spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
-    createNode: (name) => createBareNode(client, name),
-    tell: ({ metadata: { namespace = "", name, uid } }, reason) =>
+    /** As the kubelet reports it. */
+    report: ({ metadata: { namespace = "", name, uid } }: Pod, reason: string): Promise<Event> =>
       client.create(events, {
         metadata: { namespace, name: `${name}.${reason.toLowerCase()}` },
         involvedObject: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
         reason,
         source: { component: "kubelet" },
-        lastTimestamp: clock.now().toISOString().replace(/\.\d+/, ""),
+        lastTimestamp: now(),
         count: 1,
       }),
-    preempt: (pod) =>
-      client.patch(
-        pods,
-        pod.metadata,
-        { type: "strategic", body: { status: { conditions: [preempted(clock)] } } },
-        { subresource: "status" },
-      ),
-    async stop() {
-      for (const each of [...relays, worker, proxy, sandbox]) await each.stop();
+    /** As the scheduler, before it deletes. */
+    preempt({ metadata }: Pod): Promise<Pod> {
+      const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
+      const body = { status: { conditions: [{ ...condition, lastTransitionTime: now() }] } };
+      return client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
+    },
+    /** `pod.disrupted vms/virt-launcher-a`: of all that the Worker has taken. */
+    told: (): readonly string[] =>
+      worker.taken.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`),
+    /** For the next test: no relay, and nothing that it could report. */
+    async reset(): Promise<void> {
+      for (const relay of relays.splice(0)) await relay.stop();
+      for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])
+        await client.deleteAll(resource, NAMESPACE, { gracePeriodSeconds: 0 });
+      await client.delete(nodes, { name: "node01" });
+      worker.attempts.length = 0;
+    },
+    async stop(): Promise<void> {
+      await this.reset();
+      await sandbox.stop();
       expect(worker.problems).toEqual([]);
     },
   };
 }
 
-function preempted(clock: SteppedClock) {
-  const lastTransitionTime = clock.now().toISOString().replace(/\.\d+/, "");
-  return { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", lastTransitionTime };
-}
-
 export function soon(assertion: () => void): Promise<void> {
   return vi.waitFor(assertion, { interval: 5, timeout: 15_000 });
-}
-
-/** `pod.disrupted vms/virt-launcher-a` */
-export function brief(delivered: readonly LifeboatEvent[]): readonly string[] {
-  return delivered.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`);
 }

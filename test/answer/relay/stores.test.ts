@@ -1,55 +1,51 @@
 /** What the app of the same process reads from the watches, and when its relay has it act. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
-import { brief, NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
+import { createBareNode } from "../../support/bare-node.ts";
+import { NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
 let stage: Stage;
-beforeEach(async () => {
+beforeAll(async () => {
   stage = await startStage();
 });
-afterEach(() => stage.stop());
+afterEach(() => stage.reset());
+afterAll(() => stage.stop());
 
 const WEB = { namespace: NAMESPACE, name: "web" };
-const storesOf = async (within: { isLeader: () => boolean }) =>
-  (await stage.startRelay(within)).stores ?? expect.fail();
-const told = () => brief(stage.worker.taken());
+const storesOf = async (isLeader: boolean) =>
+  (await stage.startReady({ isLeader: () => isLeader })).stores ?? expect.fail();
 
-test("the stores show what is there, its changes, and its end", async () => {
-  await stage.createNode("node01");
-  const stores = await storesOf({ isLeader: () => true });
-  const { nodes, virtualmachineinstances: vmis } = stores;
+test("the stores show what is there, its changes and its end; one whose watch has broken is not current", async () => {
+  await createBareNode(stage.client, "node01");
+  const { nodes, virtualmachineinstances: vmis } = await storesOf(true);
   expect(nodes.get({ namespace: "", name: "node01" })).toMatchObject({ name: "node01", unschedulable: false });
   const { metadata } = await stage.createVmi("web");
   await soon(() => expect(vmis.get(WEB)).toMatchObject({ uid: metadata.uid, evictionStrategy: "LiveMigrate" }));
   expect([...vmis.all()]).toHaveLength(1);
+  await soon(() => expect(vmis.isCurrent()).toBe(true));
+  await stage.cut();
+  await soon(() => expect(vmis.isCurrent()).toBe(false));
   await stage.client.delete(kubevirt.virtualMachineInstances, metadata);
-  await soon(() => expect([vmis.get(WEB), ...vmis.all()]).toEqual([undefined]));
-});
-
-test("a store whose watch has broken is not current, until it watches again", async () => {
-  const stores = await storesOf({ isLeader: () => true });
-  await soon(() => expect(stores.pods.isCurrent()).toBe(true));
-  stage.proxy.cut();
-  await soon(() => expect(stores.pods.isCurrent()).toBe(false));
-  stage.proxy.mend();
+  expect(vmis.get(WEB)).toBeDefined();
   await soon(() => {
     stage.clock.advance(1_000);
-    expect(stores.pods.isCurrent()).toBe(true);
+    expect(vmis.isCurrent()).toBe(true);
+    expect([vmis.get(WEB), ...vmis.all()]).toEqual([undefined]);
   });
 });
 
 test("a replica that is not the leader acts ten seconds later, but at once on a disruption", async () => {
   const pod = await stage.createPod("virt-launcher-a");
-  const stores = await storesOf({ isLeader: () => false });
+  const stores = await storesOf(false);
   await stage.createVmi("web");
   await soon(() => expect(stores.virtualmachineinstances.get(WEB)).toBeDefined());
   await stage.preempt(pod);
-  await soon(() => expect(told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
+  await soon(() => expect(stage.told()).toEqual(["pod.disrupted vms/virt-launcher-a"]));
   stage.clock.advance(10_000);
   await soon(() => {
     stage.clock.advance(100);
-    expect(told()).toContain("vmi.changed vms/web");
+    expect(stage.told()).toContain("vmi.changed vms/web");
   });
 });
 

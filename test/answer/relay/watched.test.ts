@@ -1,4 +1,4 @@
-/** What the relay tells the Worker, change by change. */
+/** What the relay reports to the Worker, change by change. */
 import { describe, expect, test } from "vitest";
 import { noticeOf } from "../../../infra/relay/event.ts";
 import {
@@ -11,26 +11,16 @@ import {
   type WatchedKind,
 } from "../../../infra/relay/kinds.ts";
 import { killingOf, kubeletEvents } from "../../../infra/relay/kubelet-events.ts";
-import {
-  conditions,
-  DELETING,
-  disrupted,
-  evacuation,
-  kubeletEvent,
-  LAUNCHER,
-  migration,
-  node,
-  pod,
-  TIME,
-  vmi,
-} from "./objects.ts";
+import type { EvacuationSpec, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
+import * as facts from "../../support/fixtures.ts";
+import { evacuationObject, migrationObject, vmiObject } from "../../support/objects.ts";
+import { nodeObject, podObject } from "../../support/pods-and-nodes.ts";
 
+const { NODE, NOW, POD_NAME, POD_UID, time, VMI_UID } = facts;
 const NONE = undefined;
-const TELL = true;
-const ENDED = { phase: "Succeeded" };
-const ANOTHER = { uid: "another" };
+const REPORTED = true;
 
-/** [what happens, before, now, whether the Worker is told] */
+/** [what happens, before, now, whether the Worker has to know] */
 type Row = readonly [string, object | undefined, object | undefined, boolean];
 
 function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, now: object | undefined) {
@@ -45,146 +35,163 @@ function changes<Facts>(kind: WatchedKind<Facts>, rows: readonly Row[]): void {
   });
 }
 
-const status = (more: object) => vmi({ status: more });
-const phase = (name: string) => migration({ status: { phase: name } });
-const taint = (key: string, effect = "NoExecute") => ({ key, effect });
-const is = (type: string, value: string) => node({ status: conditions({ Ready: "True", [type]: value }) });
+const pod = (tweak: Parameters<typeof facts.pod>[0] = {}) => podObject(facts.pod(tweak));
+const vmi = (tweak: Parameters<typeof facts.vmi>[0] = {}) => vmiObject(facts.vmi(tweak));
+const node = (tweak: Parameters<typeof facts.node>[0] = {}) => nodeObject(facts.node(tweak));
+const migration = (phase: string) => migrationObject(facts.migration({ phase }));
+const evacuation = (spec: Partial<EvacuationSpec> = {}, status: Partial<EvacuationStatus> = {}) =>
+  evacuationObject(facts.newborn({ spec: { cause: "Operator", ...spec }, status }));
+
+const target = (seconds: number, active = true, reason = "PreemptionByScheduler") => {
+  return { disruptionTarget: { active, reason, since: time(seconds) } };
+};
 
 describe("a launcher pod", () => {
-  const preempted = pod({ status: disrupted() });
-  const rescued = pod({ status: disrupted("", "False") });
-  const later = pod({ status: disrupted("PreemptionByScheduler", "True", "2026-11-20T12:02:00Z") });
-  const deleted = pod({ metadata: DELETING });
-  const ended = pod({ status: ENDED });
+  const preempted = pod(target(0));
+  const rescued = pod(target(0, false));
+  const completed = { phase: "Succeeded" };
 
   // prettier-ignore
   changes(PODS, [
-    ["appears",                               NONE,      pod(),                                                false],
-    ["appears, preempted",                    NONE,      preempted,                                            TELL],
-    ["is preempted",                          pod(),     preempted,                                            TELL],
-    ["stays preempted",                       preempted, pod({ status: disrupted(), metadata: { labels: {} } }), false],
-    ["is no longer preempted",                preempted, rescued,                                              false],
-    ["is preempted again",                    rescued,   preempted,                                            TELL],
-    ["is preempted again, unseen in between", preempted, later,                                                TELL],
-    ["is deleted",                            pod(),     deleted,                                              false],
-    ["is deleted when it is preempted",       preempted, pod({ status: disrupted(), metadata: DELETING }),          TELL],
-    ["is scheduled",                          pod({ spec: { nodeName: "" } }), pod(),                          false],
-    ["is deleted when it has ended",          ended,     pod({ status: ENDED, metadata: DELETING }),           false],
-    ["ends as the kubelet wants",             pod(),     pod({ status: { ...disrupted("TerminationByKubelet"), phase: "Failed" } }), false],
+    ["appears",                               NONE,                pod(),                                       false],
+    ["appears, preempted",                    NONE,                preempted,                                   REPORTED],
+    ["is preempted",                          pod(),               preempted,                                   REPORTED],
+    ["stays preempted",                       preempted,           pod({ ...target(0), annotations: {} }),      false],
+    ["is no longer preempted",                preempted,           rescued,                                     false],
+    ["is preempted again",                    rescued,             preempted,                                   REPORTED],
+    ["is preempted again, unseen in between", preempted,           pod(target(120)),                            REPORTED],
+    ["is deleted",                            pod(),               pod({ deleting: true }),                     false],
+    ["is deleted when it is preempted",       preempted,           pod({ ...target(0), deleting: true }),       REPORTED],
+    ["is deleted when it has ended",          pod(completed),      pod({ ...completed, deleting: true }),       false],
+    ["ends as the kubelet wants",             pod(),               pod({ ...target(0, true, "TerminationByKubelet"), phase: "Failed" }), false],
   ]);
 });
 
 describe("a VMI", () => {
   // prettier-ignore
   changes(VIRTUAL_MACHINE_INSTANCES, [
-    ["appears",                    NONE,  vmi(),                                                                 TELL],
-    ["goes",                       vmi(), NONE,                                                                  TELL],
-    ["is deleted",                 vmi(), vmi({ metadata: DELETING }),                                           TELL],
-    ["has moved",                  vmi(), status({ nodeName: "node02" }),                                        TELL],
-    ["is marked",                  vmi(), status({ evacuationNodeName: "node01" }),                              TELL],
-    ["is unmarked",                status({ evacuationNodeName: "node01" }), status({ evacuationNodeName: "" }), TELL],
-    ["is no longer migratable",    vmi(), status({ conditions: [{ type: "LiveMigratable", status: "False" }] }), TELL],
-    ["gets a label",               vmi(), vmi({ metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } }), false],
-    ["reports its guest's OS",     vmi(), status({ guestOSInfo: { name: "Fedora" } }),                           false],
+    ["appears",                    NONE,                              vmi(),                                  REPORTED],
+    ["goes",                       vmi(),                             NONE,                                   REPORTED],
+    ["is deleted",                 vmi(),                             vmi({ deleting: true }),                REPORTED],
+    ["has moved",                  vmi(),                             vmi({ nodeName: "node02" }),            REPORTED],
+    ["is marked",                  vmi(),                             vmi({ evacuationNodeName: NODE }),      REPORTED],
+    ["is unmarked",                vmi({ evacuationNodeName: NODE }), vmi(),                                  REPORTED],
+    ["is no longer migratable",    vmi(),                             vmi(facts.PINNED),                      REPORTED],
+    ["gets a label",               vmi(),                             vmi({ evacuationLabel: "urgent" }),     false],
+    ["reports its migration",      vmi(),                             vmi({ isMigrating: true }),             false],
   ]);
 });
 
 describe("a migration", () => {
   // prettier-ignore
   changes(MIGRATIONS, [
-    ["appears",                          NONE,               migration({ status: { phase: null } }),                 TELL],
-    ["leaves KubeVirt's queue",          phase("Pending"),   phase("Scheduling"),                                    TELL],
-    ["goes a step further",              phase("Scheduling"), phase("Running"),                                      false],
-    ["succeeds",                         migration(),        phase("Succeeded"),                                     TELL],
-    ["fails",                            migration(),        phase("Failed"),                                        TELL],
-    ["goes before it is over",           migration(),        NONE,                                                   TELL],
-    ["was over before the relay came",   NONE,               phase("Succeeded"),                                     false],
-    ["is tidied away",                   phase("Failed"),    NONE,                                                   false],
+    ["appears",                          NONE,                    migration("Pending"),    REPORTED],
+    ["leaves KubeVirt's queue",          migration("Pending"),    migration("Scheduling"), REPORTED],
+    ["goes a step further",              migration("Scheduling"), migration("Running"),    false],
+    ["succeeds",                         migration("Running"),    migration("Succeeded"),  REPORTED],
+    ["fails",                            migration("Running"),    migration("Failed"),     REPORTED],
+    ["goes before it is over",           migration("Running"),    NONE,                    REPORTED],
+    ["was over before the relay came",   NONE,                    migration("Succeeded"),  false],
+    ["is tidied away",                   migration("Failed"),     NONE,                    false],
   ]);
 });
 
 describe("an Evacuation", () => {
-  const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
-  const begun = evacuation({ status: { phase: "Pending" } });
-  const cancelled = evacuation({ spec: { intent: "Withdrawn" }, status: { phase: "Pending" } });
-  const backingOff = evacuation({ status: { phase: "BackingOff" } });
-  const RETRY = "2026-11-20T12:00:00.000Z";
-  const retried = evacuation({ spec: { retryAt: RETRY }, status: { phase: "BackingOff" } });
-  const followed = evacuation({ spec: { retryAt: RETRY }, status: { phase: "Pending", observedRetryAt: RETRY } });
+  const pending = evacuation({}, { phase: "Pending" });
+  const cancelled = evacuation({ intent: "Withdrawn" }, { phase: "Pending" });
+  const backingOff = { phase: "BackingOff" } as const;
+  const retryAt = time(0);
+  const retried = evacuation({ retryAt }, backingOff);
+  const followed = evacuation({ retryAt }, { phase: "Pending", observedRetryAt: retryAt });
 
   // prettier-ignore
   changes(EVACUATIONS, [
-    ["appears",                                    NONE,         evacuation(),                                      TELL],
-    ["of a review appears",                        NONE,         evacuation({ spec: { cause: "ApiEviction" } }),    false],
-    ["appears, cancelled",                         NONE,         withdrawn,                                         TELL],
-    ["was under way before the relay came",        NONE,         begun,                                             false],
-    ["was cancelled before the relay came",        NONE,         cancelled,                                         TELL],
-    ["is looked at by Lifeboat",                   evacuation(), begun,                                             false],
-    ["goes a step further",                        begun,        evacuation({ status: { phase: "Migrating" } }),    false],
-    ["is cancelled",                               begun,        cancelled,                                         TELL],
-    ["is tried again",                             backingOff,   retried,                                           TELL],
-    ["is tried again, and an attempt follows",     retried,      followed,                                          false],
-    ["was tried again long ago",                   NONE,         followed,                                          false],
+    ["appears",                                    NONE,         evacuation(),                              REPORTED],
+    ["of a review appears",                        NONE,         evacuation({ cause: "ApiEviction" }),      false],
+    ["appears, cancelled",                         NONE,         evacuation({ intent: "Withdrawn" }),       REPORTED],
+    ["was under way before the relay came",        NONE,         pending,                                   false],
+    ["was cancelled before the relay came",        NONE,         cancelled,                                 REPORTED],
+    ["is looked at by Lifeboat",                   evacuation(), pending,                                   false],
+    ["goes a step further",                        pending,      evacuation({}, { phase: "Migrating" }),    false],
+    ["is cancelled",                               pending,      cancelled,                                 REPORTED],
+    ["has ended, cancelled",                       NONE,         evacuation({ intent: "Withdrawn" }, { phase: "Withdrawn" }), false],
+    ["is tried again",                             evacuation({}, backingOff), retried,                     REPORTED],
+    ["is tried again, and an attempt follows",     retried,      followed,                                  false],
+    ["was tried again long ago",                   NONE,         followed,                                  false],
   ]);
 });
 
 describe("a NodeEvacuation", () => {
   const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1" };
-  const asked = (more: object) => ({ metadata, spec: { nodeName: "node-3", ...more } });
+  const asked = (spec: object, status: object = {}) => ({ metadata, spec: { nodeName: NODE, ...spec }, status });
 
   // prettier-ignore
   changes(NODE_EVACUATIONS, [
-    ["appears",                NONE,      asked({}),                                          TELL],
-    ["is paused",              asked({}), asked({ progress: "Paused" }),                      TELL],
-    ["is written by Lifeboat", asked({}), { ...asked({}), status: { phase: "Evacuating" } },  false],
-    ["is deleted",             asked({}), NONE,                                               false],
+    ["appears",                NONE,      asked({}),                             REPORTED],
+    ["is paused",              asked({}), asked({ progress: "Paused" }),         REPORTED],
+    ["is written by Lifeboat", asked({}), asked({}, { phase: "Evacuating" }),    false],
+    ["is deleted",             asked({}), NONE,                                  false],
   ]);
 });
 
 describe("a node", () => {
-  const tainted = node({ spec: { taints: [taint("maintenance"), taint("example.com/gpu", "NoSchedule")] } });
+  const taints = [
+    { key: "maintenance", effect: "NoExecute" },
+    { key: "example.com/gpu", effect: "NoSchedule" },
+  ] as const;
+  const tainted = node({ taints });
+  const pressed = node({ pressures: ["MemoryPressure"] });
 
   // prettier-ignore
   changes(NODES, [
-    ["appears, well",             NONE,    node(),                                                                false],
-    ["appears, tainted",          NONE,    tainted,                                                               TELL],
-    ["appears, under pressure",   NONE,    is("MemoryPressure", "True"),                                          TELL],
-    ["is tainted",                node(),  tainted,                                                               TELL],
-    ["has its taints reordered",  tainted, node({ spec: { taints: [taint("example.com/gpu", "NoSchedule"), taint("maintenance")] } }), false],
-    ["gets short of memory",      node(),  is("MemoryPressure", "True"),                                          TELL],
-    ["is not ready",              node(),  is("Ready", "False"),                                                  TELL],
-    ["goes",                      node(),  NONE,                                                                  TELL],
-    ["sends a heartbeat",         node(),  node({ status: conditions({ Ready: "True", MemoryPressure: "False" }, "2026-11-20T12:05:00Z") }), false],
+    ["appears, well",             NONE,    node(),                                 false],
+    ["appears, tainted",          NONE,    tainted,                                REPORTED],
+    ["appears, under pressure",   NONE,    pressed,                                REPORTED],
+    ["is tainted",                node(),  tainted,                                REPORTED],
+    ["has its taints reordered",  tainted, node({ taints: taints.toReversed() }),  false],
+    ["gets short of memory",      node(),  pressed,                                REPORTED],
+    ["is not ready",              node(),  node({ ready: false }),                 REPORTED],
+    ["goes",                      node(),  NONE,                                   REPORTED],
+    ["is cordoned",               node(),  node({ unschedulable: true }),          false],
   ]);
 });
 
+const POD = { name: POD_NAME, uid: POD_UID };
+
 // prettier-ignore
 test.each<[string, ReturnType<typeof noticed>, string, object]>([
-  ["pods, with their node",    noticed(PODS, NONE, pod({ status: disrupted() })),         "pod.disrupted",      { name: LAUNCHER, uid: `uid-of-${LAUNCHER}`, node: "node01" }],
-  ["VMIs",                     noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi()),           "vmi.changed",        { name: "web-1", uid: "uid-of-web-1" }],
-  ["migrations, by their VMI", noticed(MIGRATIONS, NONE, migration()),                    "migration.changed",  { name: "web-1", migration: "lifeboat-web-1-1" }],
-  ["Evacuations, by theirs",   noticed(EVACUATIONS, NONE, evacuation()),                  "evacuation.changed", { name: "web-1", evacuation: "web-1-by-hand" }],
-])("what is told of %s", (_, notice, type, data) => {
-  expect(notice).toEqual({ type: `dev.lifeboat.${type}.v1`, data: { namespace: "vms", ...data } });
+  ["pods, with their node",    noticed(PODS, NONE, pod({ disruptionTarget: { active: true, since: time(0) } })), "pod.disrupted", { ...POD, node: NODE }],
+  ["VMIs",                     noticed(VIRTUAL_MACHINE_INSTANCES, NONE, vmi()),   "vmi.changed",        { name: "web", uid: VMI_UID }],
+  ["migrations, by their VMI", noticed(MIGRATIONS, NONE, migration("Running")),   "migration.changed",  { name: "web", migration: "migration" }],
+  ["Evacuations, by theirs",   noticed(EVACUATIONS, NONE, evacuation()),          "evacuation.changed", { name: "web", evacuation: facts.evacuation().name }],
+])("what is reported of %s", (_, notice, type, data) => {
+  expect(notice).toEqual({ type: `dev.lifeboat.${type}.v1`, data: { namespace: "apps", ...data } });
+});
+
+const event = (tweak: object = {}) => ({
+  metadata: { namespace: "apps", name: `${POD_NAME}.17`, uid: "uid-of-event", resourceVersion: "1" },
+  reason: "Evicted",
+  involvedObject: { kind: "Pod", namespace: "apps", ...POD },
+  source: { component: "kubelet", host: NODE },
+  lastTimestamp: time(0),
+  count: 1,
+  ...tweak,
 });
 
 describe("the kubelet", () => {
-  const now = new Date(TIME);
-  const kinds = kubeletEvents(
+  const [kind] = kubeletEvents(
     () => PODS.read(pod()),
-    () => now,
+    () => NOW,
   );
-
-  const [kind] = kinds;
   if (kind === undefined) throw new Error("no Events are watched");
 
   test("ends a launcher pod", () => {
-    const data = { namespace: "vms", name: LAUNCHER, uid: `uid-of-${LAUNCHER}`, reason: "Evicted" };
+    const data = { namespace: "apps", ...POD, reason: "Evicted" };
     const type = "dev.lifeboat.pod.killing.v1";
-    expect(noticed(kind, NONE, kubeletEvent("Evicted"))).toEqual({ type, data });
-    expect(noticed(kind, kubeletEvent("Evicted"), kubeletEvent("Evicted", { count: 2 }))).toEqual({ type, data });
-    expect(noticed(kind, kubeletEvent("Evicted"), kubeletEvent("Evicted"))).toBeUndefined();
-    expect(noticed(kind, kubeletEvent("Evicted"), NONE)).toBeUndefined();
+    expect(noticed(kind, NONE, event())).toEqual({ type, data });
+    expect(noticed(kind, event(), event({ count: 2 }))).toEqual({ type, data });
+    expect(noticed(kind, event(), event())).toBeUndefined();
+    expect(noticed(kind, event(), NONE)).toBeUndefined();
   });
 
   test.each([
@@ -192,18 +199,18 @@ describe("the kubelet", () => {
     ["no component", { source: null, reportingComponent: "" }],
     ["the kubelet, about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
   ])("is not %s", (_, tweak) => {
-    expect(kind.read(kubeletEvent("Killing", tweak))).toBeUndefined();
+    expect(kind.read(event(tweak))).toBeUndefined();
   });
 
   // prettier-ignore
   test.each([
-    ["runs",                        pod(),                                      TIME,                   TELL],
-    ["runs, two hours later",       pod(),                                      "2026-11-20T10:00:00Z", false],
-    ["is deleted",                  pod({ metadata: DELETING }),                TIME,                   false],
-    ["is another of that name",     pod({ metadata: ANOTHER }),                 TIME,                   false],
-    ["is gone",                     NONE,                                       TIME,                   false],
-  ] as const)("counts while the pod %s: %s", (_, about, at, expected) => {
-    const facts = { pod: LAUNCHER, podUid: `uid-of-${LAUNCHER}`, reason: "Killing", count: 1, at };
-    expect(killingOf(facts, about && PODS.read(about), now) !== undefined).toBe(expected);
+    ["runs",                        pod(),                       0,     REPORTED],
+    ["runs, two hours later",       pod(),                       -7200, false],
+    ["is deleted",                  pod({ deleting: true }),     0,     false],
+    ["is another of that name",     pod({ uid: "another" }),     0,     false],
+    ["is gone",                     NONE,                        0,     false],
+  ] as const)("counts while the pod %s", (_, about, seconds, expected) => {
+    const killing = { pod: POD_NAME, podUid: POD_UID, reason: "Killing", count: 1, at: time(seconds) };
+    expect(killingOf(killing, about && PODS.read(about), NOW) !== undefined).toBe(expected);
   });
 });
