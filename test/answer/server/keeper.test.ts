@@ -1,7 +1,7 @@
 /** The server's Secret and webhooks, in a real API server, with the permissions that the manifests grant. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import * as z from "zod/mini";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, type Sandbox, secrets, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { makeCertificate, validityFrom } from "../../../infra/server/certificate.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
@@ -18,11 +18,14 @@ const OPTIONAL = ["optional/guard/guard.yaml"];
 let sandbox: Sandbox;
 let connect: () => Client;
 let clock: SteppedClock;
-beforeEach(async () => {
+beforeAll(async () => {
   ({ sandbox, connect } = await startInstalled(OPTIONAL));
+});
+beforeEach(async () => {
+  await sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data: null } });
   clock = createSteppedClock();
 });
-afterEach(() => sandbox.stop());
+afterAll(() => sandbox.stop());
 
 const lookOnce = async (use: (identity: Identity) => void) =>
   await reconcileIdentity({ cluster: "local", connect, clock, use, onFailure: () => undefined });
