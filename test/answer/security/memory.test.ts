@@ -50,10 +50,10 @@ function nearlyAll(object: unknown): Behaviour {
   return () => new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
 }
 
-async function runIn(file: string, behaviour: (path: string) => Behaviour, order: object = {}): Promise<unknown> {
+async function inIsolate(behaviour: (path: string) => Behaviour, order: object = {}): Promise<unknown> {
   const server = await startStubServer(({ path }) => behaviour(path));
   onTestFinished(() => server.stop());
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const worker = new Worker(new URL("isolate.ts", import.meta.url), {
     workerData: { server: server.url, ...order },
     resourceLimits: { maxOldGenerationSizeMb: MEGABYTES },
   });
@@ -63,7 +63,7 @@ async function runIn(file: string, behaviour: (path: string) => Behaviour, order
 }
 
 test("given VMIs that are larger together than its memory, an isolate lists them all", async () => {
-  expect(await runIn("memory-isolate.ts", () => pages)).toBe(VMIS);
+  expect(await inIsolate(() => pages)).toBe(VMIS);
 });
 
 test(
@@ -76,7 +76,7 @@ test(
       if (path.includes("/virtualmachineinstances/")) return vmi;
       return path.includes("/lifeboatconfigurations/") ? configured({}) : list();
     };
-    const answered = await runIn("review-isolate.ts", behaviour, { reviews: REVIEWS });
+    const answered = await inIsolate(behaviour, { reviews: REVIEWS });
     expect(answered).toEqual({ busy: expect.any(Number), reviewed: expect.any(Number) });
     const { busy, reviewed } = Object(answered);
     expect(Math.min(busy, reviewed)).toBeGreaterThan(0);

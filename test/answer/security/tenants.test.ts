@@ -1,55 +1,139 @@
-/** What tenants leave in their namespace: the VMs of others are looked after as if it were not there. */
-import { describe, expect, test } from "vitest";
-import { evictionOf, allowance } from "../../support/reviews.ts";
+/** What a tenant writes in their own namespace changes nothing for the VMs of others, and moves none of their own. */
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { keyOfObject } from "../../support/fake-api.ts";
 import { FakeCluster } from "../../support/fake-cluster.ts";
-import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
-import { budget, node, NODE, owner, pod, vmi } from "../../support/fixtures.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { node, NODE, pod, vmi } from "../../support/fixtures.ts";
+import { type Collections, clusterOf, PATH } from "../../support/generators/clusters.ts";
+import { launcherOf, NAMESPACE } from "../../support/generators/objects.ts";
+import { GATES, MAINTENANCE } from "../../support/guard/disruptions.ts";
+import { configuration } from "../../support/generators/settings.ts";
+import * as vms from "../../support/generators/vms.ts";
+import { at, type JsonObject } from "../../support/json.ts";
+import { allowance, evictionOf } from "../../support/reviews.ts";
 
-const TENANT = "tenant";
+/** Listed before the others. */
+const TENANT = "a-tenant";
+/** What a tenant can write, or have written. */
+const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
-function open(): [FakeCluster, FakeDoors] {
+/** Their VMs run on the node of the others. Marks and disruptions are the control plane's. */
+const theirVm = vms.vm.map((vm): vms.Vm => {
+  const running = { phase: "Running", node: NODE, isThere: true, deleting: false, launcherIs: "Listed" } as const;
+  const untold = { mark: undefined, state: undefined, evacuations: [] };
+  const launcher = { ...vm.launcher, disruption: undefined };
+  return { ...vm, ...running, ...untold, launcher, hotplug: vm.hotplug && launcher };
+});
+
+const anyForgery = fc
+  .tuple(clusterOf(theirVm), fc.boolean())
+  .map(([{ collections }, isForged]): Collections =>
+    Object.fromEntries(
+      WRITABLE.map((path) => [
+        path,
+        (collections[path] ?? []).map((one) => forged(one, isForged && path !== PATH.vmis)),
+      ]),
+    ),
+  );
+
+/** Of the same name as another's object; the UIDs in it are another's, too, where it is forged. */
+function forged(object: JsonObject, isForged: boolean): JsonObject {
+  const own: JsonObject = JSON.parse(JSON.stringify(object).replaceAll("uid-of-", "uid-of-their-"));
+  const { uid = "" } = Object(own["metadata"]);
+  const { metadata, ...rest } = isForged ? object : own;
+  return { ...rest, metadata: { ...Object(metadata), namespace: TENANT, uid } };
+}
+
+function clusterWith(...all: readonly Collections[]): FakeCluster {
   const fake = new FakeCluster();
-  fake.configure({ disruptionBudgets: "Always", featureGates: { NodePressureEvictionLiveMigration: true } });
-  fake.pods.put(pod());
-  fake.vmis.put(vmi());
-  return [fake, openFakeDoors(fake)];
+  for (const collections of all) {
+    for (const [path, objects] of Object.entries(collections)) {
+      for (const object of objects) fake.api.put(path.replace(/.*\//, ""), object);
+    }
+  }
+  return fake;
 }
 
-async function reconcile(doors: FakeDoors): Promise<void> {
-  expect(await doors.reconcile()).toMatchObject({ code: 200, body: { failures: 0 } });
+/** All that is in a namespace. What an API server numbers, and the names of Events, which depend on that, are left out. */
+function worldOf(fake: FakeCluster, namespace: string) {
+  const numbered = /"(?:resourceVersion|creationTimestamp)":"[^"]*",?|"uid-\d+"|-[\da-f]{8}(?=-\d+\b)/g;
+  return [...fake.api.snapshot()]
+    .flatMap(([resource, objects]) => [...objects.values()].map((object) => ({ resource, object })))
+    .filter(({ object }) => at(object, "metadata", "namespace") === namespace)
+    .map((one) => (one.resource === "events" ? { ...one.object, metadata: {} } : one.object))
+    .map((object) => JSON.stringify(object).replaceAll(numbered, ""))
+    .toSorted();
+}
+
+/** After an eviction of one of the others' VMs, and a full scan. */
+async function look(fake: FakeCluster) {
+  const doors = openFakeDoors(fake);
+  const { body } = await doors.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
   await doors.settle();
+  await doors.reconcile();
+  await doors.settle();
+  return { body, world: worldOf(fake, NAMESPACE) };
 }
 
-test("a budget elsewhere that claims the VM as its controller does not pass for KubeVirt's: ours stays", async () => {
-  const [fake, doors] = open();
-  const budgets = () => fake.budgets.list(({ namespace }) => namespace === "apps").map(({ name }) => name);
-  await reconcile(doors);
-  const ours = budgets();
-  expect(ours).toHaveLength(1);
-  fake.budgets.put(budget({ namespace: TENANT, name: "forged", uid: "forged", managedByUs: false, owners: [owner()] }));
-  await reconcile(doors);
-  expect(budgets()).toEqual(ours);
+/** Under pressure all VMs of a node compete to leave it. */
+const anySpec = configuration.map((spec) => ({
+  ...Object(spec),
+  featureGates: { ...Object(at(spec, "featureGates")), NodePressureEvictionLiveMigration: false },
+}));
+
+const RUNS = { seed: 20_260_301, numRuns: 60 };
+
+test("given anything that a tenant writes, it changes nothing for the VMs of others", async () => {
+  let changed = 0;
+  const holds = fc.asyncProperty(clusterOf(vms.vm, anySpec), anyForgery, async ({ collections }, forgery) => {
+    const alone = clusterWith(collections);
+    const before = worldOf(alone, NAMESPACE);
+    const expected = await look(alone);
+    expect(await look(clusterWith(collections, forgery))).toEqual(expected);
+    if (expected.world.join("\n") !== before.join("\n")) changed += 1;
+  });
+  await fc.assert(holds, RUNS);
+  expect(changed).toBeGreaterThan(40);
+});
+
+test("given anything that a tenant writes, none of their VMs is moved or ended", async () => {
+  const holds = fc.asyncProperty(anyForgery, async (forgery) => {
+    const fake = clusterWith(forgery);
+    fake.configure({ featureGates: Object.fromEntries(GATES.map((gate) => [gate, true])) });
+    fake.nodes.put(node({ taints: [MAINTENANCE] }));
+    const namesOf = (resource: string) => fake.api.objects(resource).map(keyOfObject);
+    const there = () => ["pods", "virtualmachineinstances", "virtualmachineinstancemigrations"].map(namesOf);
+    const before = there();
+    await openFakeDoors(fake).reconcile();
+    expect(there()).toEqual(before);
+    expect(fake.evacuations.list()).toEqual([]);
+    expect(fake.vmis.list(({ evacuationNodeName }) => evacuationNodeName !== undefined)).toEqual([]);
+  });
+  await fc.assert(holds, RUNS);
 });
 
 test("pods elsewhere that look like launchers take no place of a node under pressure", async () => {
-  const [fake, doors] = open();
+  const fake = new FakeCluster();
+  fake.configure({ featureGates: { NodePressureEvictionLiveMigration: true } });
+  fake.pods.put(pod());
+  fake.vmis.put(vmi());
   for (const name of ["a", "b", "c"])
     fake.pods.put(pod({ namespace: TENANT, name: `virt-launcher-${name}-aaaaa`, uid: name, owners: [] }));
   fake.nodes.put(node({ pressures: ["MemoryPressure"] }), node({ name: "node02" }));
-  await reconcile(doors);
+  await openFakeDoors(fake).reconcile();
   expect(fake.vmis.get(vmi())?.evacuationNodeName).toBe(NODE);
 });
 
-describe("a pod that says it is a launcher, of a VM that", () => {
-  // prettier-ignore
-  test.each([
-    ["has no name that an object can have",    "a,status.phase!=Moved"],
-    ["is in another namespace",                "web"],
-    ["is nowhere",                             "nobody"],
-  ])("%s, is evicted like any other", async (_, domain) => {
-    const [fake, doors] = open();
-    const forged = pod({ namespace: TENANT, uid: "forged", annotations: { "kubevirt.io/domain": domain }, owners: [] });
-    fake.pods.put(forged);
-    expect((await doors.evict(evictionOf(forged))).body).toEqual(allowance());
-  });
+// prettier-ignore
+test.each([
+  ["has no name that an object can have",    "a,status.phase!=Moved"],
+  ["is in another namespace",                "web"],
+  ["is nowhere",                             "nobody"],
+])("a pod that says it is the launcher of a VM that %s is evicted like any other", async (_, domain) => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  const forgery = pod({ namespace: TENANT, uid: "forged", annotations: { "kubevirt.io/domain": domain }, owners: [] });
+  fake.pods.put(forgery);
+  expect((await openFakeDoors(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
 });
