@@ -1,0 +1,169 @@
+/** The kind Evacuation in an API server: what may be asked for, what of that may change, by whom, and which can be deleted. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { clusterRoles, type RawRequest, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
+import { answerTo, LIFEBOAT, NAMESPACE, type Stage, startStage } from "./stage.ts";
+
+const FILES = ["evacuation-roles", "evacuation-deletion", "evacuation-requester", "crds/evacuations"];
+let stage: Stage;
+beforeAll(async () => {
+  const files = FILES.map((name) => `${name}.yaml`);
+  stage = await startStage("Evacuation", files);
+});
+afterAll(() => stage.sandbox.stop());
+
+const JANE = "jane@example.com";
+const TIME = "2026-11-22T12:00:00Z";
+/** What a person writes. */
+const VM = { virtualMachineInstance: { name: "web-1" } };
+const FULL = { ...VM, cause: "Preemption", requestedBy: "system:kube-scheduler", deadline: TIME };
+
+const refused = (code: number, words: string) => [code, words === "" ? "" : expect.stringContaining(words)];
+
+test("it needs the name of a VM only", async () => {
+  expect(await stage.create(VM)).toMatchObject({
+    answer: [201, ""],
+    spec: { ...VM, cause: "Operator", intent: "Evacuate" },
+  });
+});
+
+// prettier-ignore
+test.each<[string, object | undefined, string]>([
+  ["no spec",               undefined,                                                     "spec: Required value"],
+  ["a path for a name",     { virtualMachineInstance: { name: "../pods/x" } },             "spec.virtualMachineInstance.name: Invalid value"],
+  ["an unknown cause",      { ...VM, cause: "Whim" },                                      'spec.cause: Unsupported value: "Whim"'],
+  ["a pod without a UID",   { ...VM, pod: { name: "p" } },                                 "spec.pod.uid: Required value"],
+  ["a restart by hand",     { ...VM, by: "Restart" },                                      "expected with the cause NodeEvacuation only"],
+  ["too many attempts",     { ...VM, inherited: { attempts: 1001 } },                      "spec.inherited.attempts: Invalid value"],
+])("one with %s is refused", async (_, spec, words) => {
+  expect((await stage.create(spec, stage.as(LIFEBOAT))).answer).toEqual(refused(422, words));
+});
+
+const IMMUTABLE = "only intent and retryAt can change: create another Evacuation for anything else";
+const RESUMED = "a withdrawn Evacuation cannot be resumed: create another one";
+const BY = "spec.requestedBy: expected your own user name, or nothing";
+const MARKED = { ...VM, requestedBy: "KubeVirt", cause: "ApiEviction" };
+
+// prettier-ignore
+test.each<[string, by: string, from: object, to: object, words: string]>([
+  // of                     by         from                                  to                                              is refused with
+  ["intent",                JANE,      FULL,                                 { intent: "Withdrawn" },                        ""],
+  ["intent, back",          JANE,      { ...VM, intent: "Withdrawn" },       { intent: "Evacuate" },                         RESUMED],
+  ["the VM",                LIFEBOAT,  VM,                                   { virtualMachineInstance: { name: "other" } },  IMMUTABLE],
+  ["cause",                 LIFEBOAT,  VM,                                   { cause: "ApiEviction" },                       IMMUTABLE],
+  ["deadline",              LIFEBOAT,  FULL,                                 { deadline: "2026-11-22T13:00:00Z" },           IMMUTABLE],
+  ["what it inherited",     LIFEBOAT,  { ...FULL, inherited: { attempts: 2 } }, { inherited: { attempts: 0 } },              IMMUTABLE],
+  ["who asked",             LIFEBOAT,  FULL,                                 { requestedBy: "joe" },                         IMMUTABLE],
+  ["… found marked",        LIFEBOAT,  MARKED,                               { requestedBy: "joe" },                         ""],
+  ["… found marked",        JANE,      MARKED,                               { requestedBy: JANE },                          ""],
+  ["… found marked",        JANE,      MARKED,                               { requestedBy: "joe" },                         BY],
+])("a change of %s by %s", async (_, by, ...[from, to, words]) => {
+  const { name, answer } = await stage.create(from, stage.as(LIFEBOAT));
+  expect(answer).toEqual([201, ""]);
+  expect(await stage.patch(name, { spec: to }, stage.as(by))).toEqual(refused(words === "" ? 200 : 422, words));
+});
+
+const NOT_BEFORE = { inherited: { notBefore: "9999-12-31T00:00:00Z" } };
+const WAITS = "spec.inherited: expected nothing: what an Evacuation takes over is Lifeboat's to say";
+const CAUSE = "spec.cause: expected Operator: the other causes are Lifeboat's to name";
+
+// prettier-ignore
+test.each<[by: string, string, spec: object, words: string]>([
+  [JANE,     "herself",               { requestedBy: JANE, cause: "Operator" },    ""],
+  [JANE,     "someone else",          { requestedBy: "system:kube-scheduler" },    BY],
+  [JANE,     "a cause",               { cause: "Preemption" },                     CAUSE],
+  [JANE,     "when it may begin",     NOT_BEFORE,                                  WAITS],
+  [LIFEBOAT, "when it may begin",     NOT_BEFORE,                                  ""],
+  [LIFEBOAT, "whose eviction it was", { requestedBy: JANE, cause: "ApiEviction" }, ""],
+])("%s creates one and names %s", async (by, _, spec, words) => {
+  const { answer } = await stage.create({ ...VM, ...spec }, stage.as(by));
+  expect(answer).toEqual(refused(words === "" ? 201 : 422, words));
+});
+
+const ACTIVE = [
+  "Pending",
+  "Migrating",
+  "BackingOff",
+  "WaitingForExternalController",
+  "Blocked",
+  "Restarting",
+  "Stopping",
+];
+const ENDED = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"];
+const KEPT = "it has not ended, or Lifeboat starts a stopped VM again by it: to cancel it, set spec.intent: Withdrawn";
+
+test.each([...ACTIVE, ...ENDED])(
+  "one in phase %s: an end is final, and only what has ended can be deleted",
+  async (phase) => {
+    const name = await stage.created(VM, { phase });
+    const hasEnded = ENDED.includes(phase);
+    const next = await stage.patch(`${name}/status`, { status: { phase: phase === "Gone" ? "Pending" : "Gone" } });
+    expect(next).toEqual(
+      hasEnded ? refused(422, "the Evacuation has ended: status.phase does not change any more") : [200, ""],
+    );
+    const other = await stage.created(VM, { phase });
+    const isKept = !hasEnded || phase === "Stopped";
+    expect(await stage.remove(other)).toEqual(isKept ? refused(403, KEPT) : [200, ""]);
+  },
+);
+
+// prettier-ignore
+test.each<[by: string, phase: string | undefined, code: number]>([
+  ["kubernetes-admin",                                       undefined,   403],
+  [LIFEBOAT,                                                 "Migrating", 200],
+  ["system:serviceaccount:kube-system:namespace-controller", "Migrating", 200],
+  ["system:serviceaccount:shop:lifeboat",                    "Migrating", 403],
+])("%s deletes one in phase %s: %i", async (by, phase, code) => {
+  const name = await stage.created(VM, phase === undefined ? {} : { phase });
+  expect((await stage.remove(name, stage.as(by)))[0]).toBe(code);
+});
+
+const RBAC = "rbac.authorization.k8s.io";
+const roleBindings: Resource = {
+  apiVersion: `${RBAC}/v1`,
+  kind: "RoleBinding",
+  plural: "rolebindings",
+  namespaced: true,
+};
+
+describe("in a namespace, what may", () => {
+  let name: string;
+  beforeAll(async () => {
+    name = await stage.created(VM, { phase: "Moved" });
+    for (const role of ["view", "lifeboat-operator"]) {
+      const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: role };
+      const subjects = [{ apiGroup: RBAC, kind: "User", name: role }];
+      const binding = { metadata: { namespace: NAMESPACE, name: role }, roleRef, subjects };
+      await stage.sandbox.client.create(roleBindings, binding);
+    }
+    await waitFor(stage.sandbox.client, {
+      resource: clusterRoles,
+      key: { name: "view" },
+      what: "aggregated",
+      until: ({ rules }) => rules?.some(({ apiGroups }) => apiGroups?.includes("lifeboat.dev")) ?? false,
+    });
+  });
+
+  const dryRun = { dryRun: "All" };
+  const merge = { method: "PATCH", contentType: "application/merge-patch+json", query: dryRun } as const;
+  const body = { apiVersion: "lifeboat.dev/v1alpha1", kind: "Evacuation", metadata: { name: "new" }, spec: VM };
+  const REQUESTS = {
+    get: () => ({ method: "GET", path: `${stage.path}/${name}` }),
+    list: () => ({ method: "GET", path: stage.path }),
+    "list everywhere": () => ({ method: "GET", path: "/apis/lifeboat.dev/v1alpha1/evacuations" }),
+    create: () => ({ method: "POST", path: stage.path, query: dryRun, body }),
+    cancel: () => ({ ...merge, path: `${stage.path}/${name}`, body: { spec: { intent: "Withdrawn" } } }),
+    delete: () => ({ method: "DELETE", path: `${stage.path}/${name}`, query: dryRun }),
+    "write a status": () => ({ ...merge, path: `${stage.path}/${name}/status`, body: { status: { message: "x" } } }),
+  } satisfies Readonly<Record<string, () => RawRequest>>;
+
+  test.each<[role: string, may: readonly (keyof typeof REQUESTS)[]]>([
+    ["view", ["get", "list"]],
+    ["lifeboat-operator", ["get", "list", "create", "cancel", "delete"]],
+  ])("%s do: %j", async (role, may) => {
+    const user = stage.sandbox.client.as(role, ["system:authenticated"]);
+    for (const [what, request] of Object.entries(REQUESTS)) {
+      const { answer } = await answerTo(request(), user);
+      expect([what, answer[0] === 403]).toEqual([what, !may.some((one) => one === what)]);
+    }
+  });
+});
