@@ -127,20 +127,26 @@ test.each(["/", AT_CLUSTER, AT_NODE, pathOf("ledger"), `${AT_CLUSTER}/none`, "/s
 test("without a click the page shows what changes, and whether the cluster can be read; focus and what is unfolded stay", async () => {
   const page = await signedIn.newPage();
   const complaints = complaintsOf(page);
+  await page.clock.install();
   await page.goto(AT_NODE);
+  /** What the page shows next. */
+  const next = async (seen: () => Promise<string | null>) => {
+    await page.clock.runFor(5000);
+    return await seen();
+  };
   await page.getByText("From a terminal").click();
   await page.keyboard.press("Tab");
   const focused = () => page.evaluate("document.activeElement?.outerHTML");
   const before = await focused();
   await createVm("late");
-  await expect.poll(() => textOf(page)).toContain("shop/late");
+  await expect.poll(() => next(() => textOf(page))).toContain("shop/late");
   expect(await focused()).toBe(before);
   expect(await page.locator("details[data-key=terminal]").getAttribute("open")).toBe("");
   const state = () => page.locator("#asof").getAttribute("data-state");
   stage.proxy.cut = true;
-  await expect.poll(state).toBe("silent");
+  await expect.poll(() => next(state)).toBe("silent");
   expect(await textOf(page)).toContain("shop/ledger");
   stage.proxy.cut = false;
-  await expect.poll(state).toBe("live");
+  await expect.poll(() => next(state)).toBe("live");
   expect(complaints).toEqual([]);
 });
