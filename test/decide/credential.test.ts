@@ -9,14 +9,11 @@ const DAY = 24 * 3600;
 test.each<[string, number | undefined, boolean, boolean, string]>([
   // its end, in seconds from now            401?   ok?    reason
   ["a token without an end",      undefined, false, true,  "Valid"],
-  ["in eight days",               8 * DAY,   false, true,  "Valid"],
   ["in seven days",               7 * DAY,   false, true,  "Valid"],
   ["a second less",               7 * DAY - 1, false, true, "ExpiresSoon"],
   ["in a second",                 1,         false, true,  "ExpiresSoon"],
   ["now",                         0,         false, false, "Expired"],
-  ["a day ago",                   -DAY,      true,  false, "Expired"],
   ["revoked, without an end",     undefined, true,  false, "Rejected"],
-  ["revoked, days before its end", 3 * DAY,  true,  false, "Rejected"],
 ])("%s", (...[, seconds, rejected, ok, reason]) => {
   const expiresAt = seconds === undefined ? undefined : at(seconds);
   const verdict = judgeCredential({ expiresAt, rejected }, NOW);

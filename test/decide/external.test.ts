@@ -23,12 +23,9 @@ describe("its owner", () => {
   const rows: readonly (readonly [string, readonly MigrationFacts[], phase: string, message: string])[] = [
     ["has done nothing",               [],                                  "WaitingForExternalController", WAITS],
     ["has created a migration",        [{ ...owners, phase: "" }],          "Migrating",       "migration web-migration-x7k2p waits in KubeVirt's queue"],
-    ["… it waits",                     [{ ...owners, phase: "Pending" }],   "Migrating",       "migration web-migration-x7k2p waits in KubeVirt's queue"],
     ["… is over quota: the owner's trouble", [{ ...owners, phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } }], "Migrating", "migration web-migration-x7k2p waits in KubeVirt's queue"],
-    ["… it runs",                      [owners],                            "Migrating",       "migration web-migration-x7k2p moves the VM"],
     ["… it has failed",                [failed],                            "WaitingForExternalController", `${WAITS}; migration web-migration-x7k2p has failed: the guest is too busy`],
     ["… and it tries again",           [failed, again],                     "Migrating",       "migration web-migration-second moves the VM"],
-    ["… one had failed before",        [{ ...failed, createdAt: at(-999).getTime() }], "WaitingForExternalController", WAITS],
   ];
 
   test.each(rows)("%s: the status", (_, migrations, phase, message) => {

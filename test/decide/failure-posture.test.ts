@@ -10,7 +10,6 @@ test.each<[string, PodFacts | undefined, forAMoment: string, forGood: string]>([
   ["… that terminates",                     pod({ deleting: true }),       "refuse", "fail"],
   ["a hotplug pod",                         hotplug(),                     "refuse", "fail"],
   ["a launcher pod that has completed",     pod({ phase: "Succeeded" }),   "allow",  "allow"],
-  ["… or failed",                           pod({ phase: "Failed" }),      "allow",  "allow"],
   ["a pod that is none of KubeVirt's",      pod({ labels: {} }),           "allow",  "allow"],
   ["a pod that could not be read",          undefined,                     "fail",   "fail"],
 ])("%s: %s, for good %s", (_, subject, forAMoment, forGood) => {

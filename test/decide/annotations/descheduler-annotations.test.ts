@@ -1,20 +1,10 @@
 /** Which launcher pod carries which annotation: every pod, every mark, every mode; and what KubeVirt is left time for. */
 import { describe, expect, test } from "vitest";
-import { EVICTION_IN_PROGRESS, MOST_PATCHES, POD_ROLES } from "../../../shared/annotations/descheduler-annotations.ts";
+import { MOST_PATCHES } from "../../../shared/annotations/descheduler-annotations.ts";
 import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { FEATURE_GATES, type FeatureGate } from "../../../shared/settings/settings.ts";
-import {
-  at,
-  endedEvacuation,
-  evacuation,
-  EXTERNAL,
-  marked,
-  PINNED,
-  settings,
-  vmi,
-  without,
-} from "../../support/fixtures.ts";
+import { at, endedEvacuation, evacuation, marked, settings, vmi, without } from "../../support/fixtures.ts";
 import { annotating, annotations, IN_PROGRESS, launcher, ONLY, target } from "../../support/launchers.ts";
 
 const ASKED = { [ONLY]: "" };
@@ -36,10 +26,7 @@ const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
   // VMI                                                              source     target    completed terminating
   ["unmarked",                 vmi(),                                 "remove",  "remove", "remove", "-"],
   ["marked",                   marked(),                              "add",     "remove", "remove", "-"],
-  ["marked, External",         marked(EXTERNAL),                      "add",     "remove", "remove", "-"],
-  ["marked, cannot migrate",   marked(PINNED),                        "add",     "remove", "remove", "-"],
   ["moved, stale mark",        vmi({ evacuationNodeName: "node00" }), "-",       "remove", "remove", "-"],
-  ["on no node",               without(vmi(), "nodeName"),            "remove",  "remove", "remove", "-"],
   ["being deleted",            marked({ deleting: true }),            "-",       "-",      "-",      "-"],
 ];
 
@@ -61,24 +48,10 @@ describe("eviction-in-progress", () => {
     expect(after({ ...PODS[kind], annotations: GOING }, subject)).toBe(cell !== "remove");
   });
 
-  test("the rows cover every cell of the table", () => {
-    const table = POD_ROLES.flatMap((role) => Object.values(EVICTION_IN_PROGRESS[role]));
-    const named = { add: "add", remove: "remove", leave: "-" } as const;
-    expect(new Set(cells.map(([, , cell]) => cell))).toEqual(new Set(table.map((cell) => named[cell])));
-  });
-
   test.each(["kubevirt", "false", ""])("is there whatever it says, such as %j", (value) => {
     const pod = launcher({ annotations: { ...ASKED, [IN_PROGRESS]: value } });
     expect(annotations({ vmis: [marked()], launchers: [pod] })).toEqual([]);
     expect(annotations({ launchers: [pod] })).toEqual([{ verb: "AnnotatePod", pod, add: {}, remove: [IN_PROGRESS] }]);
-  });
-
-  test("goes from the pod that the guest has left, and does not come to the one it runs in now", () => {
-    const before = launcher({ annotations: GOING });
-    const now = target({ annotations: ASKED });
-    const moved = vmi({ nodeName: "node02", activePods: { [now.uid]: "node02", [before.uid]: "node01" } });
-    const removed = { pod: { uid: before.uid }, add: {}, remove: [IN_PROGRESS] };
-    expect(annotations({ vmis: [moved], launchers: [before, now] })).toMatchObject([removed]);
   });
 });
 
@@ -87,12 +60,9 @@ describe("request-evict-only", () => {
   test.each<[string, LauncherFacts, added: boolean]>([
     ["the source",               launcher(),                                         true],
     ["the target",               target(),                                           true],
-    ["one not scheduled yet",    without(target({ phase: "Pending" }), "nodeName"),  true],
-    ["one of this moment",       launcher({ createdAt: at(0).getTime() }),           true],
     ["a completed one",          launcher({ phase: "Failed" }),                      false],
     ["a terminating one",        launcher({ deleting: true }),                       false],
     ["one that has it already",  launcher({ annotations: ASKED }),                   false],
-    ["one that has it as true",  launcher({ annotations: { [ONLY]: "true" } }),      false],
     ["one of a VMI not read",    launcher({ vmiUID: "another" }),                    false],
     ["one in another namespace", launcher({ namespace: "tenant" }),                  false],
   ])("on %s", (_, pod, isAdded) => {
@@ -143,29 +113,16 @@ describe("KubeVirt is left its time", () => {
   // prettier-ignore
   test.each<[string, VmiFacts, readonly EvacuationFacts[], LauncherFacts, object]>([
     // what                                      VMI       Evacuations  pod                         added now
-    ["a pod of 0 s",                             vmi(),    [],          young(0),                   {}],
     ["a pod of 59 s",                            vmi(),    [],          young(59),                  {}],
     ["a pod of 60 s",                            vmi(),    [],          young(60),                  ASKED],
-    ["a pod that does not say",                  vmi(),    [],          young(0, { createdAt: 0 }), ASKED],
     ["a pod from the far future",                vmi(),    [],          young(-999),                ASKED],
     ["an evacuation of 1 s",                     marked(), begun(1),    old,                        {}],
     ["an evacuation of 60 s",                    marked(), begun(60),   old,                        going],
-    ["a mark: nothing tells since when",         marked(), [],          old,                        going],
     ["a mark after an evacuation that ended",    marked(), ended,       old,                        going],
     ["an old pod, an evacuation of 1 s",         marked(), begun(1),    launcher(),                 ASKED],
-    ["a pod of 4 s, an evacuation of 1 s",       marked(), begun(1),    young(4),                   {}],
-    ["both are there",                           marked(), begun(99),   young(99, { annotations: GOING }), {}],
   ])("%s", (...[, subject, evacuations, pod, added]) => {
     const patient = annotating(60);
     const found = annotations({ vmis: [subject], evacuations, launchers: [pod], settings: patient });
     expect(found).toEqual(Object.keys(added).length === 0 ? [] : [expect.objectContaining({ add: added })]);
-  });
-
-  test.each([
-    [10, 1],
-    [11, 0],
-  ])("as long as is configured: a pod of 10 s, %d s", (adoptSeconds, expected) => {
-    const patient = annotating(adoptSeconds);
-    expect(annotations({ launchers: [young(10)], settings: patient })).toHaveLength(expected);
   });
 });

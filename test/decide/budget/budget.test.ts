@@ -78,14 +78,10 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["… which has ended",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
   // It is there all the time
   ["of an earlier version",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
-  ["a size that was set by hand",              { ...own, budgets: [budget({ minAvailable: "50%" })] },             repaired],
   ["ours without its owner",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["ours is being deleted",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
   // It goes
   ["strategy None",                            { ...own, ...none },                                                done],
-  ["IfPossible, no longer migratable",         { ...own, vmis: [pinned] }, done],
-  ["being deleted",                            { ...own, vmis: [vmi({ deleting: true })] },                        done],
-  ["final",                                    { ...own, vmis: [vmi({ phase: "Succeeded" })] },                    done],
   ["of a VMI that is gone, whose name it has lost", { budgets: [budget({ owners: [] })] },                         done],
   ["… as far as is known",                     { budgets: [budget({ owners: [] })], complete: false },             []],
   ["… to which garbage collection sees",       { budgets: [budget()] },                                            []],
@@ -95,8 +91,6 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["KubeVirt's webhook makes it noise",        { ...own, settings: covered },                                      done],
   // Others'
   ["another's",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
-  ["… beside ours",                            { vmis: [vmi()], budgets: [foreign, budget()] },                    []],
-  ["… strategy None",                          { ...none, budgets: [foreign] },                                    []],
   ["… switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
   ["that of Lifeboat's own Deployment",        { ...own, budgets: [budget(), deployment] },                         []],
 ];

@@ -14,10 +14,8 @@ test("absent keys take the defaults of the settings", () => {
 // prettier-ignore
 test.each([
   ["gates",                        { featureGates: { DeschedulerSupport: true, EvictionsInBackground: false } }],
-  ["one key of a section",         { evacuation: { maxAttempts: 2 } }],
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
   ["deadlines",                    { guard: { deadlineSeconds: { Preemption: 1.5 } } }],
-  ["an interval",                  { descheduling: { intervalSeconds: 300 } }],
 ])("%s: the rest keeps its defaults", (_, tweak) => {
   const parsed = parseConfiguration(tweak);
   expect(parsed.ok && parsed.value).toMatchObject(tweak);
@@ -30,23 +28,15 @@ describe("a wrong value: which key, and what was expected", () => {
     ["featureGates",                              { featureGates: ["DeschedulerSupport"] },               "expected record"],
     ["featureGates.DeschedulerSupport",           { featureGates: { DeschedulerSupport: "yes" } },        "expected true or false"],
     ["featureGates.deschedulerSupport",           { featureGates: { deschedulerSupport: true } },         "unknown key"],
-    ["disruptionBudgets",                         { disruptionBudgets: true },                            MODE],
     ["disruptionBudgets",                         { disruptionBudgets: "On" },                            MODE],
     ["evacuation",                                { evacuation: true },                                   "expected object"],
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 0 } },                     "expected 1 or more"],
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 2.5 } },                   "expected a whole number"],
     ["evacuation.backoffSeconds",                 { evacuation: { backoffSeconds: -1 } },                 SECONDS],
     ["evacuation.maxBackoffSeconds",              { evacuation: { maxBackoffSeconds: "5m" } },            SECONDS],
-    ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: 1e300 } },                SECONDS],
-    ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: Infinity } },             SECONDS],
-    ["evacuation.adoptSeconds",                   { evacuation: { adoptSeconds: NaN } },                  SECONDS],
     ["guard.deadlineSeconds.Preemption",          { guard: { deadlineSeconds: { Preemption: -5 } } },     SECONDS],
-    ["evacuation.stuckSeconds",                   { evacuation: { stuckSeconds: "3m" } },                 SECONDS],
-    ["evacuation.cooldownSeconds",                { evacuation: { cooldownSeconds: "15m" } },             SECONDS],
     ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
-    ["guard.deadlineSeconds.NodeTermination",     { guard: { deadlineSeconds: { NodeTermination: -5 } } }, SECONDS],
-    ["descheduling.intervalSeconds",              { descheduling: { intervalSeconds: [] } },              SECONDS],
   ])("%s", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({
       ok: false,

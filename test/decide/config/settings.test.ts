@@ -23,7 +23,6 @@ test("without a KubeVirt CR and without a configuration, the defaults", () => {
 // prettier-ignore
 test.each([
   ["cluster strategy",           { evictionStrategy: "External" },            { clusterStrategy: "External" }],
-  ["an unknown strategy",        { evictionStrategy: "Sometimes" },           { clusterStrategy: "Sometimes" }],
   ["drain taint",                { drainTaintKey: "drain" },                  { drainTaintKey: "drain" }],
   ["one limit",                  { parallelMigrationsPerCluster: 1 },         { limits: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 2 } }],
   ["the other limit",            { parallelOutboundMigrationsPerNode: 9 },    { limits: { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: 9 } }],
@@ -36,10 +35,8 @@ describe("feature gates are the union of both lists", () => {
   const gate = "DeschedulerSupport";
   // prettier-ignore
   test.each([
-    [[],                       {},               []],
     [[gate],                   {},               [gate]],
     [[],                       { [gate]: true },  [gate]],
-    [[gate],                   { [gate]: true },  [gate]],
     [[gate],                   { [gate]: false }, [gate]],
     [[],                       { [gate]: false }, []],
     [["LiveMigration", "Root"], {},              []],
@@ -60,10 +57,8 @@ describe("remarks", () => {
   // prettier-ignore
   test.each([
     [0,  [],                        []],
-    [0,  ["EvictionsInBackground"], []],
     [60, ["EvictionsInBackground"], []],
     [60, [],                        [IDLE]],
-    [60, ["DeschedulerSupport"],    [IDLE]],
   ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
     expect(notesOn(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });

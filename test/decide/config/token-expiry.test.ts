@@ -14,12 +14,9 @@ test.each<[string, string, number | undefined]>([
   ["bound to a Secret",                      jwt(`{"exp":${END},"kubernetes.io":{"secret":{}}}`), END],
   ["bound to a pod: the kubelet renews it",  jwt(`{"exp":${END},"kubernetes.io":{"pod":{}}}`),  undefined],
   ["a Secret's token: no end",               jwt('{"sub":"x"}'),                                undefined],
-  ["an end that is a text",                  jwt(`{"exp":"${END}"}`),                           undefined],
   ["an end that no Date holds",              jwt('{"exp":1e300}'),                              undefined],
   ["claims that are no JSON",                jwt("exp"),                                        undefined],
-  ["a payload that is no base64",            "e30.%%%.c2ln",                                    undefined],
   ["no signature",                           `e30.${encoded(`{"exp":${END}}`)}`,                undefined],
-  ["five parts, which is encrypted",         "a.b.c.d.e",                                       undefined],
   ["an opaque token",                        "service-account-token",                           undefined],
 ])("%s", (_, token, seconds) => {
   expect(expiryOf(token)).toEqual(seconds === undefined ? undefined : new Date(seconds * 1000));

@@ -45,8 +45,6 @@ const LIFE_TIME = ["PodLifeTime", "deschedule"] as const;
 // prettier-ignore
 test.each([
   [{ balance: { enabled: ["LowNodeUtilization"] } },                                             [LNU]],
-  [{ deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } },                               [TAINTS]],
-  [{ deschedule: { enabled: ["PodLifeTime"] } },                                                 [LIFE_TIME]],
   [{ deschedule: { enabled: ["PodLifeTime", "RemovePodsViolatingNodeTaints"] } },                [LIFE_TIME, TAINTS]],
   [{ balance: { enabled: ["LowNodeUtilization"] }, deschedule: { enabled: ["PodLifeTime"] } },   [LIFE_TIME, LNU]],
   [{ filter: { enabled: ["DefaultEvictor"] }, preevictionfilter: { enabled: ["DefaultEvictor"] } }, []],

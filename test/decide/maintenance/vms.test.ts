@@ -29,10 +29,7 @@ describe("its fate, and why it stays", () => {
   test.each<Row>([
     ["can migrate",                                 web,     {},                                                             "Next"],
     ["is marked by another party",                  marked({ ...web, evacuationNodeName: NODE }), {},                        "Moving"],
-    ["migrates",                                    { ...web, isMigrating: true }, {},                                       "Moving"],
-    ["has begun",                                   web,     mine({}),                                                       "Moving"],
     ["backs off",                                   web,     mine({ phase: "BackingOff" }),                                  "Waits"],
-    ["its owner moves it",                          web,     mine({ phase: "WaitingForExternalController" }),                             "Waits External"],
     ["cannot begin",                                web,     mine({ phase: "Blocked", reason: "NotMarked" }),                "Blocked NotMarked"],
     ["was abandoned, and its back-off goes on",     web,     mine({ phase: "Abandoned", nextAttemptTime: time(9) }),         "Blocked Abandoned"],
     ["… is over",                                   web,     mine({ phase: "Abandoned", nextAttemptTime: time(-9) }),        "Next"],
@@ -51,7 +48,6 @@ describe("its fate, and why it stays", () => {
     ["… to be stopped",                             pinned,  { ...STOP, ...vm() },                                           "ShutsDown NotMigratable"],
     ["… Manual",                                    pinned,  { ...RESTART, ...vm({ runStrategy: "Manual" }) },               "ShutsDown NotMigratable"],
     ["… Once",                                      pinned,  { ...RESTART, ...vm({ runStrategy: "Once" }) },                 "Blocked NotMigratable"],
-    ["… Halted",                                    pinned,  { ...RESTART, ...vm({ runStrategy: "Halted" }) },               "Blocked NotMigratable"],
     ["… without a VirtualMachine",                  pinned,  { ...RESTART, vms: new Map([[KEY, "None"]]) },                  "Blocked NotMigratable"],
     ["… that is not read",                          pinned,  RESTART,                                                        "Blocked NotMigratable"],
     ["… and its owner says Wait",                   pinned,  { ...RESTART, ...vm({ whenBlocked: "Wait" }) },                 "Blocked NotMigratable"],
@@ -67,7 +63,6 @@ describe("its fate, and why it stays", () => {
     ["… which does not count",                      web,     { ...ways({ ownersChoice: "Ignored" }), ...vm({ notBefore: time(60) }) }, "Next"],
     ["… and it is to be restarted",                 pinned,  { ...RESTART, ...vm({ notBefore: time(60) }) },                 "Waits NotBefore"],
     ["… and its eviction would end it",             { ...web, evictionStrategy: "None" }, vm({ notBefore: time(60) }),       "Waits NotBefore"],
-    ["… and its attempts fail",                     web,     { ...ways({ whenAttemptsFail: "Restart" }), ...vm({ notBefore: time(60) }), ...mine({ phase: "Abandoned" }) }, "Waits NotBefore"],
     ["… until now",                                 web,     vm({ notBefore: time(0) }),                                     "Next"],
   ])("%s", (_, vmi, world, expected) => {
     const { fate, blocker } = viewOf(vmi, nodeWorld(world));
@@ -162,7 +157,6 @@ const subjects = (f: Parameters<typeof facts>[0]) => subjectsOf(facts({ pods: []
 
 describe("other pods", () => {
   const cart = plainPod("cart");
-  const local = plainPod("local", { localStorage: true });
   const lone = plainPod("lone", { owners: [] });
   const guarded = plainPod("guarded");
   const none = vmiOf("web", { evictionStrategy: "None" });
@@ -175,13 +169,11 @@ describe("other pods", () => {
     ["… not before",                     { vmis: [web] },                                                         "Evacuating",          []],
     ["… beside VMs that cannot",         { vmis: [pinned], subjects: subjects({ pods: [cart, launcher("web")], vmis: [pinned] }) }, "Evacuating EvictPod", ["NotMigratable"]],
     ["without a controller block",       { subjects: subjects({ pods: [lone] }) },                                "Blocked",             ["Unmanaged"]],
-    ["with an emptyDir block",           { subjects: subjects({ pods: [local] }) },                               "Blocked",             ["LocalStorage"]],
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
     ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated Uncordon", []],
     ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating Event EvictPod", []],
     ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
-    ["a target pod is waited for",       { subjects: subjects({ pods: [launcher("web")], vmis: [{ ...web, nodeName: "node02", activePods: { x: "node02" } }] }) }, "Evacuating", []],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);
     expect(inShort(next)).toBe(expected);

@@ -63,6 +63,7 @@ describe("evacuations in progress", () => {
 
   test("of pods are those whose mark has been seen", () => {
     expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
+    expect(rendered({ evacuations })).not.toContain("pod_evacuations");
   });
 });
 
@@ -99,12 +100,6 @@ describe("evacuations that do not go on", () => {
   });
 });
 
-describe("descheduling", () => {
-  test("where there is none, there are no such families", () => {
-    expect(rendered()).not.toContain("pod_evacuations");
-  });
-});
-
 describe("the credential", () => {
   test("has an end, in seconds since the epoch", () => {
     const expiresAt = new Date("2027-01-01T00:00:00.900Z");
@@ -122,15 +117,14 @@ describe("the credential", () => {
   });
 });
 
-describe("webhooks", () => {
-  // prettier-ignore
-  test.each([
-    ["in order", {},                                                                ["evictions", 0]],
-    ["gone",     { problem: { reason: "WebhookMissing", message: "m" } },           ["evictions", 1]],
-  ] as const)("%s", (_, found, sample) => {
-    const webhooks = [{ endpoint: "evictions", ...found }] as const;
-    expect(samplesOf("lifeboat_webhook_problems", { webhooks }, true)).toEqual([sample]);
-  });
+test("a webhook is told, and whether there is a problem with it", () => {
+  const problem = { reason: "WebhookMissing", message: "m" } as const;
+  const webhooks = [{ endpoint: "evictions" }, { endpoint: "deletions", problem }] as const;
+  const samples = [
+    ["evictions", 0],
+    ["deletions", 1],
+  ];
+  expect(samplesOf("lifeboat_webhook_problems", { webhooks }, true)).toEqual(samples);
 });
 
 test("the version is told", () => {
@@ -165,19 +159,6 @@ describe("the table of families", () => {
     expect(all).toContain(`# TYPE ${name} ${type}\n${told}# HELP ${name} ${help}\n`);
     const sample = all.split("\n").find((line) => new RegExp(`^${name}${SUFFIX[type]}[{ ]`).test(line));
     expect([...(sample ?? "").matchAll(/(\w+)="/g)].map(([, label]) => label)).toEqual(labels);
-  });
-
-  test.each(families)("$name is a name that OpenMetrics allows, and ends in its unit", ({ name, unit }) => {
-    expect(name).toMatch(/^[a-z][a-z_]*[a-z]$/);
-    expect(name).not.toMatch(/_(?:total|info|count|sum|bucket|created)$/);
-    if (unit !== "") expect(name.endsWith(`_${unit}`)).toBe(true);
-  });
-
-  test("no two of them have a sample of the same name", () => {
-    const names = families.map(({ name, type }) => `${name}${SUFFIX[type]}`);
-    expect(new Set([...names, ...families.map(({ name }) => name)]).size).toBe(
-      names.length + families.filter(({ type }) => type !== "gauge").length,
-    );
   });
 
   test("every label is explained, and none is a tenant's", () => {

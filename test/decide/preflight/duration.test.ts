@@ -52,7 +52,6 @@ describe("given finished migrations, three waves as long as those", () => {
   // prettier-ignore
   test.each<[string, ReturnType<typeof finished>[], seconds: readonly [least: number, most: number], basis: string]>([
     ["of a VM elsewhere",           [finished("other", 20)], [42, 89], "based on 1 finished migration"],
-    ["the newest of a VM counts",   [finished("other", 90, 1), finished("other", 20, 2)], [42, 89], "based on 1 finished migration"],
     ["a VM of the node has its own", [finished("a", 80), finished("other", 20)], [102, 209], "based on 2 finished migrations"],
     ["one that has failed says nothing", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no finished migration to go by: between 64 MiB/s and 10 Gbit/s for each VM"],
   ])("%s", (_, all, [least, most], basis) => {

@@ -1,11 +1,6 @@
 /** How far the emptying of a node is: state, what has gone, what is left and in which order. */
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
-import { EVICTION_STRATEGIES } from "../../../shared/settings/strategy.ts";
-import { preflight } from "../../../shared/preflight/verdict.ts";
-import { isBlocked, nodeProgress } from "../../../shared/preflight/progress.ts";
-import { subjectsOf } from "../../../shared/preflight/progress.ts";
+import { nodeProgress } from "../../../shared/preflight/progress.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time } from "../../support/fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
@@ -37,14 +32,11 @@ const one = { pods: [launcher("web")], vmis: [vmiOf("web")] };
 // prettier-ignore
 const STATES: readonly (readonly [what: string, row: Row])[] = [
   ["one VM, nothing else",                  { facts: one,                                                       is: ["InUse",    0, 1] }],
-  ["nothing at all",                        { facts: empty,                                                     is: ["InUse",    0, 0] }],
-  ["a single VM that moves",                { facts: { ...one, evacuations: [of("web")] },                      is: ["InUse",    0, 1] }],
   ["two VMs that are to leave an open node", { facts: { ...two, evacuations: [of("a"), of("b")] },              is: ["InUse",    0, 2] }],
   ["… because of a NoExecute taint",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Emptying", 0, 2] }],
   ["cordoned, nothing asks",                { facts: one, node: CORDONED,                                       is: ["Cordoned", 0, 1] }],
   ["cordoned, one is to leave",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Emptying", 0, 1] }],
   ["… because a person evacuates it",       { facts: { ...one, evacuations: [of("web", { spec: { cause: "Operator" } })] }, node: CORDONED, is: ["Cordoned", 0, 1] }],
-  ["cordoned, one has left, one is pinned", { facts: { ...one, evacuations: [left("gone")] }, node: CORDONED,   is: ["Emptying", 1, 1] }],
   ["cordoned and empty",                    { facts: empty, node: CORDONED,                                     is: ["Emptied",  0, 0] }],
   ["with the drain taint, and empty",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Emptied",  0, 0] }],
   ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Emptied", 2, 0] }],
@@ -88,58 +80,4 @@ test("pods that a drain leaves in place are not counted", () => {
   expect(nodeProgress(facts({ ...empty, pods: [daemon, plainPod("cart")] })).pods.map(({ key }) => key)).toEqual([
     "pod apps/cart",
   ]);
-});
-
-const anyVm = fc.record({
-  strategy: fc.constantFrom(...EVICTION_STRATEGIES),
-  pinned: fc.boolean(),
-  here: fc.boolean(),
-  marked: fc.boolean(),
-  phase: fc.option(fc.constantFrom(...ACTIVE_PHASES, ...END_PHASES), { nil: undefined }),
-});
-const anyNode = fc.record({
-  vms: fc.array(anyVm, { maxLength: 6 }),
-  unschedulable: fc.boolean(),
-  hasRoom: fc.boolean(),
-});
-
-function factsOf({ vms, unschedulable, hasRoom }: typeof anyNode extends fc.Arbitrary<infer T> ? T : never) {
-  const named = vms.map((vm, i) => ({ ...vm, name: `vm-${i}` }));
-  const here = named.filter((vm) => vm.here);
-  return facts({
-    node: node("node01", { unschedulable }),
-    otherNodes: hasRoom ? [node("node02")] : [],
-    pods: here.map(({ name }) => launcher(name)),
-    vmis: here.map(({ name, strategy, pinned, marked }) =>
-      vmiOf(name, {
-        evictionStrategy: strategy,
-        ...(pinned && PINNED),
-        ...(marked && { evacuationNodeName: "node01" }),
-      }),
-    ),
-    evacuations: named.flatMap(({ name, phase }) => (phase === undefined ? [] : [of(name, { status: { phase } })])),
-  });
-}
-
-test("of any node: each VM is in one place, and what a preflight calls WillBlock has something in the way", () => {
-  const verdicts = new Set<string>();
-  fc.assert(
-    fc.property(anyNode.map(factsOf), (f) => {
-      const subjects = subjectsOf(f);
-      const { here, gone } = nodeProgress(f, subjects);
-      const keys = [
-        ...here.map(({ row }) => row.key),
-        ...gone.map(({ namespace, spec }) => `VM ${namespace}/${spec.vmiName}`),
-      ];
-      expect(new Set(keys).size).toBe(keys.length);
-      const result = preflight(f);
-      verdicts.add(result.verdict);
-      const isStuck = subjects.some(isBlocked);
-      if (result.verdict === "WillSucceed") expect(isStuck).toBe(false);
-      if (result.verdict === "WillBlock")
-        expect(isStuck || subjects.some(({ vmi }) => vmi?.isMigrating === true)).toBe(true);
-    }),
-    { seed: 20_261_123, numRuns: 500 },
-  );
-  expect([...verdicts].toSorted()).toEqual(["NoRoom", "WillBlock", "WillSucceed", "WillSucceedWithShutdowns"]);
 });

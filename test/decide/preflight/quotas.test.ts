@@ -29,10 +29,7 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
   ["… but the VM has a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "WillBlock"],
   ["of objects",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "WillBlock"],
   ["of CPU, used up",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "WillBlock"],
-  ["of CPU requests, with just enough",         quota({ "requests.cpu": 2000 }, { "requests.cpu": 1000 }),                    {}, "WillSucceed"],
-  ["of memory requests, used up",               quota({ "requests.memory": 3 * GIB }, { "requests.memory": 2 * GIB }),        {}, "WillBlock"],
   ["of devices, used up",                       quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  { pods: [launcher("web", { requests: { "example.com/gpu": 1 } })] }, "WillBlock"],
-  ["… of which the VM has none",                quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  {}, "WillSucceed"],
   ["of memory limits, used up",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillBlock"],
   ["of memory limits, with enough",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillSucceed"],
   ["of memory limits that its pod does not say", quota({ "limits.memory": 6 * GIB }, { "limits.memory": 0 }),                 {}, "Unknown"],
@@ -52,7 +49,6 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
   ["used up, beside a DaemonSet's pod",         FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "DaemonSet", name: "app", controller: true })] })] }, "WillBlock"],
   ["used up, and the target pod is there",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
   ["used up, and the migration waits for it",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
-  ["used up, for an ordinary pod",              FULL, { pods: [plainPod("app")], vmis: [] },                                      "WillSucceed"],
   ["used up, for a VM that is shut down",       FULL, { vmis: [vmiOf("web", { evictionStrategy: "None" })] },                     "WillSucceedWithShutdowns"],
 ])("%s", (_, one, more, verdict) => {
   const answer = preflight(facts({ quotas: [one], ...more }));

@@ -34,17 +34,13 @@ test.each<[string, Partial<PreflightFacts>, verdict: string, stuck: number]>([
   ["room for all",                             { pods: quorum("a", "b", "c"), budgets: allowing(1) },                                "WillSucceed",  0],
   ["room for none",                            { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(GIB) },        "NoRoom",       2],
   ["… all may go at once",                     { pods: quorum("a", "b", "c"), budgets: allowing(3), otherNodes: small(GIB) },        "WillSucceed",  0],
-  ["… a single one",                           { pods: quorum("a"), budgets: allowing(1), otherNodes: small(GIB) },                  "WillSucceed",  0],
   ["room for one",                             { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(ONE) },        "NoRoom",       1],
   ["room for two: the third is let go by the second", { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(TWO) }, "WillSucceed",  0],
   ["another pod that leaves takes that room",  { pods: [plainPod("x"), ...quorum("a", "b")], budgets: allowing(1), otherNodes: small(ONE) }, "NoRoom", 1],
-  ["every other node is cordoned",             { pods: quorum("a", "b"), budgets: allowing(1), otherNodes: [node("node02", { unschedulable: true })] }, "NoRoom", 1],
   ["their anti-affinity, and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
-  ["… the pod that goes is not in its way",    { pods: quorum("a").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1) }, "WillSucceed", 0],
   ["not ready: they take no disruption",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
   ["… they ask for what is not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
   ["no controller makes replacements",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
-  ["one of them goes already",                 { pods: quorum("a", "b").map((pod, i) => ({ ...pod, deleting: i === 0 })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
 ])("%s", (_, more, verdict, stuck) => {
   const answer = preflight(facts({ vmis: [], ...more }));
   expect(answer.verdict).toBe(verdict);

@@ -21,11 +21,8 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["nothing asks it to leave",            {},                                                                      "waiting", "runs"],
   ["marked, no migration yet",            { vmi: MARKED },                                                         "waiting", "is to move"],
   ["its migration is new",                { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
-  ["… waits for KubeVirt's limits",       { vmi: MARKED, migration: { phase: "Pending" } },                        "waiting", "waits in KubeVirt's queue"],
-  ["… has a target pod without a node",   { vmi: MARKED, migration: { phase: "Scheduling" } },                     "moving",  "is about to move"],
   ["… runs",                              { vmi: MOVING, migration: { phase: "Running" } },                        "moving",  "moves"],
   ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
-  ["… to which it is not ready yet",      { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "PreparingTarget" } }, "moving", "is about to move to node02"],
   ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
   ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
   ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
@@ -33,7 +30,6 @@ const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: s
   ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
   ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
   ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits in KubeVirt's queue"],
-  ["… and has begun to",                  { vmi: { ...EXTERNAL, ...MOVING }, migration: { phase: "Running" } },    "moving",  "moves"],
 ];
 
 test.each(ROWS)("%s", (_, { vmi, migration: its, reason = "Pending" }, mood, words) => {

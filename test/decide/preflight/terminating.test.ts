@@ -13,14 +13,11 @@ const dead = { node: node(NODE, { ready: false }) };
 describe("a pod that is deleted", () => {
   // prettier-ignore
   test.each<[string, Partial<PreflightFacts>, verdict: string, reason: string]>([
-    ["has time yet",                       { pods: [deleted(-30, kept)] },                                            "WillSucceed",  "NotAVirtualMachine"],
     ["has just had its time",              { pods: [deleted(59, kept)] },                                             "WillSucceed",  "NotAVirtualMachine"],
     ["and kept by finalizers",             { pods: [deleted(60, kept)] },                                             "WillBlock",    "Finalizers"],
     ["… a VM's pod",                       { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "WillBlock",    "Finalizers"],
-    ["… one that has ended",               { pods: [deleted(60, { ...kept, phase: "Succeeded" })] },                  "WillBlock",    "Finalizers"],
     ["… one that a drain leaves in place", { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "WillSucceed", "DaemonSet"],
     ["of a kubelet that is not ready",     { pods: [deleted(86_400)], ...dead },                                      "WillBlock",    "DeadKubelet"],
-    ["… has time yet",                     { pods: [deleted(-30)], ...dead },                                         "Unknown", "NotAVirtualMachine"],
     ["and stays, nothing says why",        { pods: [deleted(86_400)] },                                               "Unknown", "NotAVirtualMachine"],
   ])("%s", (_, tweak, verdict, reason) => {
     const vmis = [vmiOf("web")];

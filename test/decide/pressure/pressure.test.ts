@@ -60,7 +60,6 @@ describe("before the kubelet kills", () => {
   // prettier-ignore
   test.each<[Phase, string, readonly string[]]>([
     ["Pending",         "takes a place",  ["a"]],
-    ["Migrating",       "takes a place",  ["a"]],
     ["BackingOff",      "takes none",     ["a", "b"]],
     ["Blocked",         "takes none",     ["a", "b"]],
     ["WaitingForExternalController", "takes none",     ["a", "b"]],
@@ -81,7 +80,6 @@ describe("before the kubelet kills", () => {
   test.each<[string, Partial<VmiFacts>]>([
     ["with an Evacuation, but no mark",      {}],
     ["External, marked: its owner moves it", { evacuationNodeName: NODE, ...EXTERNAL }],
-    ["marked, but cannot move",              { evacuationNodeName: NODE, ...PINNED }],
   ])("%s: takes no place, and is not chosen", (_, staying) => {
     const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
@@ -103,11 +101,7 @@ describe("before the kubelet kills", () => {
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
     ["pinned",                PINNED],
-    ["External",              EXTERNAL],
-    ["None",                  { evictionStrategy: "None" }],
-    ["odd",                   { evictionStrategy: "Odd" }],
     ["being deleted",         { deleting: true }],
-    ["ended",                 { phase: "Failed" }],
     ["not running yet",       { phase: "Scheduled" }],
     ["elsewhere",             { nodeName: "node02" }],
   ])("left alone: %s", (_, tweak) => expect(leaving([vmOnNode("x", {}, tweak)])).toEqual([]));
@@ -115,7 +109,6 @@ describe("before the kubelet kills", () => {
   // prettier-ignore
   test.each<[EndPhase, number, readonly string[]]>([
     ["Abandoned",  60, []],
-    ["Withdrawn",  60, []],
     ["Abandoned",  -1, ["x"]],
   ])("%s, its back-off over in %d s: %j", (phase, seconds, expected) => {
     const evacuations = [evacuationOf("x", { status: { phase, nextAttemptTime: time(seconds) } })];
@@ -153,12 +146,7 @@ describe("who takes them", () => {
     ["a free node",               {},                                                          true],
     ["one to be avoided",         { taints: [{ key: "x", effect: "PreferNoSchedule" }] },      true],
     ["not ready",                 { ready: false },                                            false],
-    ["cordoned",                  { unschedulable: true },                                     false],
-    ["tainted NoSchedule",        { taints: [{ key: "x", effect: "NoSchedule" }] },            false],
-    ["tainted NoExecute",         { taints: [{ key: "x", effect: "NoExecute" }] },             false],
     ["short of memory",           { pressures: ["MemoryPressure"] },                           false],
-    ["short of disk",             { pressures: ["DiskPressure"] },                             false],
-    ["short of processes",        { pressures: ["PIDPressure"] },                              false],
   ])("%s: %s", (_, tweak, takes) => {
     const other = candidateNode("node02", 8 * GIB, tweak);
     expect(abc.map(({ pod: one }) => canTake({ node: other.node }, one))).toEqual(abc.map(() => takes));

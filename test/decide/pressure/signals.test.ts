@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/pressure/pressure.ts";
 import {
-  EXTERNAL,
   marked,
   MOBILITY,
   newborn,
@@ -36,17 +35,9 @@ describe("should a guest that is being shut down move instead?", () => {
   test.each([
     ["the VM is being deleted",              vmi({ deleting: true })],
     ["the VM is scheduled",                  vmi({ phase: "Scheduled" })],
-    ["the VM has succeeded",                 vmi({ phase: "Succeeded" })],
-    ["the VM has failed",                    vmi({ phase: "Failed" })],
     ["the VM is on no node",                 without(vmi(), "nodeName")],
     ["a strategy that KubeVirt does not know", vmi({ evictionStrategy: "Odd" })],
   ])("%s: no", (_, subject) => expect(shouldEvacuate(subject, relieving())).toBe(false));
-
-  test("the KubeVirt CR's strategy counts where the VM has none", () => {
-    const silent = without(vmi(), "evictionStrategy");
-    expect(shouldEvacuate(silent, relieving())).toBe(false);
-    expect(shouldEvacuate(silent, { ...relieving(), clusterStrategy: "LiveMigrate" })).toBe(true);
-  });
 });
 
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
@@ -75,18 +66,11 @@ describe("while a guest is being ended", () => {
     expect(verbs(planPressure(pressureWorld([], { ...none, signals })).chains.flat())).toEqual(once);
     expect(leaving(abc, { signals: abc.slice(0, 1).map((a) => ({ ...signal, ...a })) })).toEqual(["a", "b"]);
   });
-
-  test("External is marked too, pinned or not", () => {
-    const external = { ...signal, vmi: vmi({ ...EXTERNAL, ...PINNED }) };
-    expect(leaving([], { ...none, signals: [external] })).toEqual(["web"]);
-  });
-
   // prettier-ignore
   test.each([
     ["it is marked",                            { vmi: marked() }],
     ["it cannot migrate",                       { vmi: vmi(PINNED) }],
     ["the pod is the target of its migration",  { pod: pod({ uid: "target" }), vmi: vmi({ activePods: { [pod().uid]: NODE, target: "node02" } }) }],
-    ["the pod is none of its own",              { pod: pod({ uid: "other" }) }],
   ])("%s: nothing", (_, tweak) => {
     expect(planPressure(pressureWorld([], { ...none, signals: [{ ...signal, ...tweak }] })).chains).toEqual([]);
   });

@@ -27,7 +27,6 @@ test.each<[string, unknown, string]>([
   ["without one",                at(`${SITE}/behind/a/proxy${own}`),                                "Asks"],
   ["with the one before",        at(`${SITE}${own}/${encodeURIComponent(OLD)}`),                    "Asks"],
   ["a Service",                  { name: "evictions.lifeboat.dev", clientConfig: { service: { path: `${own}/${TOKEN}` } } }, "Asks"],
-  ["a Service, no path yet",     { name: "evictions.lifeboat.dev", clientConfig: { service: {} } }, "WebhookMisconfigured"],
   ["with an unknown token",      at(`${SITE}${own}/secret-of-nobody`),                              "WebhookMisconfigured"],
   ["with no token at all",       at(`${SITE}${own}/%E0%A4%A`),                                      "WebhookMisconfigured"],
   ["of another cluster",         at(`${SITE}/clusters/dev/admission/evictions/${TOKEN}`),           "WebhookMisconfigured"],

@@ -21,7 +21,6 @@ const rows: readonly (readonly [code: number, message: string, outcome: string])
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
   [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
-  [429, "Too many requests: too many requests",                                                               "Refused"],
   // A message that quotes the prefix does not begin with it.
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
   // The right words with another code.

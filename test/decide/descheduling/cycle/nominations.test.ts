@@ -64,7 +64,6 @@ describe("nodes", () => {
     ["all that are Ready",                 [...TWO, node("node03", { ready: false })],                          {},      ["pod-a", "pod-b"]],
     ["that the policy selects",            [node("node01", zone), node("node02"), node("node03", zone)],        inZone,  ["pod-a", "pod-c"]],
     ["none, if only one is selected",      [node("node01", zone), node("node02"), node("node03")],              inZone,  []],
-    ["none, if only one is Ready",         [node("node01"), node("node02", { ready: false })],                  {},      []],
   ])("%s", (_, nodes, tweak, expected) => {
     expect(nominated({ pods, nodes, policy: tweak }).map((found) => found.split("/").at(-1))).toEqual(expected);
   });

@@ -2,16 +2,7 @@
 import { expect, test } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, nodeAffinity } from "../../../../shared/descheduling/plugins/node-affinity.ts";
-import {
-  ANYWHERE,
-  evicted,
-  node,
-  pod,
-  requirement,
-  taint,
-  term,
-  world,
-} from "../../../support/descheduling/fixtures.ts";
+import { ANYWHERE, evicted, node, pod, requirement, term, world } from "../../../support/descheduling/fixtures.ts";
 
 const ARGS: Arguments = { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] };
 const desired = term(requirement("desired", "In", "yes"));
@@ -19,8 +10,6 @@ const labels = { desired: "yes" };
 const LABELLED = node("labelled", { labels });
 const PLAIN = node("plain");
 const CORDONED = node("labelled", { labels, unschedulable: true });
-const TAINTED = node("labelled", { labels, taints: [taint("t")] });
-const SMALL = node("labelled", { labels, allocatable: { cpu: 50 } });
 
 const picky = (nodeName: string, tweak: Partial<ScheduledPod> = {}) =>
   pod("picky", { nodeName, placement: { ...ANYWHERE, required: [desired] }, ...tweak });
@@ -30,11 +19,8 @@ test.each([
   // the pod                                       its node     the other  tweak                     goes
   ["is where it wants to be",                      "labelled",  LABELLED,  {},                       false],
   ["has a wanted node",                            "plain",     LABELLED,  {},                       true ],
-  ["is terminating",                               "plain",     LABELLED,  { deleting: true },       false],
   ["has ended",                                    "plain",     LABELLED,  { phase: "Succeeded" },   false],
   ["has a wanted node that is cordoned",           "plain",     CORDONED,  {},                       false],
-  ["has a wanted node that is tainted",            "plain",     TAINTED,   {},                       false],
-  ["has a wanted node that is too small",          "plain",     SMALL,     {},                       false],
 ] as const)("when a pod %s, it goes: %4$s", (...[, nodeName, other, tweak, goes]) => {
   const pods = [picky(nodeName, tweak), pod("a", { nodeName }), pod("b", { nodeName })];
   expect(evicted(nodeAffinity, ARGS, world({ nodes: [PLAIN, other], pods }))).toEqual(goes ? ["picky"] : []);

@@ -39,7 +39,6 @@ const apart: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled
 test.each([
   ["nothing against it",                    {},                                                                        true],
   ["required affinity not met",             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
-  ["as wanted, but cordoned",               { pod: wantsDesired, node: { labels, unschedulable: true } },              false],
   ["NoSchedule, not tolerated",             { node: { taints: [t] } },                                                 false],
   ["insufficient cpu",                      { pod: { requests: { cpu: 2001 } } },                                      false],
   ["no place beside a pod",                 { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
@@ -56,7 +55,6 @@ describe("any node, and any other", () => {
     ["has room to spare",          {},                        true,    false],
     ["is full, which is its own doing", { allocatable: full }, true,   false],
     ["is cordoned",                { unschedulable: true },   false,   false],
-    ["is tainted",                 { taints: [t] },           false,   false],
   ] as const)("its own node %s", (_, tweak, any, other) => {
     const subject = pod("p");
     const nodes = [node("n1", tweak)];

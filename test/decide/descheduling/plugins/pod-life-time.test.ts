@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { podLifeTime } from "../../../../shared/descheduling/plugins/pod-life-time.ts";
 import { NOW } from "../../../support/fixtures.ts";
-import { evicted, node, nominated, pod, saying, world } from "../../../support/descheduling/fixtures.ts";
+import { evicted, node, nominated, pod, world } from "../../../support/descheduling/fixtures.ts";
 
 const agoSeconds = (seconds: number) => NOW.getTime() - seconds * 1000;
 const OLD: Partial<ScheduledPod> = { createdAt: agoSeconds(1_000_000) };
@@ -15,7 +15,6 @@ function goes(tweak: Partial<ScheduledPod>, given: typeof MAX): boolean {
 
 // prettier-ignore
 test.each([
-  ["very old",                      OLD,                                       true],
   ["new",                           {},                                        false],
   ["601 s old",                     { createdAt: agoSeconds(601) },            true],
   ["600.9 s old: whole seconds",    { createdAt: agoSeconds(600.9) },          false],
@@ -32,7 +31,6 @@ describe("over all nodes", () => {
   test.each([
     ["the oldest first",             [],    undefined,                    ["c", "d", "a", "b"]],
     ["those in progress before it",  ["b"], undefined,                    ["b", "c", "d", "a"]],
-    ["node limit: the next pod",     [],    saying("NodeLimit", "c"),     ["c", "d", "a", "b"]],
   ] as const)("%s", (...[, inProgress, judge, expected]) => {
     expect(nominated(podLifeTime, MAX, world({ nodes, pods }, {}, [...inProgress]), judge)).toEqual(expected);
   });
