@@ -39,16 +39,12 @@ describe("explain node", () => {
     expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
   });
 
-  test.each([
-    ["json", (text: string): unknown => JSON.parse(text)],
-    ["yaml", load],
-  ])("-o %s has all of it", async (form, parse) => {
-    const { out } = await call(`explain node node02 -o ${form}`);
-    const { verdict, pods } = NodePreflight.parse(parse(out.join("\n")));
+  test("-o yaml has all of it", async () => {
+    const { out } = await call("explain node node02 -o yaml");
+    const { verdict, pods } = NodePreflight.parse(load(out.join("\n")));
     expect(verdict).toBe("WillBlock");
-    expect(pods).toContainEqual(
-      expect.objectContaining({ vmi: "pinned", outcome: "Blocked", reason: "NotMigratable" }),
-    );
+    const blocked = { vmi: "pinned", outcome: "Blocked", reason: "NotMigratable" };
+    expect(pods).toContainEqual(expect.objectContaining(blocked));
   });
 
   test("of many nodes: a table, what blocks where, the time for all of them; the worst verdict's exit code", async () => {

@@ -10,9 +10,10 @@ import {
   createNode,
   createVirtualMachineInstance,
   type Sandbox,
+  type SandboxOptions,
   secrets,
-  startSandbox,
 } from "../../../infra/sandbox/index.ts";
+import { startSandboxAsChosen } from "../../../infra/lab/stage/control-plane.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { build } from "../../support/manifests/kustomize.ts";
 import { lifeboat, type Person, type Said } from "../../support/cli/lifeboat.ts";
@@ -25,7 +26,6 @@ export interface InstallStage {
   worker: RunningWorker;
   readonly entryFile: string;
   readEntry(): Promise<Entry>;
-  writeEntry(entry: Entry): Promise<void>;
   /** Of the Worker's form; gives the Worker the entry as soon as the command waits for that. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
   call(line: string, tweak?: Partial<Person>): Promise<Said>;
@@ -34,14 +34,20 @@ export interface InstallStage {
   stop(): Promise<void>;
 }
 
-export async function startInstallStage(): Promise<InstallStage> {
-  const sandbox = await startSandbox({ migrationSeconds: 0.1, terminationSeconds: 0.05 });
+/** On the control plane that the environment chooses, with a VM on its first node. */
+export async function startInstallStage(options: SandboxOptions = {}): Promise<InstallStage> {
+  const sandbox = await startSandboxAsChosen({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...options });
   const { client, authority, kubeconfig } = sandbox;
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
   const entryFile = join(folder, "entry.json");
   await writeFile(join(folder, "ca.pem"), authority.caPem);
   for (const name of ["node01", "node02"]) await createNode(client, name);
-  await createVirtualMachineInstance(client, { namespace: "vms", name: "web", evictionStrategy: "LiveMigrate" });
+  await createVirtualMachineInstance(client, {
+    namespace: "vms",
+    name: "web",
+    node: "node01",
+    evictionStrategy: "LiveMigrate",
+  });
   const call: InstallStage["call"] = (line, tweak) => lifeboat(line, { kubeconfig, ...tweak });
   const readEntry = async () => Entry.parse(JSON.parse(await readFile(entryFile, "utf8")));
   const stage: InstallStage = {
@@ -49,7 +55,6 @@ export async function startInstallStage(): Promise<InstallStage> {
     worker: await startWorker({ authority, clusters: {}, registry: true }),
     entryFile,
     readEntry,
-    writeEntry: (entry) => writeFile(entryFile, JSON.stringify(entry)),
     install(flags = "", tweak = {}) {
       const worker = `--worker ${stage.worker.url} --cluster prod --entry ${entryFile}`;
       const meanwhile = async () => {

@@ -1,5 +1,5 @@
 /** The Worker's token of a cluster: revoked, it stays revoked; rotated, nothing is interrupted, and the old one opens nothing any more. */
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { applyManifests, secrets } from "../../../infra/sandbox/index.ts";
 import { startWorker } from "../../../infra/lab/stage/worker.ts";
 import { type InstallStage, kustomized, startInstallStage, untilFilled } from "./install-stage.ts";
@@ -8,11 +8,9 @@ import type { Said } from "../../support/cli/lifeboat.ts";
 const SYSTEM = "lifeboat-system";
 
 let stage: InstallStage;
-beforeEach(async () => {
-  stage = await startInstallStage();
-  expect(await stage.install()).toMatchObject({ code: 0 });
-});
-afterEach(() => stage.stop());
+beforeAll(async () => void (stage = await startInstallStage()));
+beforeEach(async () => expect(await stage.install()).toMatchObject({ code: 0 }));
+afterAll(() => stage.stop());
 
 async function secretNames(): Promise<readonly string[]> {
   const { items } = await stage.sandbox.client.list(secrets, SYSTEM);
@@ -93,13 +91,4 @@ test("rotated: until the Worker has the new token the old one goes on, and after
   const headers = { authorization: `Bearer ${operatorToken}` };
   expect((await stage.worker.fetch("/clusters/prod/readyz", { headers })).status).toBe(200);
   expect(await secretNames()).not.toContain(old);
-});
-
-test("given no entry, rotate says which name it has looked for, and how to say another", async () => {
-  const said = await stage.call(`rotate --entry ${stage.entryFile}.none --cluster prod`);
-  expect(said).toMatchObject({
-    code: 1,
-    out: [],
-    err: [expect.stringMatching(/there is no .*\.none, the Worker's entry for cluster "prod": .* say --cluster NAME/)],
-  });
 });

@@ -6,13 +6,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import { createNode, createVirtualMachineInstance, pods, type Sandbox, waitFor } from "../../../infra/sandbox/index.ts";
-import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { createNode, createVirtualMachineInstance, type Sandbox, waitFor } from "../../../infra/sandbox/index.ts";
+import { type Evacuation, evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { applyLifeboat, configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { startSandboxAsChosen } from "../../../infra/lab/stage/control-plane.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { NAMESPACE } from "../stage.ts";
-import { evict, getVmi, hasSettledAwayFrom, launchersOf, untilVmi } from "../vm.ts";
+import { evict, hasSettledAwayFrom, launcherOf, untilVmi } from "../vm.ts";
 
 const NAMES = ["east", "west"] as const;
 type Name = (typeof NAMES)[number];
@@ -22,6 +22,7 @@ let worker: RunningWorker;
 /** Of the service accounts. */
 const tokens: Partial<Record<Name, string>> = {};
 const logged: string[] = [];
+const onLog = (line: string) => logged.push(line);
 
 beforeAll(async () => {
   const [east, west] = await Promise.all(
@@ -42,7 +43,7 @@ beforeAll(async () => {
     authority: east.authority,
     trusted: [west.caPem],
     clusters: Object.fromEntries(entries),
-    onLog: (line) => logged.push(line),
+    onLog,
   });
   for (const name of NAMES) {
     const site = { url: `${worker.url}/clusters/${name}`, webhookToken: `the-token-of-${name}` };
@@ -62,35 +63,19 @@ afterAll(async () => {
   await Promise.all(NAMES.map((name) => clusters[name].stop()));
 });
 
-function reconcile(name: Name, token = `the-token-of-${name}`) {
-  return worker.fetch(`/clusters/${name}/reconcile`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+async function reconcile(name: Name) {
+  const headers = { authorization: `Bearer the-token-of-${name}` };
+  return (await worker.fetch(`/clusters/${name}/reconcile`, { method: "POST", headers })).status;
 }
 
-test("a token opens its own cluster only", async () => {
-  expect((await reconcile("east")).status).toBe(200);
-  expect((await reconcile("west", "the-token-of-east")).status).toBe(401);
-});
-
-test("with one API server gone, the other cluster's evictions, ticks and reconciles go on", async () => {
+test("with one API server gone, the other cluster's evictions, ticks and reconciles continue", async () => {
   await clusters.east.apiServer.suspend();
-  const gone = await reconcile("east");
-  expect(gone.status).toBe(503);
-  expect(await gone.json()).toEqual({
-    error: { reason: "ClusterUnavailable", message: "the API server cannot be reached" },
-  });
-  expect((await reconcile("west")).status).toBe(200);
-
+  expect([await reconcile("east"), await reconcile("west")]).toEqual([503, 200]);
   const { client } = clusters.west;
-  const [launcher] = await launchersOf(client, await getVmi(client, "vm"));
-  if (launcher === undefined) throw new Error("no launcher");
-  expect(await evict(client, launcher)).toMatchObject({ code: 429 });
+  expect(await evict(client, await launcherOf(client, "vm"))).toMatchObject({ code: 429 });
   await worker.scheduled(tickTime("west", "full"));
-  await untilVmi(client, "vm", "moved", hasSettledAwayFrom("node01"));
-  const running = async () => {
-    const { items } = await client.list(pods, NAMESPACE, { labelSelector: "kubevirt.io=virt-launcher" });
-    return items.filter((pod) => pod.status?.phase === "Running").map((pod) => pod.spec?.nodeName);
-  };
-  await expect.poll(running).toEqual(["node02"]);
+  const vmi = await untilVmi(client, "vm", "moved", hasSettledAwayFrom("node01"));
+  expect(vmi.status).toMatchObject({ phase: "Running", nodeName: "node02" });
 });
 
 test("by the queue: a cluster that hangs keeps no other one waiting for more than its few seconds", async () => {
@@ -99,37 +84,24 @@ test("by the queue: a cluster that hangs keeps no other one waiting for more tha
   await once(hung, "listening");
   const { port } = z.object({ port: z.number() }).parse(hung.address());
   const webhookToken = "the-token-of-any-cluster";
+  const hanging = { server: `http://127.0.0.1:${port}`, token: "a-token", webhookToken };
+  const entry = { server: west.url, token: tokens.west ?? "", webhookToken };
   const queued = await startWorker({
     authority: west.authority,
-    clusters: {
-      hanging: { server: `http://127.0.0.1:${port}`, token: "a-token", webhookToken },
-      west: { server: west.url, token: tokens.west ?? "", webhookToken },
-    },
+    clusters: { hanging, west: entry },
     queue: true,
-    onLog: (line) => logged.push(line),
+    onLog,
   });
-  await createVirtualMachineInstance(west.client, {
-    namespace: NAMESPACE,
-    name: "asked",
-    evictionStrategy: "External",
-    node: "node01",
-  });
+  const key = { namespace: NAMESPACE, name: "asked" };
+  await createVirtualMachineInstance(west.client, { ...key, evictionStrategy: "External", node: "node01" });
   await untilVmi(west.client, "asked", "running", ({ status }) => status?.phase === "Running");
   const spec = { virtualMachineInstance: { name: "asked" } };
-  await west.client.create(evacuations, { metadata: { namespace: NAMESPACE, name: "asked" }, spec });
+  await west.client.create(evacuations, { metadata: key, spec });
   await queued.scheduled(tickTime("west", "small"));
-  await waitFor(west.client, {
-    resource: evacuations,
-    key: { namespace: NAMESPACE, name: "asked" },
-    what: "taken up",
-    until: ({ status }) => status?.phase !== undefined,
-  });
+  const until = ({ status }: Evacuation) => status?.phase !== undefined;
+  await waitFor(west.client, { resource: evacuations, key, what: "taken up", until });
   await queued.stop();
   hung.closeAllConnections();
   hung.close();
-});
-
-test("nothing that was logged holds a token", () => {
-  expect(logged.length).toBeGreaterThan(0);
   expect(logged.filter((line) => line.includes("token-of-"))).toEqual([]);
 });
