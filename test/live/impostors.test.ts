@@ -1,7 +1,8 @@
 /** Servers in the place of an API server: the bundled Worker, in workerd, tells them nothing. */
 import { once } from "node:events";
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod/mini";
 import { type Authority, createAuthority } from "../../infra/sandbox/index.ts";
 import { type RunningWorker, startWorker } from "../../infra/lab/stage/worker.ts";
 import { asWebhook, entry, TOKENS } from "../support/doors.ts";
@@ -24,22 +25,15 @@ async function startImpostor(authority: Authority, host: string): Promise<Impost
     presented.push(headers.authorization);
     response.writeHead(503).end();
   });
-  server.on("connection", () => (connections += 1));
-  server.listen(0, "127.0.0.1");
+  server.on("connection", () => (connections += 1)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  return { url: urlOf(server), connections: () => connections, presented, stop: () => stop(server) };
-}
-
-function urlOf(server: Server): string {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return `https://127.0.0.1:${address.port}`;
-}
-
-async function stop(server: Server): Promise<void> {
-  server.close();
-  server.closeAllConnections();
-  await once(server, "close");
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  const stop = () => {
+    server.close();
+    server.closeAllConnections();
+    return once(server, "close");
+  };
+  return { url: `https://127.0.0.1:${port}`, connections: () => connections, presented, stop };
 }
 
 /** By what is wrong with their certificate: the names of clusters. */

@@ -21,12 +21,6 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
     evict: async (more?: Record<string, unknown>) => await evict(client, await launcherOf(client, name), more),
-    evictQueued: async () => {
-      const pod = await launcherOf(client, name);
-      return await (
-        await startQueued(client, [name], () => ({ answer: evict(client, pod) }))
-      ).answer;
-    },
     until,
     untilMoved: () => until("moved", hasSettledAwayFrom(node)),
     untilUnmarked: () => until("unmarked", isUnmarked),
@@ -185,7 +179,7 @@ export function watchMigrations(client: KubeClient): { most: () => number; stop:
 }
 
 /** Lifeboat's sentences about a VMI, oldest first; of all of that name, or of one. */
-export async function storyOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
+async function storyOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items
     .filter((event) => event.source?.component === "lifeboat" && event.involvedObject.name === vmi)
