@@ -1,20 +1,27 @@
-/** Which clusters a tick reaches: by the queue each by a message of its own. Without one: ticks-in-turn.test.ts. */
+/**
+ * Which clusters a tick reaches: by the queue each by a message of its own. Without one in turn: clusters whose API servers do not answer
+ * cost the others nothing but a few seconds.
+ */
 import { describe, expect, test } from "vitest";
-import { isFullScan } from "../../../functions/schedule.ts";
+import { newIsolateState } from "../../../functions/target.ts";
+import { isFullScan, runTick } from "../../../functions/schedule.ts";
+import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { startCannedCluster as start } from "../../support/canned-cluster.ts";
-import { entry, NOW, openDoors } from "../../support/doors.ts";
+import { VirtualClock } from "../../support/clock.ts";
+import { entry, newPlatform, NOW, openDoors } from "../../support/doors.ts";
 
-const named = (count: number) => Array.from({ length: count }, (_, i) => `cluster-${i}`);
+const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `${kind}-${i}`);
 
 describe("with the queue", () => {
   test("201 clusters have a message each, a hundred at a time", async () => {
     const batches: (readonly { readonly body: unknown }[])[] = [];
     const TICKS = { sendBatch: async (messages: (typeof batches)[number]) => void batches.push(messages) };
-    const CLUSTERS = Object.fromEntries(named(201).map((name) => [name, entry("https://127.0.0.1:1")]));
+    const clusters = named("cluster", 201);
+    const CLUSTERS = Object.fromEntries(clusters.map((name) => [name, entry("https://127.0.0.1:1")]));
     await openDoors({ CLUSTERS, TICKS }).tick(NOW);
     expect(batches.map(({ length }) => length)).toEqual([100, 100, 1]);
     const scheduledTime = NOW.getTime();
-    const expected = named(201).map((cluster) => ({ cluster, scheduledTime, sentAt: scheduledTime }));
+    const expected = clusters.map((cluster) => ({ cluster, scheduledTime, sentAt: scheduledTime }));
     expect(batches.flat().map(({ body }) => body)).toEqual(expected);
   });
 
@@ -34,8 +41,67 @@ describe("with the queue", () => {
 
 test("full scans: one in ten minutes for each cluster, spread over them", () => {
   const minutes = Array.from({ length: 10 }, (_, minute) => minute * 60_000);
-  const names = named(200);
+  const names = named("cluster", 200);
   const scans = minutes.map((time) => names.filter((name) => isFullScan(name, time)).length);
   expect(scans.reduce((sum, count) => sum + count, 0)).toBe(200);
   expect(Math.max(...scans)).toBeLessThanOrEqual(40);
+});
+
+/** What is no list does not exist. Of clusters that drip, lists begin and never end. */
+function answer(url: URL, signal: AbortSignal): Response {
+  const isList = /\/(evacuations|virtualmachineinstances|nodes)$/.test(url.pathname);
+  if (isList && url.hostname.startsWith("drips")) return new Response(endless('{"kind":"List",', signal));
+  const isConfiguration = /\/(lifeboatconfigurations|configmaps)\/[^/]+$/.test(url.pathname);
+  const body = { kind: "Status", status: "Failure", reason: "NotFound", code: 404 };
+  if (isConfiguration) return Response.json(body, { status: 404 });
+  return Response.json({ kind: "List", metadata: {}, items: [] });
+}
+
+function endless(beginning: string, signal: AbortSignal): ReadableStream {
+  return new ReadableStream({
+    type: "bytes",
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(beginning));
+      signal.addEventListener("abort", () => controller.error(signal.reason));
+    },
+  });
+}
+
+/** A tick for these clusters, in this order: which of them it has looked at, how long it took, and what was logged. */
+async function tick(names: readonly string[]) {
+  const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));
+  const reached = new Set<string>();
+  const { platform, world } = newPlatform(undefined, undefined, {
+    now: () => clock.now(),
+    timeout: (ms) => clock.timeout(ms),
+    random: () => 0,
+    fetch: async (address, { signal }) => {
+      const url = new URL(address);
+      if (url.pathname.endsWith("/evacuations")) reached.add(url.hostname);
+      return answer(url, signal ?? new AbortController().signal);
+    },
+  });
+  const CLUSTERS = JSON.stringify(Object.fromEntries(names.map((name) => [name, entry(`https://${name}`)])));
+  const began = clock.now().getTime();
+  await clock.settle([runTick(began, { env: { CLUSTERS }, platform, state: newIsolateState() })]);
+  return { reached, took: Math.round((clock.now().getTime() - began) / 1000), log: world.log };
+}
+
+// prettier-ignore
+test.each<[drips: number, well: number, seconds: number, why: string]>([
+  [ 0, 40,  0, "nothing to wait for"],
+  [ 4, 40, 10, "four at a time wait ten seconds"],
+  [20, 40, 50, "as many as the minute has time for"],
+  [ 4,  0, 60, "no other cluster waits: they have their full time, that of a full scan"],
+])("given %i clusters that drip before %i others, all are reached, in %i s: %s", async (drips, well, seconds) => {
+  const { reached, took } = await tick([...named("drips", drips), ...named("well", well)]);
+  expect({ reached: reached.size, took }).toEqual({ reached: drips + well, took: seconds });
+});
+
+test("given so many that the minute is over, those that were not reached are logged", async () => {
+  const names = [...named("drips", 30), ...named("well", 10)];
+  const { reached, log } = await tick(names);
+  const missed = names.filter((name) => !reached.has(name));
+  expect(missed).toEqual(expect.arrayContaining(named("well", 10)));
+  expect(log.flatMap(({ level, cluster }) => (level === "warn" ? [cluster] : []))).toEqual(missed);
 });
