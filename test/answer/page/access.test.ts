@@ -3,8 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { sign } from "hono/jwt";
 import { beforeAll, describe, expect, test } from "vitest";
 import { entry, NOW } from "../../support/doors.ts";
-import { words } from "./support/fake-visit.ts";
-import { arrive } from "./support/visitor.ts";
+import { arrive, words } from "./support/visitor.ts";
 
 const TEAM = "example.cloudflareaccess.com";
 const AUD = "a1".repeat(32);

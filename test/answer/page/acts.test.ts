@@ -1,127 +1,198 @@
-/** What a visitor does on the page: what each act says before, what it changes, and who may not. */
-import { Hono } from "hono";
+/** What a visitor does on the pages, to a VM and to a node: what each act changes, what it leads to, and who may not. */
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Env } from "../../../functions/env.ts";
-import { type Act, ACTS } from "../../../functions/page/components.ts";
-import type { Visitor } from "../../../functions/page/session.ts";
-import { act as perform, resultNotice } from "../../../functions/page/acts.ts";
-import { vmPage } from "../../../functions/page/vm.ts";
-import { RejectionError } from "../../../functions/errors.ts";
-import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
-import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
-import { endedEvacuation, evacuation, marked, node, pod, time, vmi } from "../../support/fixtures.ts";
-import { look, visitTo, words } from "./support/fake-visit.ts";
-import { ORIGIN, OWN_FORM } from "./support/visitor.ts";
+import type { NodeRight, Visitor } from "../../../functions/page/session.ts";
+import { type Before, failure } from "../../support/fake-api.ts";
+import { failing, type FakeCluster } from "../../support/fake-cluster.ts";
+import { node, NODE, vmi } from "../../support/fixtures.ts";
+import { at, textOf } from "../../support/json.ts";
+import { clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";
+import { arriveAt } from "./support/visitor.ts";
 
-const WEB = { namespace: "apps", name: "web" };
-const JANE: Visitor = { name: "jane@example.com", mayAct: true };
-
-const backingOff = evacuation({
-  status: {
-    attempts: 2,
-    phase: "BackingOff",
-    reason: "MigrationFailed",
-    message: "no room",
-    nextAttemptTime: time(30),
-  },
-});
-const abandoned = endedEvacuation("Abandoned", { status: { attempts: 5, message: "5 attempts have failed" } });
-const tainted = node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] });
-
-interface Scene {
-  readonly vmi?: VmiFacts;
-  readonly evacuations?: readonly EvacuationFacts[];
-  readonly node?: ReturnType<typeof node>;
-}
+const AT_VM = "/fleet/prod/vms/apps/web";
+const AT_NODE = `/fleet/prod/nodes/${NODE}`;
+const VM = vmi({ activePods: { "pod-web": NODE }, uid: "vmi-web" });
+const MARKED = { ...VM, evacuationNodeName: NODE };
+type Form = Readonly<Record<string, string>>;
 
 let fake: FakeCluster;
-beforeEach(() => {
-  fake = new FakeCluster();
-  fake.configure({ disruptionBudgets: "Never" });
-  fake.pods.put(pod());
-});
+beforeEach(() => given({ vms: [VM] }));
 
-function open(scene: Scene, visitor: Visitor = JANE, before: (label: string) => unknown = () => undefined) {
-  const key: NamespacedName = WEB;
-  fake.nodes.put(scene.node ?? node());
-  if (scene.vmi !== undefined) fake.vmis.put(scene.vmi);
-  for (const one of scene.evacuations ?? []) fake.evacuations.put(one);
-  const visit = visitTo(fake, { visitor, before });
-  const app = new Hono<{ Bindings: Env }>();
-  for (const act of ACTS) {
-    app.post(`/${act}`, (c) => perform(c, visit, { act, key }));
-  }
-  app.onError((error, c) => c.text(error instanceof RejectionError ? error.reason : String(error), 500));
-  return {
-    log: visit.doors.log,
-    see: () => look(vmPage(visit, key)),
-    async do(act: Act) {
-      const answer = await app.request(`${ORIGIN}/${act}`, { method: "POST", headers: OWN_FORM, body: "" });
-      return answer.headers.get("location") ?? (await answer.text());
-    },
-  };
+function given(scene: Scene): void {
+  fake = clusterOf(scene);
+  fake.configure({ disruptionBudgets: "Never" });
 }
 
-describe("given what can be done to a VM, its page says before what that would do now", () => {
-  // prettier-ignore
-  test.each<readonly [string, Act, Scene, says: string]>([
-    ["evacuate",                        "evacuate", { vmi: vmi() },                                   "The guest continues to run."],
-    ["retry while it backs off",        "retry",    { vmi: marked(), evacuations: [backingOff] },     "The last one failed: no room"],
-    ["cancel",                          "cancel",   { vmi: marked(), evacuations: [evacuation()] },   "its mark is taken off, and the VM stays on node node01."],
-    ["… what only KubeVirt's mark tells of", "cancel", { vmi: marked() },                             "is withdrawn"],
-  ])("%s", async (...[, act, scene, says]) => {
-    const text = await open(scene).see();
-    const read = words(text).replaceAll(" .", ".").replaceAll(" ,", ",");
-    for (const one of [says, "as jane@example.com", `lifeboat ${act} web -n apps`]) expect(read).toContain(one);
-    expect(text).toContain(`action="/fleet/prod/vms/apps/web/${act}"`);
-  });
-});
+interface By {
+  readonly visitor?: Partial<Visitor>;
+  readonly before?: Before;
+}
 
-const led = (result: string) => `/fleet/prod/vms/apps/web?result=${result}`;
+/** Resolves to what is said of it where it leads to, or to the code of its refusal. */
+async function act(path: string, form: Form = {}, by: By = {}): Promise<string | number> {
+  const there = await arriveAt({ prod: fake }, by);
+  const { code, location } = await there.post(path, form);
+  const [page, result] = (location ?? "").split("?result=");
+  if (result === undefined) return code;
+  expect(path.startsWith(`${page}/`)).toBe(true);
+  expect((await there.get(location ?? "")).text).toContain('class="said"');
+  return result;
+}
 
-describe("an act", () => {
-  const BY_JANE = { cause: "Operator", requestedBy: "jane@example.com", intent: "Evacuate" };
+const BACKING_OFF = of("web", { attempts: 2, phase: "BackingOff", reason: "MigrationFailed" });
+const ABANDONED = ended("web", "Abandoned", { attempts: 5, message: "5 attempts have failed" });
+const TAINTED = { taints: node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] }).taints };
 
+describe("to a VM", () => {
   test("evacuate: an Evacuation by the visitor, which Lifeboat takes up at once; a second time joins it", async () => {
-    const page = open({ vmi: vmi() });
-    expect(await page.do("evacuate")).toBe(led("Started"));
-    expect(fake.evacuations.list()).toMatchObject([{ spec: BY_JANE, status: { phase: "Pending" } }]);
-    expect(await page.do("evacuate")).toBe(led("Joined"));
+    expect(await act(`${AT_VM}/evacuate`)).toBe("Started");
+    const spec = { cause: "Operator", requestedBy: "jane", intent: "Evacuate" };
+    expect(fake.evacuations.list()).toMatchObject([{ spec, status: { phase: "Pending" } }]);
+    expect(await act(`${AT_VM}/evacuate`)).toBe("Joined");
     expect(fake.evacuations.list()).toHaveLength(1);
   });
 
+  test("retry, and cancel", async () => {
+    given({ vms: [MARKED], evacuations: [BACKING_OFF] });
+    expect(await act(`${AT_VM}/retry`)).toBe("Retried");
+    expect(fake.evacuations.list()[0]?.spec.retryAt).toBeDefined();
+    expect(await act(`${AT_VM}/cancel`)).toBe("Withdrawn");
+    expect(fake.evacuations.list()).toMatchObject([{ spec: { intent: "Withdrawn" }, status: { phase: "Withdrawn" } }]);
+  });
+
   // prettier-ignore
-  test.each<readonly [Act, Scene, string]>([
-    ["evacuate", { evacuations: [abandoned] },                                                 "NotRunning"],
-    ["retry",    { evacuations: [abandoned] },                                                 "NotRunning"],
-    ["retry",    { vmi: vmi() },                                                               "NothingFailed"],
-    ["cancel",   { vmi: vmi() },                                                               "NotEvacuating"],
-    ["cancel",   { vmi: marked(), evacuations: [evacuation()], node: tainted },                "DrainTaint"],
-  ])("%s of what it does not apply to changes nothing: %o", async (act, scene, result) => {
-    expect(await open(scene).do(act)).toBe(led(result));
-    expect(fake.evacuations.list().filter(({ spec }) => spec.requestedBy === JANE.name)).toEqual([]);
+  test.each<readonly [string, Scene, result: string]>([
+    ["evacuate", { evacuations: [ABANDONED] },                                                    "NotRunning"],
+    ["retry",    { evacuations: [ABANDONED] },                                                    "NotRunning"],
+    ["retry",    { vms: [VM] },                                                                "NothingFailed"],
+    ["cancel",   { vms: [VM] },                                                                "NotEvacuating"],
+    ["cancel",   { vms: [MARKED], evacuations: [of("web")], its: TAINTED }, "DrainTaint"],
+  ])("%s where it does not apply changes nothing: %3$s", async (name, scene, result) => {
+    given(scene);
+    const before = fake.evacuations.list();
+    expect(await act(`${AT_VM}/${name}`)).toBe(result);
+    expect(fake.evacuations.list().map(({ spec }) => spec)).toEqual(before.map(({ spec }) => spec));
   });
-});
 
-test("the log names who has acted, also where no answer says whether it was done", async () => {
-  const page = open({ vmi: vmi() }, JANE, (label) => {
-    if (label === "create evacuations") throw new Error("the connection is gone");
+  test("the log names who has acted, also where no answer says whether it was done", async () => {
+    const there = await arriveAt({ prod: fake }, { before: failing(/^create evacuations$/) });
+    await there.post(`${AT_VM}/evacuate`, {});
+    const acted = there.log.filter(({ message }) => message === "a visitor has acted");
+    expect(acted).toMatchObject([
+      { act: "evacuate", namespace: "apps", name: "web", visitor: "jane", result: "Unknown" },
+    ]);
   });
-  await page.do("evacuate");
-  const acted = page.log.filter(({ message }) => message === "a visitor has acted");
-  expect(acted).toMatchObject([{ act: "evacuate", ...WEB, visitor: JANE.name, result: "Unknown" }]);
-});
 
-test.each<Act>(["evacuate", "cancel", "retry"])("one who only looks may not %s, nor is asked", async (act) => {
-  const page = open({ vmi: marked(), evacuations: [backingOff] }, { ...JANE, mayAct: false });
-  expect(await page.see()).not.toContain("<form");
-  expect(await page.do(act)).toBe("Forbidden");
-  expect(fake.evacuations.list()).toEqual([backingOff]);
+  test.each(["evacuate", "cancel", "retry"])("one who only looks may not %s", async (name) => {
+    given({ vms: [MARKED], evacuations: [BACKING_OFF] });
+    expect(await act(`${AT_VM}/${name}`, {}, { visitor: { mayAct: false } })).toBe(403);
+    expect(fake.evacuations.list()).toEqual([BACKING_OFF]);
+  });
 });
 
 test("an address can say nothing but what is on the list", async () => {
-  expect(words(String(await resultNotice("Started")))).toBe("The evacuation has started.");
-  for (const text of ["You have won", "toString", "__proto__", "", undefined])
-    expect(resultNotice(text)).toBeUndefined();
+  const there = await arriveAt({ prod: fake });
+  const said = async (result: string) => (await there.get(`${AT_VM}?result=${result}`)).text.includes('class="said"');
+  expect(await said("Started")).toBe(true);
+  for (const text of ["You+have+won", "toString", "__proto__", ""]) expect(await said(text)).toBe(false);
+});
+
+const kernel = () => fake.api.object("nodeevacuations", { name: "kernel" });
+const KERNEL = { uid: "uid-of-kernel" };
+const isWrite: (...asked: Parameters<Before>) => boolean = (label) => /^(create|patch) nodeevacuations/.test(label);
+
+describe("to a node", () => {
+  test("empty: a NodeEvacuation by the visitor's wishes, which Lifeboat takes up at once; a second time joins it", async () => {
+    const form = { whenBlocked: "Restart", notBefore: "2026-03-01T22:30", emptyDir: "lost" };
+    expect(await act(`${AT_NODE}/empty`, form)).toBe("Emptying");
+    expect(fake.api.objects("nodeevacuations")).toMatchObject([
+      {
+        spec: {
+          nodeName: NODE,
+          reason: "asked for on Lifeboat's page by jane",
+          schedule: { notBefore: "2026-03-01T22:30:00.000Z" },
+          virtualMachines: { whenBlocked: "Restart" },
+          otherPods: "EvictWithLocalData",
+        },
+        status: { phase: "Scheduled" },
+      },
+    ]);
+    expect(await act(`${AT_NODE}/empty`)).toBe("EmptyingJoined");
+    expect(fake.api.objects("nodeevacuations")).toHaveLength(1);
+  });
+
+  const PAUSED = { spec: { progress: "Paused" }, status: UNDER_WAY };
+  const [OVER, ELSEWHERE] = [{ status: { phase: "Evacuated" } }, { spec: { nodeName: "node02" } }];
+
+  // prettier-ignore
+  test.each<readonly [string, Scene["nodeEvacuation"], result: string, progress: string, intent: string]>([
+    ["pause",  { status: UNDER_WAY }, "Paused",    "Paused",  "Evacuate"],
+    ["resume", PAUSED,                "Resumed",   "Running", "Evacuate"],
+    ["cancel", { status: UNDER_WAY }, "Cancelled", "Running", "Withdrawn"],
+    ["cancel", OVER,                  "Over",      "Running", "Evacuate"],
+    ["cancel", ELSEWHERE,             "Over",      "Running", "Evacuate"],
+  ])("%s: %3$s", async (...[name, what = {}, result, progress, intent]) => {
+    given({ nodeEvacuation: what });
+    expect(await act(`${AT_NODE}/${name}`, KERNEL)).toBe(result);
+    expect(kernel()).toMatchObject({ spec: { progress, intent } });
+  });
+
+  // prettier-ignore
+  test.each<readonly [what: string, path: string, form: Form, result: string | number]>([
+    ["one that there is not",       `${AT_NODE}/pause`,               KERNEL,                    "Over"],
+    ["a time that is none",         `${AT_NODE}/empty`,               { notBefore: "tonight" },  "NoTime"],
+    ["a way that there is not",     `${AT_NODE}/empty`,               { whenBlocked: "Delete" }, 403],
+    ["of a node that there is not", "/fleet/prod/nodes/nowhere/empty", {},                       404],
+  ])("%s: nothing is asked for", async (...[, path, form, result]) => {
+    expect(await act(path, form)).toBe(result);
+    expect(fake.api.objects("nodeevacuations")).toEqual([]);
+  });
+
+  test("what Lifeboat's own account may not do is said", async () => {
+    const { code, body } = failure(403, "Forbidden");
+    const before: Before = (label) => (isWrite(label) ? Response.json(body, { status: code }) : undefined);
+    expect(await act(`${AT_NODE}/empty`, {}, { before })).toBe("Lacking");
+  });
+
+  test("one that asks for more since it was looked at is not changed", async () => {
+    given({ nodeEvacuation: { status: UNDER_WAY } });
+    const raced = { spec: { virtualMachines: { whenBlocked: "ShutDown" } } };
+    const before: Before = (label) => {
+      if (isWrite(label)) fake.api.merge("nodeevacuations", { name: "kernel" }, raced);
+    };
+    const visitor = { maintains: ["look", "empty"] } as const;
+    expect(await act(`${AT_NODE}/pause`, KERNEL, { visitor, before })).toBe("ChangedSince");
+    expect(textOf(at(kernel(), "spec", "progress"))).toBe("Running");
+  });
+});
+
+const EVERYTHING: readonly NodeRight[] = ["look", "empty", "restart", "stop"];
+const without = (right: NodeRight) => EVERYTHING.filter((one) => one !== right);
+
+const pausedBy = (virtualMachines: object) => ({ virtualMachines, spec: { progress: "Paused" }, status: UNDER_WAY });
+
+describe("nobody gets more by the page than they have: one who may do all but", () => {
+  const RESTARTS = pausedBy({ whenBlocked: "Restart" });
+  const AFTER_FAILURES = pausedBy({ whenAttemptsFail: "Restart" });
+  const STOPS = pausedBy({ whenBlocked: "ShutDown" });
+
+  // prettier-ignore
+  test.each<readonly [NodeRight, string, Scene["nodeEvacuation"], form: Form, result: string | number]>([
+    ["empty",   "empty",  undefined,             {},                            403],
+    ["empty",   "pause",  { status: UNDER_WAY }, KERNEL,                        403],
+    ["empty",   "resume", { status: UNDER_WAY }, KERNEL,                        403],
+    ["empty",   "cancel", { status: UNDER_WAY }, KERNEL,                        403],
+    ["restart", "empty",  undefined,             { whenBlocked: "Restart" },    403],
+    ["stop",    "empty",  undefined,             { whenBlocked: "ShutDown" },   403],
+    ["restart", "resume", RESTARTS,              KERNEL,                        403],
+    ["restart", "resume", AFTER_FAILURES,        KERNEL,                        403],
+    ["stop",    "resume", STOPS,                 KERNEL,                        403],
+    ["stop",    "resume", RESTARTS,              KERNEL,                        "Resumed"],
+    ["restart", "pause",  RESTARTS,              KERNEL,                        "Paused"],
+    ["restart", "cancel", RESTARTS,              KERNEL,                        "Cancelled"],
+  ])("%s: %s of %j: %5$s", async (...[right, name, what, form, result]) => {
+    given(what === undefined ? {} : { nodeEvacuation: what });
+    const before = fake.api.objects("nodeevacuations");
+    expect(await act(`${AT_NODE}/${name}`, form, { visitor: { maintains: without(right) } })).toBe(result);
+    if (result === 403) expect(fake.api.objects("nodeevacuations")).toEqual(before);
+  });
 });

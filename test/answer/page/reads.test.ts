@@ -1,96 +1,74 @@
-/** What pages cost a cluster and a browser, what they keep, and that what cannot be read hides nothing else. */
+/** What pages cost a cluster, and that what cannot be read hides nothing else. */
 import { expect, test } from "vitest";
-import { clusterPage } from "../../../functions/page/cluster.ts";
-import { fleetPage } from "../../../functions/page/fleet.ts";
-import { nodePage } from "../../../functions/page/node.ts";
-import { vmPage } from "../../../functions/page/vm.ts";
-import { failing } from "../../support/fake-cluster.ts";
-import { FakeCluster } from "../../support/fake-cluster.ts";
+import { type Before, failing, FakeCluster } from "../../support/fake-cluster.ts";
 import { NODE, vmi } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
-import { type FakeVisit, look, visitTo, words } from "./support/fake-visit.ts";
 import { clusterOf, of, type Scene } from "./support/scene.ts";
+import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
-const WEB = { namespace: "apps", name: "web" };
 const BLOCKED: Scene = { vms: [vmi()], evacuations: [of("web", { phase: "Blocked" })], cordoned: true };
 
 /** With what each look at the page asks for, some seconds after the one before. */
-function counting(scene: Scene | FakeCluster, page: (visit: FakeVisit) => () => Promise<string>) {
+async function counting(scene: Scene, path: string) {
   const asked: string[] = [];
-  const fake = scene instanceof FakeCluster ? scene : clusterOf(scene);
-  const visit = visitTo(fake, { before: (request) => void asked.push(request) });
-  const again = page(visit);
+  const there = await arriveAt({ prod: clusterOf(scene) }, { before: (request) => void asked.push(request) });
   return async (seconds: number) => {
-    visit.doors.pass(seconds);
+    there.pass(seconds);
     asked.length = 0;
-    const main = words(await again());
-    return { main, asked: asked.toSorted() };
+    await there.get(path);
+    return asked.toSorted();
   };
 }
 
-const ofCluster = (scene: Scene) => counting(scene, (visit) => () => look(clusterPage(visit)))(0);
-
 test("a cluster: of VMs only those of nodes that are closed are read", async () => {
-  const always = ["get lifeboatconfigurations", "list evacuations", "list nodes"];
-  expect((await ofCluster({ vms: [vmi()] })).asked).toEqual(expect.arrayContaining(always));
-  expect((await ofCluster({ vms: [vmi()] })).asked).not.toContainEqual(
-    expect.stringContaining("virtualmachineinstances"),
-  );
-  expect((await ofCluster(BLOCKED)).asked).toContainEqual(
-    expect.stringMatching(/^list virtualmachineinstances .*nodeName.*node01/),
-  );
+  const open = await (await counting({ vms: [vmi()] }, "/fleet/prod"))(0);
+  expect(open).toEqual(expect.arrayContaining(["get lifeboatconfigurations", "list evacuations", "list nodes"]));
+  expect(open.join()).not.toContain("virtualmachineinstances");
+  const closed = await (await counting(BLOCKED, "/fleet/prod"))(0);
+  expect(closed).toContainEqual(expect.stringMatching(/^list virtualmachineinstances .*nodeName.*node01/));
 });
 
 const NEIGHBOURS = expect.stringMatching(/^list pods .*nodeName!=/);
 
 test("a node: other nodes' pods are read seldom; what happens on it, each time, in few requests", async () => {
   const vms = Array.from({ length: 200 }, (_, i) => vmiOf(`vm-${i}`, { evacuationNodeName: NODE }));
-  const after = counting({ vms, cordoned: true }, (visit) => {
-    const recent = new Map();
-    return () => look(nodePage(visit, NODE, recent));
-  });
-  expect((await after(0)).asked).toContainEqual(NEIGHBOURS);
-  const { asked } = await after(2);
+  const after = await counting({ vms, cordoned: true }, `/fleet/prod/nodes/${NODE}`);
+  expect(await after(0)).toContainEqual(NEIGHBOURS);
+  const asked = await after(2);
   expect(asked).not.toContainEqual(NEIGHBOURS);
   expect(asked).toContain("list pods spec.nodeName=node01");
-  // The API server gives the 300 VMs and their pods in pages.
+  // The API server gives the 200 VMs and their pods in pages.
   expect(asked.length).toBeLessThanOrEqual(10);
-  expect((await after(31)).asked).toContainEqual(NEIGHBOURS);
+  expect(await after(31)).toContainEqual(NEIGHBOURS);
 });
 
 // prettier-ignore
-test.each<readonly [string, RegExp, (visit: FakeVisit) => Promise<string>, readonly string[]]>([
-  ["fleet",   /get lifeboatconfigurations/, (visit) => fleet([visit]),                    ["prod Needs a person"]],
-    ["node",    /^list poddisruptionbudgets$/,(visit) => look(nodePage(visit, NODE, new Map())), ["Could not be read, or is not looked at: disruption budgets"]],
-  ["vm",      /list virtualmachineinstancemigrations/,             (visit) => look(vmPage(visit, WEB)),   ["Runs on node01"]],
-])("%s: what may not be read hides nothing else", async (...[, requests, page, says]) => {
-  const scene = { ...BLOCKED, evacuations: [of("web", { phase: "Blocked" })] };
-  const main = words(await page(visitTo(clusterOf(scene), { before: failing(requests) })));
-  for (const one of says) expect(main).toContain(one);
+test.each<readonly [path: string, unread: RegExp, says: string]>([
+  ["/",                           /get lifeboatconfigurations/,            "prod Needs a person"],
+  [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Could not be read, or is not looked at: disruption budgets"],
+  ["/fleet/prod/vms/apps/web",    /list virtualmachineinstancemigrations/, "Runs on node01"],
+])("%s: what may not be read hides nothing else: %s", async (path, unread, says) => {
+  const there = await arriveAt({ prod: clusterOf(BLOCKED), quiet: clusterOf({}) }, { before: failing(unread) });
+  expect(words(mainOf(await there.get(path)))).toContain(says);
 });
 
-const fleet = (visits: readonly FakeVisit[], more = 0) => look(fleetPage({ visits, more }));
-
-test("a fleet: those that need a person come first", async () => {
-  const visits = [
-    visitTo(clusterOf({}), { cluster: "a-quiet" }),
-    visitTo(clusterOf({ evacuations: [of("web")] }), { cluster: "b-moving" }),
-    visitTo(clusterOf(BLOCKED), { cluster: "c-blocked" }),
-    visitTo(clusterOf({}), { cluster: "d-gone", before: failing(/./) }),
-  ];
-  const main = words(await fleet(visits));
-  const at = ["c-blocked", "d-gone", "b-moving", "a-quiet"].map((name) => main.indexOf(name));
-  expect(at).toEqual(at.toSorted((a, b) => a - b));
-  expect(main).toContain("1 cluster cannot be reached, 1 VM waits for a person, 1 VM is leaving.");
+test("a fleet: those that need a person come first, and one that cannot be reached hides no other", async () => {
+  const gone = clusterOf({});
+  gone.api.fetch = () => () => Promise.reject(new TypeError("gone"));
+  const clusters = { a: clusterOf({}), b: clusterOf({ evacuations: [of("web")] }), c: clusterOf(BLOCKED), d: gone };
+  const { text } = await (await arriveAt(clusters)).get("/");
+  expect([...text.matchAll(/href="\/fleet\/(\w)"/g)].map(([, name]) => name)).toEqual(["c", "d", "b", "a"]);
+  expect(words(text)).toContain("1 cluster cannot be reached, 1 VM waits for a person, 1 VM is leaving.");
 });
 
 test("a fleet: no more than six requests wait at a time, however many clusters there are", async () => {
   let [waiting, most] = [0, 0];
-  const before = async () => {
+  const before: Before = async () => {
     most = Math.max(most, ++waiting);
     await new Promise((resolve) => setImmediate(resolve));
     waiting--;
   };
-  await fleet(Array.from({ length: 20 }, (_, i) => visitTo(clusterOf({}), { cluster: `cluster-${i}`, before })));
+  const clusters = Array.from({ length: 20 }, (_, i) => [`c${i}`, new FakeCluster()] as const);
+  await (await arriveAt(Object.fromEntries(clusters), { before })).get("/");
   expect(most).toBe(6);
 });

@@ -4,8 +4,7 @@ import { startCannedCluster, tokenOf } from "../../support/canned-cluster.ts";
 import { entry, TOKENS } from "../../support/doors.ts";
 import { REGISTRY_KEY, sealed } from "../../support/sealed.ts";
 import type { Stub } from "../../support/answers.ts";
-import { HOSTILE, isEscaped, words } from "./support/fake-visit.ts";
-import { arrive } from "./support/visitor.ts";
+import { arrive, HOSTILE, isEscaped, words } from "./support/visitor.ts";
 
 let server: Stub;
 beforeAll(async () => {
@@ -99,6 +98,15 @@ test("given a session that has ended, when the visitor acts and signs in again, 
   const to = new URL(ask ?? "", "https://lifeboat.example").searchParams.get("to") ?? "";
   const { location } = await visitor.post("/signin", { token: RIGHT, to });
   expect(await visitor.get(location ?? "")).toMatchObject({ code: 303, location: "/fleet/prod/vms/apps/web" });
+});
+
+test("a cookie opens the clusters that have signed it, and no other one", async () => {
+  const visitor = fleet();
+  await visitor.post("/signin", { cluster: "prod", token: RIGHT });
+  visitor.cookie += `~${btoa(JSON.stringify(["staging", "x", true, 9e9]))}.x`;
+  expect(await visitor.get("/")).toMatchObject({ code: 303, location: "/fleet/prod" });
+  expect(await visitor.get("/fleet/staging")).toMatchObject({ code: 303, location: "/signin?to=%2Ffleet%2Fstaging" });
+  expect((await visitor.get("/fleet/prod/none")).code).toBe(404);
 });
 
 test("what is typed stays text", async () => {

@@ -1,25 +1,23 @@
-/** What each page says of a cluster, a node, a VM, a fleet: one table; then order, acts, hostile words. */
+/** What each page says of a cluster, a node, a VM, a fleet, and which forms it has: one table; then hostile words. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
-import { clusterPage } from "../../../functions/page/cluster.ts";
-import { fleetPage } from "../../../functions/page/fleet.ts";
-import { nodePage } from "../../../functions/page/node.ts";
-import { vmPage } from "../../../functions/page/vm.ts";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
+import type { NodeRight, Visitor } from "../../../functions/page/session.ts";
+import { FakeCluster } from "../../support/fake-cluster.ts";
 import { evacuation, EXTERNAL, marked, NODE, PINNED, time, vmi } from "../../support/fixtures.ts";
 import { plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
-import { type FakeVisit, HOSTILE, isEscaped, look, visitTo, words } from "./support/fake-visit.ts";
-import { ASKS_NOTHING, clusterOf, ended, of, type Scene } from "./support/scene.ts";
+import { ASKS_NOTHING, clusterOf, ended, of, type Scene, UNDER_WAY } from "./support/scene.ts";
+import { arriveAt, HOSTILE, isEscaped, mainOf, words } from "./support/visitor.ts";
 
-const PAGES = {
-  fleet: (visit: FakeVisit) => look(fleetPage({ visits: [visit], more: 0 })),
-  cluster: (visit: FakeVisit) => look(clusterPage(visit)),
-  node: (visit: FakeVisit) => look(nodePage(visit, NODE, new Map())),
-  vm: (visit: FakeVisit) => look(vmPage(visit, { namespace: "apps", name: "web" })),
-} as const;
+const PAGES = { fleet: "/", cluster: "/fleet/prod", node: "/fleet/prod/nodes/node01", vm: "/fleet/prod/vms/apps/web" };
 type View = keyof typeof PAGES;
 
-const see = async (view: View, scene: Scene) => words(await PAGES[view](visitTo(clusterOf(scene))));
+/** Beside a quiet cluster: of one alone there is no page of a fleet. */
+async function look(view: View, scene: Scene, visitor: Partial<Visitor> = {}): Promise<string> {
+  const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() }, { visitor });
+  const answer = await there.get(PAGES[view]);
+  expect(answer.code).toBe(200);
+  return mainOf(answer);
+}
 
 const MARKED = { evacuationNodeName: NODE };
 const MOVING = { ...MARKED, isMigrating: true };
@@ -70,11 +68,17 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "what blocks",               DRAIN, "apps/ledger Blocked"],
   ["node",    "who can change it",         DRAIN, "Who can change it: its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating."],
   ["node",    "which attempt, the next",   DRAIN, "apps/fails BackingOff 2, next in 90s"],
-  ["node",    "a healthy VM",              IDLE, "1 VM runs on this node. VMs on this node 1 VM State apps/web Running"],
+  ["node",    "a healthy VM",              IDLE, "VMs on this node 1 VM State apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
   ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "apps/db Blocked VMI"],
   ["node",    "another pod blocks",        { cordoned: true, vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating" })], pods: [plainPod("loner", { owners: [], ...ASKS_NOTHING })] }, "Other pods in the way of a drain 1 Pod Message apps/loner No controller would make it anew"],
   ["node",    "one VM that a person evacuates", { cordoned: true, vms: [VM, vmiOf("db")], evacuations: [evacuation({ spec: { cause: "Operator" } })] }, "Cordoned The node takes no new pods."],
+  ["cluster", "maintenances",              { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked" } } }, "Maintenance 1 Node Phase VMs Message Name node01 Blocked 2 of 4 gone"],
+  ["node",    "that one will block, and by what", { vms: [vmiOf("ledger", PINNED)] }, "1 VM cannot move: apps/ledger ."],
+  ["node",    "whose guests would end",    { vms: [vmiOf("gpu", { ...PINNED, evictionStrategy: "LiveMigrateIfPossible" })] }, "1 VM will be shut down, by eviction strategy: apps/gpu ."],
+  ["node",    "a maintenance, when it starts", { nodeEvacuation: { spec: { schedule: { notBefore: time(3600) } }, status: { phase: "Scheduled", verdict: "WillBlock", message: "starts at 22:00" } } }, "Maintenance Scheduled"],
+  ["node",    "a maintenance under way",   { nodeEvacuation: { status: { ...UNDER_WAY, estimatedCompletionTime: time(120) } } }, "2 of 4 gone"],
+  ["node",    "what blocks a maintenance", { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Blocked", blockers: [{ namespace: "apps", name: "ledger", reason: "NotMigratable", message: "it cannot migrate", whoCanFix: "its owner" }] } } }, "apps/ledger NotMigratable It cannot migrate. Who can change it: its owner"],
   ["vm",      "it moves if evicted",       IDLE, "The VM stays where it is. An eviction would move it to another node."],
   ["vm",      "it cannot move",            { vms: [vmi({ ...VM, ...PINNED })] }, "An eviction would be refused, and move nothing."],
   ["vm",      "it would be shut down",     { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
@@ -82,56 +86,87 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "what moves it",             { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node as soon as KubeVirt lets it. It has to leave its node because of an eviction (kubectl drain)."],
   ["vm",      "its deletion is refused",   { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Its deletion is refused for 1"],
   ["vm",      "it is gone",                { evacuations: [ABANDONED] }, "The VM does not run. What is left is its past."],
+  ["vm",      "what to evacuate it does",  IDLE, "The guest continues to run. Evacuate as jane"],
+  ["vm",      "what to retry does",        { vms: [VM], evacuations: [of("web", { phase: "BackingOff", message: "no room" })] }, "The last one failed: no room"],
+  ["vm",      "what to cancel does",       { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "its mark is taken off, and the VM stays on node node01 ."],
+  ["vm",      "the same from a terminal",  IDLE, "lifeboat evacuate web -n apps"],
 ];
 
 test.each(SAID)("%s: %s", async (view, _, scene, says) => {
-  expect(await see(view, scene)).toContain(says);
+  expect(words(await look(view, scene))).toContain(says);
 });
 
 // prettier-ignore
 const HIDDEN: readonly (readonly [view: View, what: string, scene: Scene, hidden: string])[] = [
   ["cluster", "what happens to no VM",     IDLE, "VMs that leave their node"],
-
   ["cluster", "an emptied node that is open again", { evacuations: [ended("web", "Moved")] }, "Being emptied"],
   ["cluster", "what was given up long ago", { evacuations: [ended("web", "Abandoned", { completionTime: time(-4000) })] }, "attention"],
+  ["cluster", "a maintenance that is over", { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Evacuated" } } }, "kernel"],
+  ["node",    "a maintenance that was refused", { nodeEvacuation: { status: { phase: "Refused" } } }, "kernel"],
+  ["node",    "the maintenance of another node", { nodeEvacuation: { spec: { nodeName: "node02" } } }, "kernel"],
   ["node",    "the next attempt while one continues", { vms: [vmiOf("moves", MOVING)], evacuations: [of("moves", { phase: "Migrating", attempts: 1, nextAttemptTime: time(60) })] }, "next in"],
   ["vm",      "evictions of one that has ended", { vms: [vmi({ ...VM, phase: "Failed" })] }, "eviction would"],
 ];
 
 test.each(HIDDEN)("%s: nothing is said of %s", async (view, _, scene, hidden) => {
-  expect(await see(view, scene)).not.toContain(hidden);
-});
-
-test("of a VM that was never there nothing is shown", async () => {
-  await expect(see("vm", {})).rejects.toThrow("no such VMI");
+  expect(words(await look(view, scene))).not.toContain(hidden);
 });
 
 // prettier-ignore
-const ACTS: readonly (readonly [what: string, scene: Scene, acts: readonly string[]])[] = [
-  ["nothing is in progress", IDLE,                                                             ["evacuate"]],
-  ["it cannot move",         { vms: [vmi({ ...VM, ...PINNED })] },                              []],
-  ["one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel"]],
-  ["one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry", "cancel"]],
-  ["one was given up",       { vms: [VM], evacuations: [ABANDONED] },                           ["retry"]],
-  ["KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel"]],
-  ["the VM is gone",         { evacuations: [ABANDONED] },                                      []],
+const FORMS: readonly (readonly [view: View, what: string, scene: Scene, forms: readonly string[]])[] = [
+  ["vm",   "nothing is in progress", IDLE,                                                             ["evacuate"]],
+  ["vm",   "it cannot move",         { vms: [vmi({ ...VM, ...PINNED })] },                              []],
+  ["vm",   "one is in progress",     { vms: [VM], evacuations: [of("web")] },                           ["cancel"]],
+  ["vm",   "one waits",              { vms: [VM], evacuations: [of("web", { phase: "BackingOff" })] },  ["retry", "cancel"]],
+  ["vm",   "one was given up",       { vms: [VM], evacuations: [ABANDONED] },                           ["retry"]],
+  ["vm",   "KubeVirt has marked it", { vms: [marked({ uid: "vmi-web" })] },                             ["cancel"]],
+  ["vm",   "the VM is gone",         { evacuations: [ABANDONED] },                                      []],
+  ["node", "nothing is asked for",   {},                                                                ["empty"]],
+  ["node", "one has just been asked for", { nodeEvacuation: {} },                                       ["pause", "cancel"]],
+  ["node", "one is under way",       { nodeEvacuation: { status: UNDER_WAY } },                         ["pause", "cancel"]],
+  ["node", "one is paused",          { nodeEvacuation: { spec: { progress: "Paused" }, status: { ...UNDER_WAY, phase: "Paused" } } }, ["resume", "cancel"]],
+  ["node", "one is withdrawn",       { nodeEvacuation: { spec: { intent: "Withdrawn" }, status: UNDER_WAY } }, []],
+  ["node", "one is done",            { nodeEvacuation: { status: { ...UNDER_WAY, phase: "Evacuated" } } }, ["empty"]],
 ];
 
-const acting = (main: string) =>
-  [...main.matchAll(/action="\/fleet\/prod\/vms\/apps\/web\/(\w+)"/g)].map(([, act]) => act);
+const formsOf = (main: string) => [...main.matchAll(/action="\/fleet\/prod\/[\w/]+\/(\w+)"/g)].map(([, act]) => act);
 
-test.each(ACTS)("what can be done while %s", async (_, scene, acts) => {
-  expect(acting(await PAGES.vm(visitTo(clusterOf(scene))))).toEqual(acts);
-  expect(acting(await PAGES.vm(visitTo(clusterOf(scene), { visitor: { mayAct: false } })))).toEqual([]);
+test.each(FORMS)("%s: what can be done while %s; nothing, by one who only looks", async (view, _, scene, forms) => {
+  expect(formsOf(await look(view, scene))).toEqual(forms);
+  expect(formsOf(await look(view, scene, { mayAct: false, maintains: ["look"] }))).toEqual([]);
+});
+
+const RESTARTS = { nodeEvacuation: { virtualMachines: { whenBlocked: "Restart" }, status: UNDER_WAY } };
+const PAUSED = { nodeEvacuation: { ...RESTARTS.nodeEvacuation, spec: { progress: "Paused" } } };
+
+// prettier-ignore
+test.each<readonly [maintains: readonly NodeRight[], scene: Scene, forms: readonly string[], ways: readonly string[]]>([
+  [["look", "empty", "restart", "stop"], {},       ["empty"],            ["Wait", "Restart", "ShutDown"]],
+  [["look", "empty", "stop"],            {},       ["empty"],            ["Wait", "ShutDown"]],
+  [["look", "empty", "restart"],         {},       ["empty"],            ["Wait", "Restart"]],
+  [["look", "empty", "stop"],            RESTARTS, ["pause", "cancel"],  []],
+  [["look", "empty", "stop"],            PAUSED,   ["cancel"],           []],
+])("one who may %j finds no form that does more than that: %2$j", async (maintains, scene, forms, ways) => {
+  const main = await look("node", scene, { maintains });
+  expect(formsOf(main)).toEqual(forms);
+  expect([...main.matchAll(/<option value="(\w+)"/g)].map(([, way]) => way)).toEqual(ways);
+});
+
+test("who may not list NodeEvacuations sees none", async () => {
+  const scene = { nodeEvacuation: { status: UNDER_WAY } };
+  for (const view of ["node", "cluster"] as const)
+    expect(await look(view, scene, { maintains: ["empty", "restart", "stop"] })).not.toContain("kernel");
 });
 
 function hostileCluster(): FakeCluster {
   const liveMigratable = { migratable: false, reason: HOSTILE, message: HOSTILE };
   const more = { liveMigratable, evictionStrategy: HOSTILE, backup: HOSTILE };
   const status = { message: HOSTILE, targetNode: HOSTILE, attempts: 1, migration: { name: HOSTILE, uid: "" } };
+  const blockers = [{ namespace: "apps", name: HOSTILE, reason: "x", message: HOSTILE, whoCanFix: HOSTILE }];
   const fake = clusterOf({
     vms: [{ ...VM, ...more }],
     conditions: [{ type: "Ready", status: "False", reason: HOSTILE }],
+    nodeEvacuation: { status: { ...UNDER_WAY, message: HOSTILE, verdict: HOSTILE, blockers } },
   });
   const one = of("web", status);
   fake.evacuations.put({ ...one, spec: { ...one.spec, requestedBy: HOSTILE } });
@@ -139,15 +174,20 @@ function hostileCluster(): FakeCluster {
   return fake;
 }
 
-test.each(["fleet", "cluster", "node", "vm"] as const)("hostile words stay text on the page of a %s", async (view) => {
-  const main = await PAGES[view](visitTo(hostileCluster(), { cluster: HOSTILE }));
+test.each(Object.values(PAGES))("hostile words stay text at %s", async (path) => {
+  const there = await arriveAt({ prod: hostileCluster(), quiet: new FakeCluster() });
+  const main = mainOf(await there.get(path));
+  expect(main).not.toBe("");
   expect(isEscaped(main)).toBe(true);
 });
 
-test("a hostile name is no VM, and one word of a shell", async () => {
-  const key = { namespace: HOSTILE, name: "; rm -rf / '" };
-  const visit = visitTo(clusterOf({}));
-  await expect(look(vmPage(visit, key))).rejects.toMatchObject({ reason: "VmNotFound" });
-  const line = shellLine("kubectl", "describe", "vmi", key.name, "-n", "<script>");
+test.each([["web"], [HOSTILE]])("a VM that there is not is not found: %j", async (name) => {
+  const there = await arriveAt({ prod: clusterOf({}) });
+  const { code, text } = await there.get(`/fleet/prod/vms/apps/${encodeURIComponent(name)}`);
+  expect([code, isEscaped(text)]).toEqual([404, true]);
+});
+
+test("a name that a shell would read is one word in a command", () => {
+  const line = shellLine("kubectl", "describe", "vmi", "; rm -rf / '", "-n", "<script>");
   expect(line).toBe(String.raw`kubectl describe vmi '; rm -rf / '\''' -n '<script>'`);
 });

@@ -2,7 +2,9 @@
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../../support/fake-cluster.ts";
-import { endedEvacuation, evacuation, migration, NODE } from "../../../support/fixtures.ts";
+import { endedEvacuation, evacuation, migration, NODE, time } from "../../../support/fixtures.ts";
+import type { JsonObject } from "../../../support/json.ts";
+import { object } from "../../../support/objects.ts";
 import { launcher, node, type plainPod } from "../../../support/preflight/fixtures.ts";
 
 export interface Scene {
@@ -12,9 +14,32 @@ export interface Scene {
   readonly cordoned?: boolean;
   /** Of the node; by default it and another one are ready. */
   readonly its?: Partial<NodeFacts>;
+  /** `kernel`, with the defaults of its definition. */
+  readonly nodeEvacuation?: Maintained;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
   /** Conditions of the LifeboatConfiguration that are not as they should be. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
+}
+
+interface Maintained {
+  readonly spec?: object;
+  readonly virtualMachines?: object;
+  readonly status?: object;
+}
+
+/** Of a NodeEvacuation. */
+export const UNDER_WAY = {
+  phase: "Evacuating",
+  startTime: time(-300),
+  message: "2 of 4 VMs are left",
+  virtualMachines: { total: 4, left: 2, moving: 1, waiting: 0, blocked: 1, restarted: 1, stopped: 0 },
+};
+
+export function nodeEvacuation({ spec, virtualMachines, status = {} }: Maintained): JsonObject {
+  const metadata = { name: "kernel", uid: "uid-of-kernel", resourceVersion: "1", creationTimestamp: time(-600) };
+  const vms = { order: "ByPriority", whenBlocked: "Wait", whenAttemptsFail: "Wait", ownersChoice: "Respected" };
+  const its = { nodeName: NODE, intent: "Evacuate", progress: "Running", ...spec };
+  return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
 }
 
 /** The nodes of a fake cluster have room for pods, and nothing else. */
@@ -28,6 +53,7 @@ export function clusterOf(scene: Scene): FakeCluster {
   fake.pods.put(...vms.map(({ name }) => launcher(name, ASKS_NOTHING)), ...pods);
   fake.migrations.put(...vms.filter(({ isMigrating }) => isMigrating).map(runningMigration), ...migrations);
   fake.evacuations.put(...evacuations);
+  if (scene.nodeEvacuation) fake.api.put("nodeevacuations", nodeEvacuation(scene.nodeEvacuation));
   const told = { reason: "Reason", message: "as the condition says", observedGeneration: 1, lastTransitionTime: "" };
   if (conditions !== undefined) {
     const all = conditions.map((one) => ({ ...told, ...one }));

@@ -1,9 +1,11 @@
 /** A visitor without a browser: sends forms as a browser does, keeps the cookie. */
 import { createApp } from "../../../../functions/app.ts";
-import type { Env } from "../../../../functions/env.ts";
+import type { Env, Platform } from "../../../../functions/env.ts";
 import { newIsolateState } from "../../../../functions/target.ts";
-import { COOKIE } from "../../../../functions/page/session.ts";
-import { type Before, newPlatform } from "../../../support/doors.ts";
+import { COOKIE, NODE_RIGHTS, signGrant, type Visitor } from "../../../../functions/page/session.ts";
+import { entry, newPlatform } from "../../../support/doors.ts";
+import type { Before, FakeCluster } from "../../../support/fake-cluster.ts";
+import { NOW } from "../../../support/fixtures.ts";
 
 export const ORIGIN = "https://lifeboat.example";
 
@@ -36,13 +38,12 @@ export interface PageVisitor extends Pick<World, "pass" | "log" | "now" | "settl
 
 interface Arrival {
   readonly env: Omit<Env, "CLUSTERS"> & { readonly CLUSTERS: unknown };
-  readonly before?: Before;
   readonly start?: Date;
   readonly fetch?: Parameters<typeof newPlatform>[2];
 }
 
-export function arrive({ env: { CLUSTERS, ...others }, before, start, fetch: instead = {} }: Arrival): PageVisitor {
-  const { platform, context, world } = newPlatform(before, start, instead);
+export function arrive({ env: { CLUSTERS, ...others }, start, fetch: instead = {} }: Arrival): PageVisitor {
+  const { platform, context, world } = newPlatform(undefined, start, instead);
   const app = createApp(platform, newIsolateState());
   const env: Env = { ...others, CLUSTERS: JSON.stringify(CLUSTERS) };
   const visitor: PageVisitor = {
@@ -61,6 +62,60 @@ export function arrive({ env: { CLUSTERS, ...others }, before, start, fetch: ins
     return { code: answer.status, text, location: answer.headers.get("location"), headers: answer.headers };
   };
   return visitor;
+}
+
+interface SignedIn {
+  readonly visitor?: Partial<Visitor>;
+  readonly before?: Before;
+}
+
+/** One who has signed in to fake clusters; by default they may do everything. */
+export async function arriveAt(
+  clusters: Readonly<Record<string, FakeCluster>>,
+  { visitor, before }: SignedIn = {},
+): Promise<PageVisitor> {
+  const entries = Object.keys(clusters).map((name) => [name, entry(`https://${name}.example`)] as const);
+  const fetchFake: Platform["fetch"] = async (url, init) => {
+    const [name = ""] = new URL(url).hostname.split(".");
+    const answer = await clusters[name]?.api.fetch(before)(url, init);
+    return answer ?? Response.error();
+  };
+  const there = arrive({ env: { CLUSTERS: Object.fromEntries(entries) }, start: NOW, fetch: { fetch: fetchFake } });
+  for (const fake of Object.values(clusters)) fake.now = there.now;
+  const until = NOW.getTime() / 1000 + 3600;
+  const grants = entries.map(([cluster, its]) => {
+    const grant = { name: "jane", mayAct: true, maintains: NODE_RIGHTS, ...visitor, cluster, until };
+    return signGrant(grant, { ...its, headers: {} });
+  });
+  there.cookie = (await Promise.all(grants)).join("~");
+  return there;
+}
+
+/** What a page shows in `main`. */
+export function mainOf({ text }: PageAnswer): string {
+  return /<main.*<\/main>/s.exec(text)?.[0] ?? "";
+}
+
+/** Without markup, and spaces joined: as it is read. */
+export function words(main: string): string {
+  return main
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&#39;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ")
+    .trim();
+}
+
+/** What a tenant may put into a name or a message. */
+export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
+
+/** Whether nothing of `HOSTILE` is markup, and nothing turns the text around it. */
+export function isEscaped(main: string): boolean {
+  const isMarkup = ["<script>alert", "<img src=x", `"'>`].some((markup) => main.includes(markup));
+  return !isMarkup && !["\u202e", "\u0007", "\u0000"].some((unseen) => main.includes(unseen));
 }
 
 type Sent = Omit<RequestInit, "headers"> & { readonly headers: Readonly<Record<string, string>> };
