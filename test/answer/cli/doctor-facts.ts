@@ -46,7 +46,7 @@ export const KUBEVIRT_KINDS = [
 export const LIFEBOAT_KINDS = ["evacuations", "nodeevacuations", "lifeboatconfigurations"];
 export const WORKER = { base: "https://lifeboat.test", cluster: "prod" };
 
-function read<T>(found: Found<T>): () => Promise<T> {
+function read<T>(usual: Found<T>, found: Found<T> = usual): () => Promise<T> {
   return () =>
     "unread" in found ? Promise.reject(new Unread("something", found.unread)) : Promise.resolve(found.value);
 }
@@ -56,48 +56,30 @@ const REVIEWERS = WebhookConfiguration.parse({
   webhooks: [{ name: "any", rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }] }],
 });
 
+const NOTHING = { value: undefined };
+const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
+
 /** Each read of a cluster in order, but for the tweak. */
 export function reads(tweak: Tweak = {}): Reads {
-  const facts: Facts = {
-    version: { value: { text: "1.36.2", minor: 36 } },
-    kubevirtKinds: { value: KUBEVIRT_KINDS },
-    lifeboatKinds: { value: LIFEBOAT_KINDS },
-    kubevirt: kubevirt(),
-    reviewers: { value: REVIEWERS.webhooks },
-    configuration: configuration(),
-    evictionWebhook: { value: WORKER },
-    guardWebhook: { value: undefined },
-    nodeEvacuations: { value: [] },
-    granted: { value: GRANTED.map((one) => ({ ...one, allowed: true })) },
-    trial: {
-      value: { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' },
-    },
-    relay: { value: undefined },
-    inside: { value: undefined },
-    site: { value: undefined },
-    policy: { value: { ok: false, problems: [{ field: "ConfigMap", message: "expected" }] } },
-    tokens: { value: [token()] },
-    ...tweak,
-  };
   return {
     now: NOW,
     context: "jane@prod",
     server: "https://api.prod",
-    version: read(facts.version),
-    kubevirtKinds: read(facts.kubevirtKinds),
-    lifeboatKinds: read(facts.lifeboatKinds),
-    kubevirt: read(facts.kubevirt),
-    reviewers: read(facts.reviewers),
-    configuration: read(facts.configuration),
-    evictionWebhook: read(facts.evictionWebhook),
-    guardWebhook: read(facts.guardWebhook),
-    nodeEvacuations: read(facts.nodeEvacuations),
-    granted: read(facts.granted),
-    trial: read(facts.trial),
-    relay: read(facts.relay),
-    inside: read(facts.inside),
-    site: read(facts.site),
-    policy: read(facts.policy),
-    tokens: read(facts.tokens),
+    version: read({ value: { text: "1.36.2", minor: 36 } }, tweak.version),
+    kubevirtKinds: read({ value: KUBEVIRT_KINDS }, tweak.kubevirtKinds),
+    lifeboatKinds: read({ value: LIFEBOAT_KINDS }, tweak.lifeboatKinds),
+    kubevirt: read(kubevirt(), tweak.kubevirt),
+    reviewers: read({ value: REVIEWERS.webhooks }, tweak.reviewers),
+    configuration: read(configuration(), tweak.configuration),
+    evictionWebhook: read({ value: WORKER }, tweak.evictionWebhook),
+    guardWebhook: read(NOTHING, tweak.guardWebhook),
+    nodeEvacuations: read({ value: [] }, tweak.nodeEvacuations),
+    granted: read({ value: GRANTED.map((one) => ({ ...one, allowed: true })) }, tweak.granted),
+    trial: read({ value: TRIAL }, tweak.trial),
+    relay: read(NOTHING, tweak.relay),
+    inside: read(NOTHING, tweak.inside),
+    site: read(NOTHING, tweak.site),
+    policy: read({ value: { ok: false, problems: [{ field: "ConfigMap", message: "expected" }] } }, tweak.policy),
+    tokens: read({ value: [token()] }, tweak.tokens),
   };
 }

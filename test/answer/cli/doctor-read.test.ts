@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";
 import { readsOf } from "../../../infra/cli/doctor/reads.ts";
-import { type CannedAnswer, type CannedRequest, connectionOver } from "./canned-connection.ts";
+import type { Connection } from "../../../infra/cli/connection.ts";
+import { createClient } from "../../../shared/kube/client.ts";
+import { type Fetch, sender } from "../../../shared/kube/transport.ts";
 import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
 const meta = (name: string, namespace = "") => ({ metadata: { name, namespace, uid: "u-1", resourceVersion: "1" } });
@@ -33,16 +35,41 @@ const ANSWERS: Readonly<Record<string, object>> = {
   "/api/v1/namespaces/apps/pods": list(POD),
 };
 
+interface CannedAnswer {
+  readonly code?: number;
+  readonly body?: object;
+}
+
 /** All that has no answer is not there, but the account may do all that is asked about. */
 function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
-  const asked: CannedRequest[] = [];
-  const connection = connectionOver((request) => {
-    asked.push(request);
-    const { path } = request;
+  const asked: { readonly method: string; readonly path: string; readonly query: unknown; readonly body: unknown }[] =
+    [];
+  const answerTo = (path: string): CannedAnswer => {
     if (path.endsWith("accessreviews")) return { code: 201, body: { status: { allowed: true } } };
     const body = ANSWERS[path];
     return answers[path] ?? (body === undefined ? { code: 404 } : { body });
-  });
+  };
+  const fetchCanned: Fetch = async (at, { method = "GET", body }) => {
+    const { pathname: path, searchParams } = new URL(at);
+    const query = Object.fromEntries(searchParams);
+    asked.push({ method, path, query, body: typeof body === "string" ? JSON.parse(body) : undefined });
+    const { code = 200, body: said = {} } = answerTo(path);
+    const status = code < 400 ? {} : { kind: "Status", code };
+    return Response.json({ ...status, ...said }, { status: code });
+  };
+  const endpoint = { server: "https://api.prod", token: "t", headers: {}, fetch: fetchCanned };
+  const { signal } = new AbortController();
+  const connection: Connection = {
+    context: "jane@prod",
+    server: endpoint.server,
+    namespace: "default",
+    cluster: () => createClient({ endpoint, signal, timeout: () => signal, onOddItem: () => undefined }),
+    send: () => sender(endpoint, signal),
+    settings: () => Promise.reject(new Error("not asked")),
+    refusals: new Map(),
+    warnings: new Map(),
+    trouble: () => undefined,
+  };
   return { asked, connection };
 }
 
@@ -81,7 +108,7 @@ test("no request but dry runs and questions changes anything", async () => {
   });
   await examine(readsOf(connection, NOW));
   const writing = asked.filter(({ method, path }) => method !== "GET" && !path.endsWith("accessreviews"));
-  expect(writing.map(({ method, path, query }) => [method, path, query["dryRun"]])).toEqual([
-    ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", "All"],
+  expect(writing.map(({ method, path, query }) => [method, path, query])).toEqual([
+    ["POST", "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction", { dryRun: "All" }],
   ]);
 });

@@ -1,26 +1,62 @@
-/** `lifeboat install` into a cluster that is too old for it. */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { kubeVirts } from "../../../infra/sandbox/index.ts";
-import { startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
+/** `lifeboat install` into a cluster that is too old, and `lifeboat uninstall`, which takes what is Lifeboat's and says what is left. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { NAMESPACE, startTestCluster, type TestCluster } from "../../support/test-cluster.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 
 let cluster: TestCluster;
-beforeAll(async () => void (cluster = await startTestCluster()));
-afterAll(() => cluster.stop());
+beforeEach(async () => void (cluster = await startTestCluster()));
+afterEach(() => cluster.stop());
 
-test("an old KubeVirt is named before anything is applied: 1", async () => {
-  const [kubevirt] = (await cluster.client.list(kubeVirts)).items;
-  const body = { status: { observedKubeVirtVersion: "v1.6.2" } };
-  await cluster.client.patch(
-    kubeVirts,
-    kubevirt?.metadata ?? { name: "" },
-    { type: "merge", body },
-    { subresource: "status" },
-  );
-  const { code, out, err } = await lifeboat("install --in-cluster --image a/b:c", { kubeconfig: cluster.kubeconfig });
-  expect({ code, out, err }).toEqual({
+const run = (line: string) => lifeboat(line, { kubeconfig: cluster.kubeconfig });
+
+test("install: an old KubeVirt is named before anything is applied", async () => {
+  const patch = { type: "merge", body: { status: { observedKubeVirtVersion: "v1.6.2" } } } as const;
+  for (const { metadata } of (await cluster.client.list(kubeVirts)).items)
+    await cluster.client.patch(kubeVirts, metadata, patch, { subresource: "status" });
+  expect(await run("install --in-cluster --image a/b:c")).toMatchObject({
     code: 1,
     out: [],
     err: ["error: KubeVirt 1.6 is older than 1.7, the oldest supported"],
   });
+});
+
+test("uninstall: no other product's budgets go; nodes that nothing takes up are named", async () => {
+  const spec = { minAvailable: 1, selector: { matchLabels: { app: "db" } } };
+  for (const [name, label] of [
+    ["lifeboat-web", "lifeboat"],
+    ["quorum", "lifeboat"],
+    ["lifeboat-station", "helm"],
+  ] as const) {
+    const metadata = { namespace: NAMESPACE, name, labels: { "app.kubernetes.io/managed-by": label } };
+    await cluster.client.create(podDisruptionBudgets, { metadata, spec });
+  }
+  await cluster.client.create(nodeEvacuations, { metadata: { name: "kernel" }, spec: { nodeName: "node01" } });
+  const { code, out, err } = await run("uninstall --yes");
+  expect({ code, out, err }).toEqual({
+    code: 0,
+    out: expect.arrayContaining(["cleaned disruption budgets: 1", "nodeevacuation.lifeboat.dev/kernel withdrawn"]),
+    err: expect.arrayContaining([expect.stringMatching(/^‼ Of these nodes the cordon stays.*: node01$/)]),
+  });
+  const { items } = await cluster.client.list(podDisruptionBudgets);
+  expect(items.map(({ metadata }) => metadata.name).toSorted()).toEqual(["lifeboat-station", "quorum"]);
+});
+
+const definitions: Resource = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+};
+const MISSING = ["nodeevacuations.lifeboat.dev", "kubevirts.kubevirt.io", "virtualmachineinstances.kubevirt.io"];
+
+test("uninstall: to its end where kinds are missing, because it was interrupted, or KubeVirt is gone already", async () => {
+  for (const name of MISSING) await cluster.client.delete(definitions, { name });
+  expect(await run("uninstall --yes")).toMatchObject({
+    code: 0,
+    err: expect.arrayContaining([expect.stringMatching(/^Left: /)]),
+  });
+  const { items } = await cluster.client.list(definitions);
+  expect(items.filter(({ metadata }) => metadata.name?.endsWith(".lifeboat.dev"))).toEqual([]);
 });
