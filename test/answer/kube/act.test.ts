@@ -1,16 +1,19 @@
-/** Migrations and Events in an API server: what each action leaves in the world, twice, and when the world has changed. */
+/** Migrations, Events and annotations of pods in an API server: what each action leaves in the world, twice, and when the world has changed. */
 import { afterAll, describe, expect, test } from "vitest";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import type { Action } from "../../../shared/kube/action.ts";
-import type { MigrationFacts } from "../../../shared/kube/facts.ts";
+import type { LauncherFacts, MigrationFacts } from "../../../shared/kube/facts.ts";
+import { CREATED_BY_LABEL } from "../../../shared/kube/names.ts";
+import { Launcher } from "../../../shared/kube/schemas/kubernetes.ts";
 import { status } from "../../support/answers.ts";
 import { NAMESPACE, startTestCluster } from "../../support/test-cluster.ts";
+import { IN_PROGRESS, ONLY } from "../../support/launchers.ts";
 import { newborn, NOW, vmi as vmiFixture } from "../../support/fixtures.ts";
 import { canned, connectTo, present } from "../../support/kube/connected.ts";
-import { migrationsOf } from "../../../shared/kube/requests.ts";
+import { LAUNCHER, migrationsOf } from "../../../shared/kube/requests.ts";
 import { act as performAction } from "../../../shared/evacuation/perform.ts";
 
-const world = await startTestCluster();
+const world = await startTestCluster(["optional/descheduler-support/descheduler-support.yaml"]);
 afterAll(() => world.stop());
 const cluster = connectTo(world.entry);
 
@@ -102,4 +105,35 @@ test("Event: told once for each occasion, however long the name", async () => {
   const firstTimestamp = NOW.toISOString().replace(".000", "");
   expect(told[0]).toMatchObject({ type: "Warning", reason: "MigrationFailed", firstTimestamp, count: 1 });
   expect(told[0]?.message).toHaveLength(1024);
+});
+
+async function launcherOf(name: string): Promise<LauncherFacts> {
+  const vmi = present(await cluster.get("virtualmachineinstances", { namespace: NAMESPACE, name }));
+  const pods = await cluster.list("pods", { labels: { ...LAUNCHER, [CREATED_BY_LABEL]: vmi.uid }, as: Launcher });
+  return present(pods[0]);
+}
+
+describe("AnnotatePod", () => {
+  test("adds once, takes away once, and leaves the rest", async () => {
+    await world.createVm({ name: "annotated" });
+    const bare = await launcherOf("annotated");
+    const add: Action = { verb: "AnnotatePod", pod: bare, add: { [ONLY]: "", [IN_PROGRESS]: "true" }, remove: [] };
+    expect([await act(add), await act(add)]).toEqual(["Done", "Conflict"]);
+    const pod = await launcherOf("annotated");
+    expect(pod.annotations).toEqual({ [ONLY]: "", [IN_PROGRESS]: "true" });
+    const remove: Action = { verb: "AnnotatePod", pod, add: {}, remove: [IN_PROGRESS] };
+    expect([await act(remove), await act(remove)]).toEqual(["Done", "Conflict"]);
+    const { metadata } = present(await world.client.get(core.pods, bare));
+    expect(metadata.annotations).toEqual({ "kubevirt.io/domain": "annotated", [ONLY]: "" });
+  });
+
+  test("nothing of another pod of that name, nor of one that is gone", async () => {
+    await world.createVm({ name: "other" });
+    const pod = await launcherOf("other");
+    for (const tweak of [{ uid: "another" }, { name: "nobody" }]) {
+      const add: Action = { verb: "AnnotatePod", pod: { ...pod, ...tweak }, add: { [ONLY]: "" }, remove: [] };
+      expect(await act(add)).toBe("Conflict");
+    }
+    expect((await launcherOf("other")).annotations).toEqual({});
+  });
 });

@@ -1,12 +1,14 @@
 /** Kinds as facts: what Go leaves out, writes as null or leaves empty, and what is no such object. */
 import { describe, expect, test } from "vitest";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
+import { Budget } from "../../../shared/kube/schemas/kubernetes.ts";
+import { budgetName } from "../../../shared/budget/budget.ts";
 import { Vmi } from "../../../shared/kube/schemas/vmi.ts";
 import { Evacuation } from "../../../shared/kube/schemas/lifeboat.ts";
 import { ACTIVE_PHASES, END_PHASES, type EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import { list } from "../../support/canned-cluster.ts";
-import { MARK_SEEN, NOW, time } from "../../support/fixtures.ts";
+import { MARK_SEEN, NOW, time, vmi } from "../../support/fixtures.ts";
 import { canned } from "../../support/kube/connected.ts";
 import { activeEvacuations } from "../../../shared/kube/requests.ts";
 
@@ -160,5 +162,23 @@ describe("a VMI", () => {
     ["… has not quite",                withMigration({ ...MOVED, completed: false }),                 {}],
   ])("%s", (_, tweak, expected) => {
     expect(Vmi.parse({ metadata, spec: {}, ...tweak })).toStrictEqual({ ...FACTS, ...expected });
+  });
+});
+
+const by = (manager: string) => ({ labels: { "app.kubernetes.io/managed-by": manager } });
+
+describe("a budget", () => {
+  const NAME = budgetName(vmi());
+
+  // prettier-ignore
+  test.each([
+    ["our label and a name of ours",              NAME,        by("lifeboat"), true],
+    ["our label, another product's name",         "web",       by("lifeboat"), false],
+    ["… which only contains ours",                `a-${NAME}`, by("lifeboat"), false],
+    ["a name of ours, no label",                  NAME,        {},             false],
+    ["a name of ours, another product's label",   NAME,        by("Helm"),     false],
+  ])("with %s", (_, name, labels, managedByUs) => {
+    const budget = { metadata: { ...META, generation: 1, name, ...labels }, spec: {}, status: {} };
+    expect(Budget.parse(budget)).toMatchObject({ managedByUs });
   });
 });

@@ -130,7 +130,7 @@ test.each<[string, status: object, code: number]>([
   ...["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"].map((phase): [string, object, number] => [phase, { phase }, 200]),
   ["Evacuated, with stopped VMs that are to start again", STOPPED,                                    403],
   ["Evacuated, with VMs that have started again",         { ...STOPPED, conditions: [RETURNED] },     200],
-])("one in phase %s is deleted: %3$i", async (_, status, code) => {
+])("one in phase %s is deleted, or not", async (_, status, code) => {
   expect((await stage.remove(await stage.created(NODE, status)))[0]).toBe(code);
 });
 

@@ -83,7 +83,7 @@ test.each<[string, component: string, Deed, refusal: string]>([
   ["deletes a pod of KubeVirt itself",  "virt-api",      remove,                                                               VMS_ONLY],
   ["evicts a pod",                      "",              evict((uid) => ({ preconditions: { uid } })),                         ""],
   ["evicts whichever has its name",     "",              evict(() => ({ gracePeriodSeconds: 0 })),                             UID_OF_EVICTION],
-])("Lifeboat's account %s: %3$j; any other may", async (_, component, deed, refusal) => {
+])("Lifeboat's account %s, or not; any other may", async (_, component, deed, refusal) => {
   expect(await refusalOf(LIFEBOAT, component, deed)).toBe(refusal);
   expect(await refusalOf("kubernetes-admin", component, deed)).toBe("");
 });
@@ -94,7 +94,7 @@ test.each<[string, object, number]>([
   ["another annotation", { metadata: { annotations: { "example.com/x": "y" } } },                                        422],
   ["a label",            { metadata: { labels: { zone: "b" } } },                                                        422],
   ["a taint",            { spec: { taints: [{ key: "k", effect: "NoExecute" }] } },                                      422],
-])("Lifeboat's account changes %s of a node: %3$i", async (_, body, code) => {
+])("Lifeboat's account changes %s of a node, or not", async (_, body, code) => {
   const name = `node-${++created}`;
   await sandbox.client.create(core.nodes, { metadata: { name } });
   const user = sandbox.client.as(LIFEBOAT, ["system:masters"]);

@@ -66,7 +66,7 @@ describe("to a VM", () => {
     ["retry",    { vms: [VM] },                                                                "NothingFailed"],
     ["cancel",   { vms: [VM] },                                                                "NotEvacuating"],
     ["cancel",   { vms: [MARKED], evacuations: [of("web")], its: TAINTED }, "DrainTaint"],
-  ])("%s where it does not apply changes nothing: %3$s", async (name, scene, result) => {
+  ])("%s where it does not apply changes nothing", async (name, scene, result) => {
     given(scene);
     const before = fake.evacuations.list();
     expect(await act(`${AT_VM}/${name}`)).toBe(result);
@@ -130,7 +130,7 @@ describe("to a node", () => {
     ["cancel", { status: UNDER_WAY }, "Cancelled", "Running", "Withdrawn"],
     ["cancel", OVER,                  "Over",      "Running", "Evacuate"],
     ["cancel", ELSEWHERE,             "Over",      "Running", "Evacuate"],
-  ])("%s: %3$s", async (...[name, what = {}, result, progress, intent]) => {
+  ])("%s", async (...[name, what = {}, result, progress, intent]) => {
     given({ nodeEvacuation: what });
     expect(await act(`${AT_NODE}/${name}`, KERNEL)).toBe(result);
     expect(kernel()).toMatchObject({ spec: { progress, intent } });
@@ -189,7 +189,7 @@ describe("nobody gets more by the page than they have: one who may do all but", 
     ["stop",    "resume", RESTARTS,              KERNEL,                        "Resumed"],
     ["restart", "pause",  RESTARTS,              KERNEL,                        "Paused"],
     ["restart", "cancel", RESTARTS,              KERNEL,                        "Cancelled"],
-  ])("%s: %s of %j: %5$s", async (...[right, name, what, form, result]) => {
+  ])("%s: %s of %j", async (...[right, name, what, form, result]) => {
     given(what === undefined ? {} : { nodeEvacuation: what });
     const before = fake.api.objects("nodeevacuations");
     expect(await act(`${AT_NODE}/${name}`, form, { visitor: { maintains: without(right) } })).toBe(result);

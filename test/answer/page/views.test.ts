@@ -146,7 +146,7 @@ test.each<readonly [maintains: readonly NodeRight[], scene: Scene, forms: readon
   [["look", "empty", "restart"],         {},       ["empty"],            ["Wait", "Restart"]],
   [["look", "empty", "stop"],            RESTARTS, ["pause", "cancel"],  []],
   [["look", "empty", "stop"],            PAUSED,   ["cancel"],           []],
-])("one who may %j finds no form that does more than that: %2$j", async (maintains, scene, forms, ways) => {
+])("one who may %j finds no form that does more than that", async (maintains, scene, forms, ways) => {
   const main = await look("node", scene, { maintains });
   expect(formsOf(main)).toEqual(forms);
   expect([...main.matchAll(/<option value="(\w+)"/g)].map(([, way]) => way)).toEqual(ways);

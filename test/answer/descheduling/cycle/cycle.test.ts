@@ -103,7 +103,7 @@ describe("how a cycle ends", () => {
     ["the creation of its Evacuation",  failing(/^create evacuations$/),       "vm",     ["Unknown"],    "Finished"],
     ["the eviction of a pod",           failing(/^create pods\/eviction$/),                  "plain",  ["Unknown"],    "Finished"],
     ["an Event",                        failing(/^create events$/),                  "vm",     ["Background"], "Finished"],
-  ])("%s fails: %4$s", async (_, before, name, ...[found, ended]) => {
+  ])("%s fails", async (_, before, name, ...[found, ended]) => {
     const fake = clusterOf(vmPod("vm"), plainPod("plain"));
     const done = await cycle(fake, { order: [name], before });
     expect([results(done), done.ended]).toEqual([found, ended]);

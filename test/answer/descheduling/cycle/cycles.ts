@@ -17,8 +17,6 @@ export interface Options {
   /** Instead of that plugin. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
-  readonly seconds?: number;
-  readonly lease?: LeaseFacts;
   readonly before?: Before;
 }
 
@@ -41,8 +39,8 @@ export async function cycle(fake: FakeCluster, o: Options): Promise<Done> {
     settings: settings({ featureGates: ["EvictionsInBackground"] }),
     policy: policy(o.plugins ?? [scripted(o.order, podsOf(fake), heard)], o.policy),
     dryRun: false,
-    seconds: o.seconds ?? 200,
-    lease: o.lease,
+    seconds: 200,
+    lease: undefined,
     now: () => fake.api.now(),
     onFailure: () => {},
   });

@@ -1,11 +1,11 @@
 /** The Lease: one cycle at a time, whatever becomes of it, and when the next one is due. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/kubernetes.ts";
 import { isDue, LEASE_SECONDS } from "../../../../shared/descheduling/deschedule.ts";
 import { failing } from "../../../support/fake-cluster.ts";
 import { at, NOW, time } from "../../../support/fixtures.ts";
-import { clusterOf, cycle, holdLease, leaseOf, leaving, nth } from "./cycles.ts";
+import { clusterOf, cycle, holdLease, leaving, nth } from "./cycles.ts";
 import { vmPod } from "../../../support/descheduling/worlds.ts";
 
 // prettier-ignore
@@ -31,46 +31,32 @@ test.each<[string, LeaseFacts, boolean]>([
   ["expired",                { holder: "lifeboat", acquiredAt: time(-300), seconds: 300 },      false],
   ["taken by a clock ahead", { holder: "lifeboat", acquiredAt: time(60), seconds: 300 },        true ],
   ["taken in the future",    { holder: "lifeboat", acquiredAt: time(301), seconds: 300 },       false],
-])("%s: held=%3$s", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
+])("a Lease: %s: held, or not", (_, lease, held) => expect(isHeld(lease, LEASE_SECONDS, NOW)).toBe(held));
 
 const order = ["a", "b"];
 const some = () => clusterOf(vmPod("a"), vmPod("b"));
 
-describe("of cycles at the same time", () => {
-  test("the other one reads nothing, and says so", async () => {
-    const fake = some();
-    holdLease(fake, time(-1), LEASE_SECONDS);
-    const done = await cycle(fake, { order, before: failing(/^list/) });
-    expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
-  });
+test("given another cycle holds it, a cycle reads nothing, and says so", async () => {
+  const fake = some();
+  holdLease(fake, time(-1), LEASE_SECONDS);
+  const done = await cycle(fake, { order, before: failing(/^list/) });
+  expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
 });
 
-describe("afterwards", () => {
-  test("it is given back, and says when the last cycle began", async () => {
+test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {
+  const deaths = ["create evacuations", "create events"].flatMap((request) => [
+    nth(1, new RegExp(`^${request}$`), dies),
+    nth(2, new RegExp(`^${request}$`), dies),
+  ]);
+  for (const before of deaths) {
     const fake = some();
-    await cycle(fake, { order });
-    expect(Date.parse(leaseOf(fake).acquiredAt ?? "")).toBe(NOW.getTime());
-    expect([isHeld(leaseOf(fake), LEASE_SECONDS, NOW), (await cycle(fake, { order })).ended]).toEqual([
-      false,
-      "Finished",
-    ]);
-  });
-
-  test("a cycle that dies keeps it until it expires; what it had requested counts for the next one", async () => {
-    const deaths = ["create evacuations", "create events"].flatMap((request) => [
-      nth(1, new RegExp(`^${request}$`), dies),
-      nth(2, new RegExp(`^${request}$`), dies),
-    ]);
-    for (const before of deaths) {
-      const fake = some();
-      const policy = { limits: { evictionsTotal: 1 } };
-      await cycle(fake, { order: order.toReversed(), policy, before: dying(before) }).catch(() => undefined);
-      await cycle(fake, { order, policy });
-      fake.now = () => at(LEASE_SECONDS);
-      await cycle(fake, { order, policy });
-      expect(leaving(fake)).toHaveLength(1);
-    }
-  });
+    const policy = { limits: { evictionsTotal: 1 } };
+    await cycle(fake, { order: order.toReversed(), policy, before: dying(before) }).catch(() => undefined);
+    await cycle(fake, { order, policy });
+    fake.now = () => at(LEASE_SECONDS);
+    await cycle(fake, { order, policy });
+    expect(leaving(fake)).toHaveLength(1);
+  }
 });
 
 class Death extends Error {}
