@@ -14,6 +14,7 @@ describe("what can be tried again", () => {
   const abandoned = endedEvacuation("Abandoned", { createdAt: at(-70).getTime() });
   // prettier-ignore
   test.each<readonly [string, readonly EvacuationFacts[], string | undefined]>([
+    ["nothing: there is none",            [],                                                       undefined],
     ["one that backs off",                [backingOff],                                             "TryNow"],
     ["one that migrates: nothing failed", [evacuation({ status: { phase: "Migrating" } })],         undefined],
     ["one that was abandoned",            [abandoned],                                              "StartNew"],
@@ -32,7 +33,9 @@ describe("given a back-off of 40 s, of which 10 have passed", () => {
   const status = { ...backingOff.status, observedRetryAt: time(-1) };
   // prettier-ignore
   test.each<readonly [string, EvacuationFacts, string]>([
+    ["it continues",                                     backingOff,                                              "-"],
     ["a person's retry ends it",                         retried,                                                 "CreateMigration, Pending Pending, tell"],
+    ["… by a clock that is ahead",                       { ...retried, spec: { ...spec, retryAt: time(3600) } },  "CreateMigration, Pending Pending, tell"],
     ["it continues where an attempt followed the retry", { ...retried, status },                                  "-"],
   ])("%s", (_, e, expected) => expect(inShort(planned(e))).toBe(expected));
 

@@ -8,6 +8,8 @@ test.each<[string, age: number | undefined, cooldownSeconds: number, left: numbe
   ["never moved",                        undefined,  900,  0],
   ["just moved",                         0,          900,  900],
   ["moved a while ago",                  600,        900,  300],
+  ["moved a cooldown ago",               900,        900,  0],
+  ["the cooldown is off",                0,          0,    0],
   // By a clock that is ahead, and by one that is no clock.
   ["moved in a moment",                  -30,        900,  870],
   ["moves next year",                    -3e7,       900,  0],

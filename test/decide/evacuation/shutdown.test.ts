@@ -32,6 +32,10 @@ describe("a restart", () => {
     ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
     ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
     ["was asked for a minute ago, in vain",     { ...RESTARTING, startTime: time(-60) },      web,                                    "ShutDown, Restarting NotTaken"],
+    ["… of one that can migrate by now",        { ...RESTARTING, startTime: time(-60) },      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
+    ["the guest shuts down",                    RESTARTING,                                   { ...web, deleting: true },             "Restarting ShuttingDown"],
+    ["the VM is off",                           RESTARTING,                                   undefined,                              "Restarting Starting"],
     ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
     ["it runs elsewhere",                       RESTARTING,                                   another,                                "Restarted Restarted"],
   ]);
@@ -67,6 +71,7 @@ describe("a stop", () => {
   // prettier-ignore
   rowsOf("ShutDown", [
     ["is written down, and then asked for",  {},        web,                          "Stopping Asked, tell, ShutDown"],
+    ["the guest shuts down",                 STOPPING,  { ...web, deleting: true },   "Stopping ShuttingDown"],
     ["the VM is off",                        STOPPING,  undefined,                    "Stopped Stopped"],
     ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
     ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],

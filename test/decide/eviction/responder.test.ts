@@ -18,6 +18,7 @@ test.each<[string, Partial<EvictionFacts>, boolean]>([
   ["active",                { },                                                              true ],
   ["not yet",               { state: "Inactive" },                                            false],
   ["cancelled",             { state: "Canceled" },                                            false],
+  ["too late",              { state: "Interrupted" },                                         false],
   ["without a place",       { at: -1, report: undefined },                                    false],
   ["reported as completed", { report: { startTime: START, completionTime: at(0).toISOString() } }, false],
 ])("Lifeboat, %s, is asked: %o %s", (_, tweak, expected) => {
@@ -36,6 +37,7 @@ describe("the answer", () => {
     ["to the first look is an Evacuation",               [],                         vmi(),                              ["create",                                   false]],
     ["waits for one in progress, whatever its cause",    [active],                   vmi(),                              ["Migrating: on its way",                    false]],
     ["is completed when the VM has moved",               [ended("Moved", -10)],      vmi(),                              ["Moved",                                    true]],
+    ["is completed when it was given up",                [ended("Abandoned", -10)],  vmi(),                              ["Abandoned",                                true]],
     ["leaves out what ended before the request",         [ended("Abandoned", -900)], vmi(),                              ["create",                                   false]],
     ["leaves out a duplicate",                           [ended("Duplicate", -10)],  vmi(),                              ["create",                                   false]],
     ["is completed without a VM",                        [],                         undefined,                          ["no running VM is in this pod",             true]],

@@ -8,8 +8,10 @@ import {
   endedEvacuation,
   evacuation,
   EXTERNAL,
+  hotplug,
   marked,
   NOW,
+  owner,
   PINNED,
   pod,
   time,
@@ -44,6 +46,7 @@ type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly st
 const rows: readonly Row[] = [
   ["a first request",                        {},                                                             []],
   ["its migration runs",                     { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Running", message: "m" }) }, []],
+  ["it waits for KubeVirt's limits",         { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "Queued", message: "m" }) }, []],
   ["virt-controller is away",                { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "KubeVirtNotAnswering", message: "no answer" }) }, [`${NAMED}: no answer`]],
   ["an attempt has failed",                  { vmi: marked(), evacuations: active(backingOff) },             [BACKING_OFF]],
   ["… after more than one evacuation has",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
@@ -51,15 +54,18 @@ const rows: readonly Row[] = [
   ["its owner is to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
   ["it was abandoned",                       { evacuations: [abandoned] },                                   [ABANDONED]],
   ["… its back-off is over",                 { evacuations: [abandoned], now: at(301) },                     [ABANDONED]],
+  ["… KubeVirt has marked it again",         { vmi: marked(), evacuations: [abandoned] },                    [ABANDONED]],
   ["… and the next one backs off",           { vmi: marked(), evacuations: [abandoned, ...active(backingOff)] }, [ABANDONED, BACKING_OFF]],
   ["… of a pod that the VM has left",        { evacuations: [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }] }, []],
   ["… twice: the newest",                    { evacuations: [abandoned, { ...abandoned, uid: "newer", name: "newer", createdAt: NOW.getTime(), status: { ...abandoned.status, message: "new" } }] }, [`the last evacuation of ${NAMED} was abandoned: new`]],
   ["it was cancelled, and the drain goes on", { evacuations: [withdrawn] },                                  [WITHDRAWN]],
+  ["… KubeVirt has marked it again",         { vmi: marked(), evacuations: [withdrawn] },                    [WITHDRAWN]],
   ["… its back-off is over",                 { evacuations: [withdrawn], now: at(21) },                      []],
   ["it cannot migrate: why, and who can change that", { vmi: vmi(PINNED) },                                  [`${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable; ${OWNER}`]],
   ["no such strategy",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; its owner, or the administrator/)]],
   ["it is shut down",                        { vmi: ifPossible },                                            [`${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`]],
   ["its target pod",                         { vmi: marked(), pod: pod({ uid: "target", nodeName: "node02" }), evacuations: active(backingOff) }, []],
+  ["its volume",                             { pod: hotplug(), launcher: pod(), evacuations: active(backingOff) }, []],
   ["no pod of a VM",                         { pod: pod({ labels: {} }) },                                   []],
 ];
 
@@ -88,4 +94,13 @@ describe("as a header carries them", () => {
       expect(saying(message)).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
     },
   );
+
+  test("names as long as they may be", () => {
+    const name = "n".repeat(253);
+    const long = {
+      vmi: vmi({ name, ...PINNED }),
+      pod: pod({ owners: [owner({ name })], annotations: { "kubevirt.io/domain": name } }),
+    };
+    expect(warnings(long)[0]).toHaveLength(256);
+  });
 });
