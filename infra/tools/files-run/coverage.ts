@@ -3,7 +3,7 @@ import { type Profiler, Session } from "node:inspector";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const PRODUCT = /^(functions|shared)\//;
+const PRODUCT = /^(functions|shared|infra\/cli)\//;
 
 export interface Coverage {
   /** The files of which a function has run since the last call, by path. */

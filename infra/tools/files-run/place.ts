@@ -1,15 +1,17 @@
 /** A cluster whose webhooks lead to the product's app in this process, where its functions can be counted. */
-import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { getRequestListener } from "@hono/node-server";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { createApp } from "../../../functions/app.ts";
-import type { Env } from "../../../functions/env.ts";
+import type { Env, Platform } from "../../../functions/env.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { runTick } from "../../../functions/schedule.ts";
 import { freePort, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
 import { applyLifeboat, configureLifeboat } from "../../lab/stage/apply.ts";
-import { PLATFORM } from "../../lab/stage/platform.ts";
 import { createNodes, createVms } from "../../lab/stage/scene.ts";
 
 export const CLUSTER = "prod";
@@ -17,8 +19,11 @@ const WEBHOOK_TOKEN = "webhook-token-of-the-count";
 
 export interface Place {
   readonly sandbox: SimulatedSandbox;
+  /** A file. */
+  readonly kubeconfig: string;
   /** Called when the first thing is put off until after an answer, or when there is an answer. */
   onAnswer: () => void;
+  request(path: string, init?: RequestInit): Promise<Response>;
   tick(time: Date): Promise<void>;
   /** Resolves when nothing follows any answer any more. */
   settled(): Promise<void>;
@@ -49,7 +54,7 @@ export async function startPlace(): Promise<Place> {
     CLUSTERS: JSON.stringify({ [CLUSTER]: { server: sandbox.url, token, webhookToken: WEBHOOK_TOKEN } }),
   };
   const state = newIsolateState();
-  const app = createApp(PLATFORM, state);
+  const app = createApp(platform, state);
   const after: Promise<unknown>[] = [];
   const context = {
     waitUntil(promise: Promise<unknown>) {
@@ -60,18 +65,23 @@ export async function startPlace(): Promise<Place> {
     props: {},
   };
   const { certPem: cert, keyPem: key } = await authority.issue(["127.0.0.1"]);
-  const listener = getRequestListener(async (request) => {
-    const answer = await app.fetch(request, env, context);
+  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: await buffer(incoming) };
+    const result = await app.request(incoming.url ?? "", init, env, context);
     place.onAnswer();
-    return answer;
-  });
-  const server = createServer({ cert, key }, (incoming, outgoing) => void listener(incoming, outgoing));
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
+    response.writeHead(result.status, { "content-type": "application/json" }).end(await result.text());
+  };
+  const server = createServer({ cert, key }, (incoming, response) => void answer(incoming, response));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const folder = await mkdtemp(join(tmpdir(), "lifeboat-files-run-"));
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
   const place: Place = {
     sandbox,
+    kubeconfig,
     onAnswer: () => undefined,
-    tick: (time) => runTick(time.getTime(), { env, platform: PLATFORM, state }),
+    request: async (path, init) => await app.request(path, init, env, context),
+    tick: (time) => runTick(time.getTime(), { env, platform, state }),
     async settled() {
       while (after.length > 0) await after.shift();
     },
@@ -80,7 +90,17 @@ export async function startPlace(): Promise<Place> {
       server.closeAllConnections();
       server.close();
       await sandbox.stop();
+      await rm(folder, { recursive: true });
     },
   };
   return place;
 }
+
+const platform: Platform = {
+  fetch: (url, init) => fetch(url, init),
+  now: () => new Date(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  timeout: (ms) => AbortSignal.timeout(ms),
+  random: () => 0,
+  log: () => undefined,
+};
