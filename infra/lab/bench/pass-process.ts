@@ -9,11 +9,12 @@ import { runTick } from "../../../functions/schedule.ts";
 import { newIsolateState } from "../../../functions/target.ts";
 import { argumentOf, say } from "./child.ts";
 
-const { url, caPem, token, work, paths } = argumentOf(
+const { url, caPem, token, work, paths, webhookToken } = argumentOf(
   z.object({
     url: z.string(),
     caPem: z.string(),
     token: z.string(),
+    webhookToken: z.string(),
     work: z.enum(["full reconcile", "idle tick", "reading"]),
     /** What is read, page by page. */
     paths: z.array(z.string()),
@@ -26,7 +27,6 @@ const countingFetch: Platform["fetch"] = async (address, init) => {
   requests += 1;
   return await fetch(address, init);
 };
-const webhookToken = "webhook-token-of-the-benchmark";
 const env = { CLUSTERS: JSON.stringify({ bench: { server: url, token, webhookToken } }) };
 const platform: Platform = {
   ...PLATFORM,

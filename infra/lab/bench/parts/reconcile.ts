@@ -1,6 +1,7 @@
 /** What looking at everything costs, and looking when there is nothing to do. */
 import * as z from "zod";
 import { numbered } from "../../../tools/in-parallel.ts";
+import { applyAsCommand, plannedFor } from "../../stage/apply.ts";
 import { installLifeboat, type MeasuredApiServer, startMeasuredApiServer } from "../api-server.ts";
 import { startChild } from "../child.ts";
 import type { PartOptions } from "../main.ts";
@@ -11,6 +12,7 @@ const EVACUATIONS = "/apis/lifeboat.dev/v1alpha1/evacuations?limit=250";
 const ENDS = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"]
   .map((end) => `status.phase!=${end}`)
   .join();
+const WEBHOOK_TOKEN = "webhook-token-of-the-benchmark";
 const Pass = z.object({ requests: z.number(), cpuMs: z.number() });
 type Pass = z.output<typeof Pass>;
 
@@ -20,6 +22,11 @@ export async function runReconcile({ quick, note }: PartOptions): Promise<readon
   try {
     note(`creating ${size} VMIs, with their budgets and the finished migrations that KubeVirt keeps`);
     await installLifeboat(server.client, {});
+    // A scan looks whether the API server would ask this Worker.
+    const url = "https://lifeboat.example.com/clusters/bench";
+    const caBundle = Buffer.from(server.caPem).toString("base64");
+    const home = { in: "Worker", url, webhookToken: WEBHOOK_TOKEN, caBundle } as const;
+    await applyAsCommand(server.client, plannedFor(home));
     await createPlaces(server.client, 0, size);
     const vms = await createVms(server.client, 0, size);
     await createBudgets(server.client, vms);
@@ -56,7 +63,7 @@ interface Passes {
 async function inTurns(server: MeasuredApiServer, work: string, paths: readonly string[]): Promise<Passes> {
   const { url, caPem, lifeboatToken: token } = server;
   const pass = async (what: string): Promise<Pass> => {
-    const child = startChild("pass-process.ts", { url, caPem, token, work: what, paths });
+    const child = startChild("pass-process.ts", { url, caPem, token, work: what, paths, webhookToken: WEBHOOK_TOKEN });
     try {
       return await child.next(Pass);
     } finally {
