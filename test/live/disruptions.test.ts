@@ -18,7 +18,7 @@ import {
 } from "../../infra/sandbox/index.ts";
 import { IS_REAL } from "../../infra/lab/stage/control-plane.ts";
 import { NAMESPACE, type Stage, startStage } from "./stage.ts";
-import { createVm, messageOf, type Vm } from "./vm.ts";
+import { createVm, messageOf, setDisrupted, type Vm } from "./vm.ts";
 
 const TAINT_MANAGER = "system:serviceaccount:kube-system:node-controller";
 const MAINTENANCE = { key: "maintenance", effect: "NoExecute" };
@@ -82,12 +82,6 @@ test("a device's taint: its manager comes back until the VM has moved; Lifeboat 
   }
 });
 
-async function disrupted({ metadata }: Pod, reason: string): Promise<void> {
-  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const body = { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason, lastTransitionTime }] } };
-  await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
-}
-
 test("a taint that goes while a deletion is refused: the VM stays, unmarked, past the deadline; its neighbour is finished at it, though its taint manager does not repeat", async () => {
   const spared = await createVmOn("spared", { evictionStrategy: "External" });
   // The cluster's own taint manager leaves it alone for so long.
@@ -99,7 +93,7 @@ test("a taint that goes while a deletion is refused: the VM stays, unmarked, pas
   await taint("spared", []);
   // Its deadline comes later.
   await taint("other", [MAINTENANCE]);
-  await disrupted(otherPod, "DeletionByTaintManager");
+  await setDisrupted(stage.client, otherPod, "DeletionByTaintManager");
   const { namespace, name } = otherPod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
   const refused = await stage.client.as(TAINT_MANAGER).raw({ method: "DELETE", path });
@@ -133,7 +127,7 @@ test("a preemption that the guard did not see: the VM of a pod that terminates i
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVmOn("unseen");
   const pod = await vm.pod();
-  await disrupted(pod, "PreemptionByScheduler");
+  await setDisrupted(stage.client, pod, "PreemptionByScheduler");
   stage.sandbox.kubelets.stop(vm.node);
   await stage.client.delete(pods, pod.metadata);
   const { uid } = pod.metadata;

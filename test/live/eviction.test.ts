@@ -111,13 +111,13 @@ test("an External VM, which its owner migrates: the caller is told so, and no ot
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
   const answer = async () => (await vm.evict()).message;
-  const later = (more: string) => `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/owned"; ${more}`;
+  const later = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/owned"; `;
   await evictAndMark(vm);
   await expect.poll(vm.phases).toEqual(["WaitingForExternalController"]);
-  expect(await answer()).toBe(later("eviction strategy External: its external controller has to move it"));
+  expect(await answer()).toBe(`${later}eviction strategy External: its external controller has to move it`);
   await migrateAsOwner(vm);
   const [migration] = await vm.migrations();
-  await expect.poll(answer).toBe(later(`migration ${migration?.metadata.name} moves the VM`));
+  await expect.poll(answer).toBe(`${later}migration ${migration?.metadata.name} moves the VM`);
   expect(await budgetSizeOf(vm.uid)).toBe(2);
   await stage.reconcile();
   expect(await vm.migrations()).toHaveLength(1);

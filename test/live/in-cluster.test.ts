@@ -1,72 +1,113 @@
 /**
- * Lifeboat in the cluster: drains while its replicas come and go, and their tokens are renewed. The webhook fails closed here, so a review that no replica answers ends the drain with an error.
+ * Lifeboat in the cluster, as two pods: drains while its replicas come and go, and their tokens are renewed. The webhook fails closed here, so a
+ * review that no replica answers ends the drain with an error.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
+import { IS_REAL, startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
-import { createVirtualMachineInstance, nodes, pods } from "../../infra/sandbox/index.ts";
-import { type InCluster, isReady, startInCluster } from "./in-cluster-stage.ts";
-import { closeQueue, NAMESPACE, openQueue } from "./stage.ts";
-import { evacuationsOf, hasSettledAwayFrom, launcherOf, startQueued, untilVmi } from "./vm.ts";
+import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-cluster.ts";
+import {
+  createNode,
+  createVirtualMachineInstance,
+  isTrue,
+  leases,
+  nodes,
+  type Pod,
+  pods,
+  type Sandbox,
+} from "../../infra/sandbox/index.ts";
+import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
+import { areWebhooksPointed, until } from "./in-cluster-form.ts";
+import { closeQueue, NAMESPACE, openQueue, QUICK, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
+import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueued, untilVmi } from "./vm.ts";
 
 const NODES = ["node01", "node02", "node03"];
-/** Where a replica runs, unless a test asks for another one. */
-let node = "node01";
-let stage: InCluster;
+const PROBES_PORT = 8080;
+/** Lifeboat says why on a migration that it has seen move: by the relay's events, which come later from a real API server. */
+const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
+
+let sandbox: Sandbox;
 beforeAll(async () => {
-  stage = await startInCluster();
+  const images = serverImages({ cluster: "sandbox" });
+  sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
+  for (const name of NODES) await createNode(sandbox.client, name);
+  await applyInCluster(sandbox.client, ["optional/guard/guard.yaml"]);
+  const featureGates = { PreemptionEvictionLiveMigration: true };
+  await configureLifeboat(sandbox.client, { ...QUICK, featureGates });
+  await untilReady();
+  await until("is asked", () => areWebhooksPointed(sandbox.client));
+  // Nothing hides behind the shipped Ignore.
+  await setFailurePolicy("Fail");
 });
 afterEach(async () => {
-  node = "node01";
-  const { client } = stage;
-  await openQueue(client);
+  await openQueue(sandbox.client);
   const body = { spec: { unschedulable: null } };
-  for (const name of NODES) await client.patch(nodes, { name }, { type: "merge", body });
-  await stage.untilReady();
+  for (const name of NODES) await sandbox.client.patch(nodes, { name }, { type: "merge", body });
+  await untilReady();
 });
-afterAll(() => stage.stop());
+afterAll(async () => {
+  await keepLogsOfFailure(sandbox);
+  await sandbox.stop();
+});
 
-async function createVms(of: string, count: number): Promise<readonly string[]> {
-  const names = Array.from({ length: count }, (_, i) => `${of}-${i + 1}`);
-  for (const name of names)
-    await createVirtualMachineInstance(stage.client, {
-      namespace: NAMESPACE,
-      name,
-      node,
-      evictionStrategy: "LiveMigrate",
-    });
-  return names;
+/** Those that are not being deleted. */
+async function replicas(): Promise<readonly Pod[]> {
+  const { items } = await sandbox.client.list(pods, SERVER.namespace);
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
-function drain() {
-  const signal = AbortSignal.timeout(100_000);
-  return { done: drainNode({ client: stage.client, node, onLine: () => undefined, signal, retryMs: 200, pollMs: 50 }) };
-}
-
-async function expectMoved(names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom(node));
-    expect(vmi.status?.phase).toBe("Running");
-    const ended = [{ spec: { cause: "ApiEviction" }, status: { phase: "Moved", attempts: 0 } }];
-    await expect.poll(() => evacuationsOf(stage.client, name)).toMatchObject(ended);
-  }
-}
-
-async function replicaBy(isWanted: (name: string) => boolean) {
-  const found = (await stage.replicas()).find(({ metadata }) => isWanted(metadata.name));
+async function replicaBy(isWanted: (name: string) => boolean): Promise<Pod> {
+  const found = (await replicas()).find(({ metadata }) => isWanted(metadata.name));
   if (found === undefined) throw new Error("no such replica");
   return found;
 }
 
+const isReady = ({ status }: Pod) => isTrue(status?.conditions, "Ready");
+const untilReady = () => until("is ready twice", async () => (await replicas()).filter(isReady).length >= 2);
+
+/** Name of the pod that holds the Lease. */
+const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
+
+async function setFailurePolicy(value: "Fail" | "Ignore"): Promise<void> {
+  const body = [{ op: "replace", path: "/webhooks/0/failurePolicy", value }];
+  const { items } = await sandbox.client.list(WEBHOOK_CONFIGURATIONS);
+  for (const { metadata } of items.filter((one) => one.metadata.name.startsWith("lifeboat")))
+    await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, metadata, { type: "json", body });
+}
+
+async function createVms(of: string, node: string, count: number): Promise<readonly string[]> {
+  const names = Array.from({ length: count }, (_, i) => `${of}-${i + 1}`);
+  const vm = { namespace: NAMESPACE, node, evictionStrategy: "LiveMigrate" };
+  for (const name of names) await createVirtualMachineInstance(sandbox.client, { ...vm, name });
+  return names;
+}
+
+function drain(node: string) {
+  const signal = AbortSignal.timeout(100_000);
+  const quick = { onLine: () => undefined, retryMs: 200, pollMs: 50 };
+  return { done: drainNode({ client: sandbox.client, node, signal, ...quick }) };
+}
+
+async function expectMoved(names: readonly string[], node: string): Promise<void> {
+  for (const name of names) {
+    const vmi = await untilVmi(sandbox.client, name, "settled elsewhere", hasSettledAwayFrom(node));
+    expect(vmi.status?.phase).toBe("Running");
+    const ended = [{ spec: { cause: "ApiEviction" }, status: { phase: "Moved", attempts: 0 } }];
+    await expect.poll(() => evacuationsOf(sandbox.client, name)).toMatchObject(ended);
+  }
+}
+
 test("a drain of a replica's own node, and all tokens are renewed, and another replica is deleted", async () => {
-  const names = await createVms("drained", 3);
-  const { done } = await startQueued(stage.client, names, drain);
-  await stage.sandbox.processes.renewTokens();
-  await stage.untilReady();
+  const names = await createVms("drained", "node01", 3);
+  const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
+  await sandbox.processes.renewTokens();
+  await untilReady();
   // The drain itself evicts one of them.
-  await stage.client.delete(pods, (await replicaBy(() => true)).metadata);
+  await sandbox.client.delete(pods, (await replicaBy(() => true)).metadata);
   expect(await done).toBe(true);
-  await expectMoved(names);
-  await stage.untilReady();
+  await expectMoved(names, "node01");
+  await untilReady();
 }, 120_000);
 
 /** A review that a killed process was working on is answered by nothing but the failurePolicy. */
@@ -74,57 +115,61 @@ test(
   "the leader is killed, and later gone for good: another replica ticks, and nothing is lost",
   { tags: ["nightly"], timeout: 120_000 },
   async () => {
-    await stage.setFailurePolicy("Ignore");
-    const used = (await stage.replicas()).map(({ spec }) => spec?.nodeName);
-    node = NODES.find((name) => !used.includes(name)) ?? "";
-    const names = await createVms("led", 4);
-    const leader = (await stage.leader()) ?? "";
+    await setFailurePolicy("Ignore");
+    const used = (await replicas()).map(({ spec }) => spec?.nodeName);
+    const node = NODES.find((name) => !used.includes(name)) ?? "";
+    const names = await createVms("led", node, 4);
+    const leader = (await holder()) ?? "";
     const gone = await replicaBy((name) => name === leader);
-    const { done } = await startQueued(stage.client, names, drain);
-    stage.sandbox.processes.kill(gone.metadata.uid);
-    await stage.untilReady();
-    expect(await stage.leader()).toBe(leader);
-    await stage.client.delete(pods, gone.metadata, { gracePeriodSeconds: 0 });
+    const { done } = await startQueued(sandbox.client, names, () => drain(node));
+    sandbox.processes.kill(gone.metadata.uid);
+    await untilReady();
+    expect(await holder()).toBe(leader);
+    await sandbox.client.delete(pods, gone.metadata, { gracePeriodSeconds: 0 });
     expect(await done).toBe(true);
-    await expectMoved(names);
-    await expect.poll(() => stage.leader(), { timeout: 30_000 }).not.toBe(leader);
-    await stage.setFailurePolicy("Fail");
+    await expectMoved(names, node);
+    await expect.poll(holder, { timeout: 30_000 }).not.toBe(leader);
+    await setFailurePolicy("Fail");
   },
 );
 
 test("a replica is told to end: no deletion that the guard refuses goes through meanwhile", async () => {
-  await closeQueue(stage.client);
-  await createVms("refused", 1);
-  const { metadata } = await launcherOf(stage.client, "refused-1");
-  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler", lastTransitionTime };
-  const status = { conditions: [condition] };
-  await stage.client.patch(pods, metadata, { type: "strategic", body: { status } }, { subresource: "status" });
-  const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`;
-  const scheduler = stage.client.as("system:kube-scheduler");
+  await closeQueue(sandbox.client);
+  await createVms("refused", "node01", 1);
+  const launcher = await launcherOf(sandbox.client, "refused-1");
+  await setDisrupted(sandbox.client, launcher, "PreemptionByScheduler");
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${launcher.metadata.name}`;
+  const scheduler = sandbox.client.as("system:kube-scheduler");
   const codes = new Set<number>();
   const old = await replicaBy(() => true);
-  await stage.client.delete(pods, old.metadata);
+  await sandbox.client.delete(pods, old.metadata);
   const isGone = async () => {
     codes.add((await scheduler.raw({ method: "DELETE", path, body: {} })).code);
-    return (await stage.client.get(pods, old.metadata))?.metadata.uid !== old.metadata.uid;
+    return (await sandbox.client.get(pods, old.metadata))?.metadata.uid !== old.metadata.uid;
   };
   await expect.poll(isGone, { timeout: 60_000 }).toBe(true);
   expect([...codes]).toEqual([429]);
 }, 120_000);
 
+/** Asks a replica's probes' port. */
+async function ask({ metadata }: Pod, path: string) {
+  const port = sandbox.processes.portOf(metadata.uid, PROBES_PORT) ?? 0;
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { code: answer.status, text: await answer.text() };
+}
+
 test("probes and metrics: each replica's own, and the cluster's once", async () => {
-  const leader = await stage.leader();
+  const leader = await holder();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
   expect(isReady(own)).toBe(true);
   for (const pod of [own, other]) {
-    expect((await stage.ask(pod, "/healthz")).code).toBe(200);
-    const { text } = await stage.ask(pod, "/metrics");
+    expect((await ask(pod, "/healthz")).code).toBe(200);
+    const { text } = await ask(pod, "/metrics");
     expect(text).toContain('lifeboat_relay_watching{watch="pods"}');
     expect(text.match(/# EOF\n/g)).toHaveLength(1);
     expect(text.includes("lifeboat_build_info")).toBe(pod === own);
   }
-  expect((await stage.ask(own, "/metrics")).text).toContain('lifeboat_webhook_problems{webhook="evictions"} 0\n');
-  await stage.client.delete(pods, own.metadata);
-  await expect.poll(async () => (await stage.ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
+  expect((await ask(own, "/metrics")).text).toContain('lifeboat_webhook_problems{webhook="evictions"} 0\n');
+  await sandbox.client.delete(pods, own.metadata);
+  await expect.poll(async () => (await ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
 });

@@ -83,8 +83,7 @@ test("without the component it says what is missing; once that is installed, the
   const body = { metadata: { ownerReferences: [owner] } };
   await stage.client.patch(core.pods, { namespace: "default", name: "daemon" }, { type: "merge", body });
   await empty("full", { afterwards: { returnVMs: "WhenUncordoned" } });
-  const isLacking = ({ status }: NodeEvacuation) => status?.message?.includes("lacks") === true;
-  const lacking = await until("full", "Scheduled", isLacking);
+  const lacking = await until("full", "Scheduled", ({ status }) => status?.message?.includes("lacks") === true);
   expect(lacking.status?.message).toContain("lifeboat install --with maintenance");
   await stage.reinstall(MAINTENANCE);
   const { status } = await until("full", "Evacuated");
@@ -107,8 +106,7 @@ test("without the component it says what is missing; once that is installed, the
   ]);
   expect(await migrationsOf(stage.client, "returns")).toHaveLength(1);
   await setCordon("full", false);
-  const hasReturned = (one: NodeEvacuation) => one.status?.conditions?.some(({ type }) => type === "Returned") === true;
-  await until("full", "Evacuated", hasReturned);
+  await until("full", "Evacuated", (one) => one.status?.conditions?.some(({ type }) => type === "Returned") === true);
   await expect.poll(() => nodeOf("returns"), { timeout: 30_000 }).toBe("full");
   await setCordon("full", true);
 });

@@ -1,8 +1,8 @@
 /** The shield where the guard lets a deletion go: with it a VM still moves after SIGTERM, without it the guest shuts down. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { events, type Pod, pods } from "../../infra/sandbox/index.ts";
+import { events, type Pod } from "../../infra/sandbox/index.ts";
 import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startStage } from "./stage.ts";
-import { createVm, type Vm } from "./vm.ts";
+import { createVm, setDisrupted, type Vm } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
 /** kube-controller-manager resets a condition that is older than two minutes. */
@@ -27,18 +27,11 @@ afterAll(() => stage.stop());
 const createVictim = (name: string) => createVm(stage, name, { terminationGracePeriodSeconds: 300 });
 
 /** As the scheduler does once the guard's deadline is over: its deletion is let go, and the launcher gets SIGTERM. */
-async function preemptAtLast({ metadata }: Pod): Promise<void> {
-  const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000).toISOString().replace(/\.\d+Z$/, "Z");
-  const condition = {
-    type: "DisruptionTarget",
-    status: "True",
-    reason: "PreemptionByScheduler",
-    lastTransitionTime: longAgo,
-  };
-  const body = { status: { conditions: [condition] } };
-  await stage.client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
+async function preemptAtLast(pod: Pod): Promise<void> {
+  const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000);
+  await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);
   const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}`;
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}`;
   expect((await scheduler.raw({ method: "DELETE", path })).code).toBe(200);
 }
 

@@ -53,6 +53,13 @@ export async function launcherOf(client: KubeClient, name: string, namespace = N
   return launcher;
 }
 
+/** As who is going to delete it says of a pod. */
+export async function setDisrupted(client: KubeClient, pod: Pod, reason: string, since = new Date()): Promise<void> {
+  const lastTransitionTime = since.toISOString().replace(/\.\d+Z$/, "Z");
+  const body = { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason, lastTransitionTime }] } };
+  await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
+}
+
 export interface EvictionAnswer {
   readonly code: number;
   readonly message: string;

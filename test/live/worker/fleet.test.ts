@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
 import { createNode, createVirtualMachineInstance, type Sandbox, waitFor } from "../../../infra/sandbox/index.ts";
-import { type Evacuation, evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { applyLifeboat, configureLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { startSandboxAsChosen } from "../../../infra/lab/stage/control-plane.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
@@ -98,8 +98,12 @@ test("by the queue: a cluster that hangs keeps no other one waiting for more tha
   const spec = { virtualMachineInstance: { name: "asked" } };
   await west.client.create(evacuations, { metadata: key, spec });
   await queued.scheduled(tickTime("west", "small"));
-  const until = ({ status }: Evacuation) => status?.phase !== undefined;
-  await waitFor(west.client, { resource: evacuations, key, what: "taken up", until });
+  await waitFor(west.client, {
+    resource: evacuations,
+    key,
+    what: "taken up",
+    until: ({ status }) => status?.phase !== undefined,
+  });
   await queued.stop();
   hung.closeAllConnections();
   hung.close();
