@@ -53,12 +53,13 @@ test.each([
   expect(await review(doors, evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
 });
 
+const bytes = (text: string) => new TextEncoder().encode(text);
+const padded = (length: number) => JSON.stringify(evictionReview({ request: { padding: "x".repeat(length) } }));
+const stream = (body: ReadableStream, headers: Record<string, string>) =>
+  doors.request(PATH, { method: "POST", headers, body, duplex: "half" });
+
 describe("a body", () => {
   const error = { reason: "PayloadTooLarge", field: "body", message: `expected a body of at most ${7 * MB} bytes` };
-  const bytes = (text: string) => new TextEncoder().encode(text);
-  const padded = (length: number) => JSON.stringify(evictionReview({ request: { padding: "x".repeat(length) } }));
-  const stream = (body: ReadableStream, headers: Record<string, string>) =>
-    doors.request(PATH, { method: "POST", headers, body, duplex: "half" } as RequestInit);
 
   test("of 6 MB, two of the largest objects there are, is read", async () => {
     expect(await send(padded(6 * MB))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });

@@ -150,7 +150,6 @@ describe("no cluster to ask", () => {
   const WRONG: TestEnv = { CLUSTERS: { prod: entry("nonsense") } };
   const RIGHT: TestEnv = { CLUSTERS: { prod: entry("https://api.example.com") } };
   const again = refused("try again: an unexpected error");
-  const sized = (kilobytes: number) => ({ padding: "x".repeat(kilobytes * 1024) });
 
   // prettier-ignore
   test.each<[string, TestEnv, number, Readonly<Record<string, unknown>>, object]>([
@@ -159,8 +158,8 @@ describe("no cluster to ask", () => {
     ["one that is past its deadline",   UNKNOWN,      121,   {},                                ALLOWED],
     ["a dry run",                       UNKNOWN,      0,     { dryRun: true },                  again],
     ["by another user",                 UNKNOWN,      0,     { userInfo: { username: "jane" } }, ALLOWED],
-    ["60 KB, of a caller unknown",      UNKNOWN,      0,     sized(60),                         again],
-    ["70 KB are not read",              UNKNOWN,      0,     sized(70),                         { code: 413 }],
+    ["60 KB, of a caller unknown",      UNKNOWN,      0,     { padding: "x".repeat(60 * 1024) },                        again],
+    ["70 KB are not read",              UNKNOWN,      0,     { padding: "x".repeat(70 * 1024) },                        { code: 413 }],
     ["a wrong entry says so",           WRONG,        0,     {},                                refused("server")],
     ["what is no review of a deletion", RIGHT,        0,     { oldObject: { kind: "Pod" } },    refused("not a review of pods DELETE: request.oldObject.metadata")],
   ])("%s", async (...[, env, secondsAgo, more, expected]) => {

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { FakeCluster } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
-import { node, NODE, pod, vmi } from "../../support/fixtures.ts";
+import { migration, node, NODE, pod, time, vmi } from "../../support/fixtures.ts";
 import { anyWorld, clusterOf, openNoting } from "./support/any-eviction.ts";
 import { allowance, evictionOf, refusal } from "../../support/reviews.ts";
 
@@ -47,7 +47,7 @@ test("both equal what an eviction then gets, and change nothing", async () => {
   );
   // Every verdict with every fate of the pod, and every answer with every write.
   expect([outcomes.size, seen.size]).toEqual([11, 27]);
-});
+}, 120_000);
 
 test("while KubeVirt is being rolled out, nobody knows whether a drain will succeed", async () => {
   const fake = new FakeCluster();
@@ -62,4 +62,22 @@ test("while KubeVirt is being rolled out, nobody knows whether a drain will succ
     "Unknown",
     ["how KubeVirt's rollout ends, which is under way"],
   ]);
+});
+
+test("given a migration that has finished, a drain is foretold to take as long", async () => {
+  const fake = new FakeCluster();
+  fake.nodes.put(node(), node({ name: "node02" }));
+  fake.pods.put(pod());
+  fake.vmis.put(vmi({ guestMemory: 2 ** 30 }));
+  fake.migrations.put(migration({ vmiName: "other", phase: "Succeeded" }));
+  const times = { Scheduling: time(-60), Succeeded: time(-40) };
+  const phaseTransitionTimestamps = Object.entries(times).map(([phase, at]) => ({
+    phase,
+    phaseTransitionTimestamp: at,
+  }));
+  fake.api.merge("virtualmachineinstancemigrations", migration(), { status: { phaseTransitionTimestamps } });
+  const { time: foretold } = await openFakeDoors(fake).explainNode(NODE);
+  expect(foretold).toMatchObject({ moves: 1, basis: "based on 1 finished migration" });
+  expect(foretold?.seconds.least).toBeLessThanOrEqual(20);
+  expect(foretold?.seconds.most).toBeGreaterThanOrEqual(20);
 });

@@ -44,14 +44,14 @@ test("ticks: all of it where budgets are missing, then what has not ended, and i
   expect(fake.migrations.list().map(({ vmiName }) => vmiName)).toEqual(["later"]);
 });
 
-describe("a full scan that is asked for", () => {
-  function given(...names: readonly string[]): FakeCluster {
-    const fake = new FakeCluster();
-    fake.configure({ disruptionBudgets: "Always" });
-    for (const name of names) putVm(fake, name);
-    return fake;
-  }
+function given(...names: readonly string[]): FakeCluster {
+  const fake = new FakeCluster();
+  fake.configure({ disruptionBudgets: "Always" });
+  for (const name of names) putVm(fake, name);
+  return fake;
+}
 
+describe("a full scan that is asked for", () => {
   test("says what was done and what failed, which keeps the rest from nothing; a later one has nothing left to do", async () => {
     const fake = given("alone");
     putVm(fake, "broken", { ...EXTERNAL, ...MARKED });

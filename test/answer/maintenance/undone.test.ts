@@ -1,10 +1,10 @@
-/** VMs that were stopped for a NodeEvacuation start again when it is withdrawn. */
+/** VMs that were stopped for a NodeEvacuation start again, however it ends. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/fake-cluster.ts";
 import { openFakeDoors } from "../../support/fake-doors.ts";
-import { PINNED } from "../../support/fixtures.ts";
+import { NODE, PINNED } from "../../support/fixtures.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
-import { launcher } from "../../support/preflight/fixtures.ts";
+import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
 import { look } from "./looks.ts";
 
 const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
@@ -51,21 +51,31 @@ test.each(["later", "while it is being withdrawn"])(
   },
 );
 
-test("given two VMs to start again, when KubeVirt refuses one, the other starts, and the NodeEvacuation ends", async () => {
-  const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
-  const fake = created(STOP, vms);
-  const started: string[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
-    if (request?.subresource === "stop") turnOff(fake, request.name);
-    else if (request?.subresource === "start") started.push(request.name);
-    else return undefined;
-    return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
-  });
-  await look(fake, doors, 3);
-  fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
-  await look(fake, doors, 3);
-  expect([phaseOf(fake), ...new Set(started)]).toEqual(["Withdrawn", "a", "b"]);
-});
+test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
+  "given a VM that KubeVirt does not start, and one that its owner has changed, when the NodeEvacuation %s, the third one starts",
+  async (how) => {
+    const vms = ["a", "b", "c"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
+    const fake = created(STOP, vms);
+    const started = new Set<string>();
+    const doors = openFakeDoors(fake, (_, request) => {
+      if (request?.subresource === "stop") turnOff(fake, request.name);
+      else if (request?.subresource === "start") started.add(request.name);
+      else return undefined;
+      return new Response("{}", { status: request.subresource === "start" && request.name === "a" ? 500 : 202 });
+    });
+    const isWithdrawn = how === "is withdrawn";
+    await look(fake, doors, isWithdrawn ? 3 : 8);
+    fake.api.merge("virtualmachines", { namespace: "apps", name: "b" }, { spec: { runStrategy: "Manual" } });
+    if (isWithdrawn) fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });
+    else fake.nodes.put(roomy(NODE));
+    for (let i = 0; i < 3; i++) {
+      await doors.reconcile();
+      await doors.settle();
+    }
+    expect(phaseOf(fake)).toBe(isWithdrawn ? "Withdrawn" : "Evacuated");
+    expect([...started].toSorted()).toEqual(["a", "c"]);
+  },
+);
 
 test("a start is asked for only when the stop is over: KubeVirt would forget it", async () => {
   const fake = created(STOP, [{ name: "db", vmi: PINNED, runStrategy: "Manual" }]);
