@@ -11,12 +11,12 @@ const ON = ["EvictionRequests"] as const;
 
 // prettier-ignore
 test.each<[string, string, typeof reconcileActive, readonly FeatureGate[], Failure, asked: number, failures: number]>([
-  ["a tick",        "the gate is off", reconcileActive,        [], ABSENT,    0, 0],
-  ["a tick",        "there is no such kind", reconcileActive,  ON, ABSENT,    1, 0],
-  ["a tick",        "it is forbidden", reconcileActive,        ON, FORBIDDEN, 1, 1],
-  ["the full scan", "the gate is off", reconcileAll,           [], ABSENT,    0, 0],
-  ["the full scan", "there is no such kind", reconcileAll,     ON, ABSENT,    1, 0],
-  ["the full scan", "it is forbidden", reconcileAll,           ON, FORBIDDEN, 1, 1],
+  ["a tick",        "the gate is off",       reconcileActive, [], ABSENT,    0, 0],
+  ["a tick",        "there is no such kind", reconcileActive, ON, ABSENT,    1, 0],
+  ["a tick",        "it is forbidden",       reconcileActive, ON, FORBIDDEN, 1, 1],
+  ["the full scan", "the gate is off",       reconcileAll,    [], ABSENT,    0, 0],
+  ["the full scan", "there is no such kind", reconcileAll,    ON, ABSENT,    1, 0],
+  ["the full scan", "it is forbidden",       reconcileAll,    ON, FORBIDDEN, 1, 1],
 ])("%s withdraws nothing where %s", async (...[, , reconcile, featureGates, failure, asked, failures]) => {
   const fake = new FakeCluster();
   fake.nodes.put(node());
