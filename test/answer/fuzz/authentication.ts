@@ -2,13 +2,13 @@
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type DoorName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
-import { type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
+import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
 /** Ours: the specification has no limit. */
 const MOST_SIGNATURES = 8;
 
-/** What opens the doors of one cluster. */
+/** What opens the endpoints of one cluster. */
 export interface Keys {
   readonly webhookToken: string;
   /** Default: the webhook's. */
@@ -19,25 +19,29 @@ export interface Keys {
 /** By name of the cluster; no API server is asked about any other one. */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
-export interface Asking {
+interface Asking {
   readonly code: number;
   readonly asked: readonly Asked[];
   readonly now: Date;
   readonly keys: KeysByCluster;
 }
 
-/** A caller who presents what opens the door is let in; no other one gets further than the door. */
+/** A caller who presents what opens the endpoint is let in; no other one gets further. Who may see which page: test/answer/page. */
 export function authenticationProblems(door: DoorName, request: FuzzedRequest, asking: Asking): readonly string[] {
-  const { code, asked, now } = asking;
   const { key } = CONTRACT[door];
-  if (key === "None") return asked.length > 0 ? [`${door}: something was read where there is nothing to be had`] : [];
-  const keys = asking.keys.get(clusterOf(request));
-  if (keys !== undefined && presents(key, request, { keys, now })) {
-    return code === 401 ? [`${door}: refused, with what opens it`] : [];
-  }
+  if (key === "Session") return [];
+  if (key === "None") return asking.asked.length > 0 ? [`${door}: something was read where nothing is to be had`] : [];
+  const [, , cluster = "", , , token] = pathOf(request).split("/").map(decoded);
+  const keys = asking.keys.get(cluster);
+  const isKnown = keys !== undefined && presents(key, { request, token }, { keys, now: asking.now });
+  if (!isKnown) return strangerProblems(door, asking, keys !== undefined);
+  return asking.code === 401 ? [`${door}: refused, with what opens it`] : [];
+}
+
+function strangerProblems(door: DoorName, { code, asked }: Asking, isThere: boolean): readonly string[] {
   const read = asked.length > 0 ? [`${door}: something was read for a stranger`] : [];
-  const refused = keys === undefined ? isUnanswered(door, code) : isRefused(key, code);
-  return refused ? read : [...read, `${door}: a stranger got ${code}`];
+  const isRight = isThere ? isRefused(CONTRACT[door].key, code) : isUnanswered(door, code);
+  return isRight ? read : [...read, `${door}: a stranger got ${code}`];
 }
 
 /** A delivery's length is looked at before its signature. */
@@ -50,22 +54,15 @@ function isUnanswered(door: DoorName, code: number): boolean {
   return code >= 400 || ((door === "evictions" || door === "deletions") && code === 200);
 }
 
-function clusterOf(request: FuzzedRequest): string {
-  return decoded(pathOf(request).split("/")[2] ?? "");
-}
-
-/** A segment that cannot be decoded stays as it is. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+interface Presented {
+  readonly request: FuzzedRequest;
+  /** The last segment of the path. */
+  readonly token: string | undefined;
 }
 
 function presents(
-  key: Exclude<Key, "None">,
-  request: FuzzedRequest,
+  key: Exclude<Key, "None" | "Session">,
+  { request, token }: Presented,
   { keys, now }: { readonly keys: Keys; readonly now: Date },
 ): boolean {
   switch (key) {
@@ -76,7 +73,7 @@ function presents(
     case "Webhook":
       return bearerOf(request) === keys.webhookToken;
     case "WebhookOrPath":
-      return (bearerOf(request) ?? inPath(request)) === keys.webhookToken;
+      return (bearerOf(request) ?? token) === keys.webhookToken;
   }
 }
 
@@ -85,20 +82,13 @@ function bearerOf(request: FuzzedRequest): string | undefined {
   return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
 }
 
-/** `/clusters/{cluster}/admission/{review}/{webhookToken}`. */
-function inPath(request: FuzzedRequest): string | undefined {
-  const token = pathOf(request).split("/")[5];
-  return token === undefined ? undefined : decoded(token);
-}
-
 function isSigned(request: FuzzedRequest, secrets: readonly string[], now: Date): boolean {
   const headers = headersOf(request);
-  const said = (name: string) => headers.get(`webhook-${name}`) ?? "";
-  const [id, timestamp] = [said("id"), said("timestamp")];
+  const [id = "", timestamp = "", signature = ""] = ["id", "timestamp", "signature"].map(
+    (name) => headers.get(`webhook-${name}`) ?? "",
+  );
   const isFresh = Math.abs(now.getTime() / 1000 - Number(timestamp)) <= TOLERANCE_SECONDS;
   if (id === "" || !/^\d{1,12}$/.test(timestamp) || !isFresh) return false;
   const right = secrets.map((secret) => signatureOf(textOf(request), id, timestamp, secret));
-  return said("signature")
-    .split(" ", MOST_SIGNATURES)
-    .some((given) => right.includes(given));
+  return signature.split(" ", MOST_SIGNATURES).some((given) => right.includes(given));
 }

@@ -1,4 +1,4 @@
-/** What each door may answer, and nothing else. */
+/** What each endpoint may answer, and nothing else. */
 import * as z from "zod/mini";
 
 const Review = z.strictObject({
@@ -29,17 +29,11 @@ export const Failure = z.strictObject({
   }),
 });
 
-const Reconciled = z.strictObject({
-  done: z.record(z.string(), z.int()),
-  failures: z.int(),
-});
-
+const Reconciled = z.strictObject({ done: z.record(z.string(), z.int()), failures: z.int() });
 const PartlyReconciled = z.extend(Reconciled, { left: z.int().check(z.positive()), requeueAfterSeconds: z.number() });
-
 const Nominated = z.array(
   z.looseObject({ pod: z.string(), node: z.string(), profile: z.string(), plugin: z.string() }),
 );
-
 const Descheduled = z.strictObject({
   dryRun: z.boolean(),
   ended: z.enum(["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"]),
@@ -52,22 +46,21 @@ const Descheduled = z.strictObject({
   skipped: Nominated,
   withdrawn: z.array(z.string()),
 });
-
 const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });
-
 const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
-
+/** To a visitor who reads HTML. */
+const NoSuchPage = z.string().check(z.startsWith("<!doctype html>"));
 const Empty = z.literal("");
 
 /** Body by code; a code that is missing here is outside the contract. */
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
-export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "None";
+/** What opens it: a token as a bearer, the webhook's at some in the path as well; nothing where there is nothing to be had. */
+export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
 export interface DoorContract {
   readonly method: string;
   readonly path: RegExp;
-  /** What opens it: a token as a bearer, the webhook's at some doors in the path as well; nothing at those that lead nowhere. */
   readonly key: Key;
   readonly answers: Answers;
   /** Changes a cluster: never, or unless it is a dry run; Events about a configuration do not count. */
@@ -79,25 +72,42 @@ export interface DoorContract {
 const KIB = 1024;
 const CALLERS_FAULT = { 400: Failure, 401: Failure, 404: Failure, 413: Failure };
 const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504: Failure };
+const REVIEWED = { 200: Review, ...CALLERS_FAULT, 503: Failure };
 const C = "\\/clusters\\/[^/]+";
+const F = "\\/fleet\\/[^/]+";
 
 function door(method: string, path: string, answers: Answers, more: Partial<DoorContract> = {}): DoorContract {
   const defaults = { key: "None", writes: "Never", largest: 16 * KIB } as const;
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
+/** Its body is looked at by `pageProblems`. */
+function page(method: "GET" | "POST", path: string, writes: DoorContract["writes"] = "Never"): DoorContract {
+  const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
+  const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));
+  return door(method, path, answers, { key: "Session", writes, largest: 1024 * KIB });
+}
+
 // prettier-ignore
 export const CONTRACT = {
-  evictions:     door("POST",   `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
-  deletions:     door("POST",   `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, { 200: Review, ...CALLERS_FAULT, 503: Failure },      { key: "WebhookOrPath", writes: "UnlessDryRun" }),
-  events:        door("POST",   `${C}\\/events`,                 { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },    { key: "Signature", writes: "UnlessDryRun" }),
-  reconcile:     door("POST",   `${C}\\/reconcile`,              { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },        { key: "Webhook", writes: "UnlessDryRun" }),
-  deschedule:    door("POST",   `${C}\\/deschedule`,             { 200: Descheduled, 400: Failure, ...NO_CLUSTER },               { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
-  clusterReadyz: door("GET",    `${C}\\/readyz`,                 { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) }, { key: "Operator" }),
-  metrics:       door("GET",    `${C}\\/metrics`,                { 200: OpenMetrics, ...NO_CLUSTER },                             { key: "Operator", largest: 1024 * KIB }),
-  healthz:       door("GET",    `\\/healthz`,                    { 200: z.strictObject({ healthy: z.literal(true) }) }),
-  readyz:        door("GET",    `\\/readyz`,                     { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
-  noRoute:       door("",       ".*",                            { 404: Failure }),
+  evictions:     door("POST", `${C}\\/admission\\/evictions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  deletions:     door("POST", `${C}\\/admission\\/deletions(?:\\/[^/]+)?`, REVIEWED,                                                { key: "WebhookOrPath", writes: "UnlessDryRun" }),
+  events:        door("POST", `${C}\\/events`,      { 204: Empty, ...CALLERS_FAULT, 415: Failure, ...NO_CLUSTER },                  { key: "Signature", writes: "UnlessDryRun" }),
+  reconcile:     door("POST", `${C}\\/reconcile`,   { 200: Reconciled, 202: PartlyReconciled, ...NO_CLUSTER },                      { key: "Webhook", writes: "UnlessDryRun" }),
+  deschedule:    door("POST", `${C}\\/deschedule`,  { 200: Descheduled, 400: Failure, ...NO_CLUSTER },                              { key: "Webhook", writes: "UnlessDryRun", largest: 1024 * KIB }),
+  clusterReadyz: door("GET",  `${C}\\/readyz`,      { 200: Readiness, ...NO_CLUSTER, 503: z.union([Readiness, Failure]) },          { key: "Operator" }),
+  metrics:       door("GET",  `${C}\\/metrics`,     { 200: OpenMetrics, ...NO_CLUSTER },                                            { key: "Operator", largest: 1024 * KIB }),
+  healthz:       door("GET",  "\\/healthz",         { 200: z.strictObject({ healthy: z.literal(true) }) }),
+  readyz:        door("GET",  "\\/readyz",          { 200: z.strictObject({ ready: z.literal(true) }), 503: Failure }),
+  clusterPage:   page("GET",  F),
+  nodePage:      page("GET",  `${F}\\/nodes\\/[^/]+`),
+  nodeAct:       page("POST", `${F}\\/nodes\\/[^/]+\\/(?:empty|pause|resume|cancel)`, "UnlessDryRun"),
+  vmPage:        page("GET",  `${F}\\/vms\\/[^/]+\\/[^/]+`),
+  vmAct:         page("POST", `${F}\\/vms\\/[^/]+\\/[^/]+\\/(?:evacuate|cancel|retry)`, "UnlessDryRun"),
+  signIn:        page("POST", "\\/signin"),
+  otherPage:     page("GET",  "\\/(?:|signin|fleet\\/.*|assets\\/.*)"),
+  otherForm:     page("POST", "\\/(?:signout|fleet\\/.*)"),
+  noRoute:       door("",     ".*",                 { 404: z.union([Failure, NoSuchPage]) }),
 } as const satisfies Record<string, DoorContract>;
 
 export type DoorName = keyof typeof CONTRACT;

@@ -1,30 +1,61 @@
-/** The Worker as one isolate of it would be: its doors, on a platform of ours. */
-import * as fc from "fast-check";
+/** The Worker as one isolate of it would be: its endpoints, on a platform of ours. */
+import { createHmac } from "node:crypto";
 import { createApp } from "../../../functions/app.ts";
-import type { Env } from "../../../functions/env.ts";
-import { runTick } from "../../../functions/schedule.ts";
 import { type IsolateState, newIsolateState } from "../../../functions/target.ts";
+import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
+import type { VirtualClock } from "../../support/clock.ts";
 import { newPlatform } from "../../support/doors.ts";
-import { mutated, mutatedText } from "../../support/generators/json.ts";
-import { type Json } from "../../support/json.ts";
-import { usually } from "../../support/generators/often.ts";
 import type { Keys, KeysByCluster } from "./authentication.ts";
 import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
 import { type Answer, answerOf } from "./judge.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
-import type { VirtualClock } from "../../support/clock.ts";
-import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
 
 // The Worker loads these when it needs them. That takes real time, during which virtual time would pass.
-await Promise.all([import("../../../functions/page/routes.ts"), import("js-yaml")]);
+await Promise.all([
+  import("../../../functions/page/routes.ts"),
+  import("../../../shared/settings/configuration.ts"),
+  import("../../../shared/descheduling/policy-file.ts"),
+  import("js-yaml"),
+]);
 
-const ENTRIES: Json = {
+/** WebCrypto's HMACs by functions that take no time, as clock.ts has its digests. Other algorithms are the platform's. */
+const { subtle } = crypto;
+const its = {
+  importKey: subtle.importKey.bind(subtle),
+  sign: subtle.sign.bind(subtle),
+  verify: subtle.verify.bind(subtle),
+};
+const secrets = new WeakMap<object, Uint8Array>();
+function hmacOf(key: object, data: unknown): Buffer | undefined {
+  const secret = secrets.get(key);
+  return secret && data instanceof Uint8Array ? createHmac("sha256", secret).update(data).digest() : undefined;
+}
+const instead = {
+  async importKey(...given: Parameters<typeof its.importKey>) {
+    const key = await its.importKey(...given);
+    if (key.algorithm.name === "HMAC" && given[1] instanceof Uint8Array) secrets.set(key, given[1]);
+    return key;
+  },
+  async sign(...given: Parameters<typeof its.sign>) {
+    const made = hmacOf(given[1], given[2]);
+    return made ? new Uint8Array(made).buffer : await its.sign(...given);
+  },
+  async verify(...given: Parameters<typeof its.verify>) {
+    const [, key, signature, data] = given;
+    const made = hmacOf(key, data);
+    return made && signature instanceof Uint8Array ? made.equals(signature) : await its.verify(...given);
+  },
+};
+for (const [name, value] of Object.entries(instead))
+  Object.defineProperty(subtle, name, { value, configurable: true, writable: true });
+
+const CLUSTERS = JSON.stringify({
   prod: { server: SERVER, ...ENTRY },
   vpc: { server: "binding:PROD_API", ...ENTRY },
   unbound: { server: "binding:NOTHING", ...ENTRY },
   bad: { server: "http://example.com", ...ENTRY, more: SECRETS.header },
-};
+});
 /** People have no token of their own there. */
 const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
 const REGISTERED = new Map(
@@ -35,17 +66,15 @@ const REGISTERED = new Map(
 );
 
 export interface Isolate {
-  /** What opens its doors; absent where `CLUSTERS` is not what it should be. */
-  readonly keys: KeysByCluster | undefined;
-  readonly registryFails: boolean;
+  /** What opens its endpoints. */
+  readonly keys: KeysByCluster;
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** What goes on after answers. */
   readonly after: readonly Promise<unknown>[];
   send(request: FuzzedRequest, index: number): Promise<Answer>;
-  tick(): Promise<void>;
 }
 
-/** Opened already: WebCrypto takes a time that is not the virtual clock's. */
+/** Decrypted already: WebCrypto takes a time that is not the virtual clock's. */
 function registry(fails: boolean): IsolateState["registry"] {
   const find = async (name: string) => {
     if (fails) throw new Error("KV GET failed: 500 Internal Server Error");
@@ -54,48 +83,18 @@ function registry(fails: boolean): IsolateState["registry"] {
   return { find, names: async () => (fails ? [] : [...REGISTERED.keys()]) };
 }
 
-function keysOf(registryFails: boolean): KeysByCluster {
+export function openIsolate(cluster: HostileCluster, clock: VirtualClock, registryFails: boolean): Isolate {
+  const { fetch } = cluster;
+  const { platform, context, world } = newPlatform(undefined, undefined, { fetch, ...clock.platform });
+  const app = createApp(platform, { ...newIsolateState(), registry: registry(registryFails) });
   const inSecret = ["prod", "vpc", "unbound"].map((name) => [name, ENTRY] as const);
-  return new Map<string, Keys>([...inSecret, ...(registryFails ? [] : [["kv", ENTRY_OF_KV] as const])]);
-}
-
-const orderly = JSON.stringify(ENTRIES);
-const disorderly = mutated(fc.constant(ENTRIES), [1, 3]).map((entries) => JSON.stringify(entries));
-
-/** Mostly what it should be. */
-export const environment = fc.record({
-  clusters: usually(fc.constant(orderly), fc.oneof(disorderly, mutatedText(fc.constant(orderly))), 20),
-  registryFails: usually(fc.constant(false), fc.constant(true), 50),
-});
-type Environment = typeof environment extends fc.Arbitrary<infer T> ? T : never;
-
-export function openIsolate(
-  cluster: Pick<HostileCluster, "fetch">,
-  clock: VirtualClock,
-  { clusters, registryFails }: Environment,
-): Isolate {
-  const instead = {
-    fetch: cluster.fetch,
-    now: () => clock.now(),
-    sleep: (ms: number) => clock.sleep(ms),
-    timeout: (ms: number) => clock.timeout(ms),
-  };
-  const { platform, context, world } = newPlatform(undefined, undefined, instead);
-  const env: Env = {
-    CLUSTERS: clusters,
-    PROD_API: { fetch: (url: string, init: RequestInit) => cluster.fetch(url, init) },
-  };
-  const state = { ...newIsolateState(), registry: registry(registryFails) };
-  const app = createApp(platform, state);
   return {
-    keys: clusters === orderly ? keysOf(registryFails) : undefined,
-    registryFails,
+    keys: new Map<string, Keys>([...inSecret, ...(registryFails ? [] : [["kv", ENTRY_OF_KV] as const])]),
     log: world.log,
     after: world.after,
     send: (request, index) =>
       origin.run(index, async () => {
-        return await answerOf(await app.fetch(platformRequest(request), env, context));
+        return await answerOf(await app.fetch(platformRequest(request), { CLUSTERS, PROD_API: { fetch } }, context));
       }),
-    tick: () => runTick(clock.now().getTime(), { env, platform, state }),
   };
 }

@@ -3,9 +3,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../../support/generators/clusters.ts";
 import { askedOf } from "../../../support/asked.ts";
-import { failure, FakeApi, type Parties } from "../../../support/fake-api.ts";
-import { SECRETS, UPSTREAM } from "../canaries.ts";
 import type { VirtualClock } from "../../../support/clock.ts";
+import { failure, FakeApi, type Parties } from "../../../support/fake-api.ts";
+import { often } from "../../../support/generators/often.ts";
+import { isObject, type Json } from "../../../support/json.ts";
+import { SECRETS, UPSTREAM } from "../canaries.ts";
 import { behaviour, type Outcome } from "./misbehaviour.ts";
 
 export const SERVER = "https://api.prod.example.com";
@@ -15,15 +17,14 @@ export const BOUND_SERVER = "https://kubernetes.default.svc";
 /** The request to Lifeboat in whose course something happens: also what goes on after its answer. */
 export const origin = new AsyncLocalStorage<number>();
 
-/** Reviews of tokens and of access: asked by POST, and they change nothing. */
-const QUESTION = /^\/apis\/(?:authorization|authentication)\.k8s\.io\//;
+/** Events, and reviews of tokens and of access, which are asked by POST. */
+const NO_CHANGE = /^\/apis\/(?:authorization|authentication)\.k8s\.io\/|\/events$/;
 
 export interface Asked {
   readonly origin: number | undefined;
   readonly request: string;
-  /** Changes the cluster. */
+  /** Changes the cluster. Events do not count. */
   readonly write: boolean;
-  readonly event: boolean;
 }
 
 export const hostility = fc.record({
@@ -31,6 +32,8 @@ export const hostility = fc.record({
   behaviour,
   /** Of every answer. What goes on after an answer ends by the clock, so a slow cluster makes for a quick run. */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
+  /** Of the texts in its objects one in so many is followed by markup. */
+  markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
 
@@ -39,11 +42,13 @@ export interface HostileClock extends Pick<VirtualClock, "sleep"> {
   readonly never?: () => Promise<never>;
 }
 
-/** Evictions are refused, and Lifeboat may do everything. */
+const JANE = { authenticated: true, audiences: ["lifeboat"], user: { username: "jane" } };
+/** Evictions are refused, and everybody may do everything. */
 const PARTIES: Parties = {
   review: ({ resource, subresource }) => {
     if (resource === "version") return { code: 200, body: { major: "1", minor: "35" } };
-    if (resource === "selfsubjectaccessreviews") return { code: 201, body: { status: { allowed: true } } };
+    if (resource === "tokenreviews") return { code: 201, body: { status: JANE } };
+    if (resource.endsWith("accessreviews")) return { code: 201, body: { status: { allowed: true } } };
     return subresource === "eviction" ? failure(429, "TooManyRequests") : undefined;
   },
 };
@@ -70,13 +75,12 @@ export class HostileCluster {
     this.#check(address, url, init);
     const dryRun = url.searchParams.get("dryRun") === "All";
     const request = `${method} ${url.pathname}${url.search}`;
-    const event = method === "POST" && url.pathname.endsWith("/events");
     const { behaviour: all } = this.#hostility;
     const misbehave = all[this.asked.length % Math.max(all.length, 1)];
-    const write = method !== "GET" && !dryRun && !QUESTION.test(url.pathname);
-    this.asked.push({ origin: origin.getStore(), request, write, event });
+    const write = method !== "GET" && !dryRun && !NO_CHANGE.test(url.pathname);
+    this.asked.push({ origin: origin.getStore(), request, write });
     const good = this.#api.answer(askedOf(address, init));
-    const reply = { code: good.code, text: withCanaries(JSON.stringify(good.body)) };
+    const reply = { code: good.code, text: JSON.stringify(good.body, hostile(this.#hostility.markupIn)) };
     return await this.#deliver(misbehave?.(good) ?? { kind: "Reply", reply }, reply, signal ?? undefined);
   };
 
@@ -121,7 +125,17 @@ export class HostileCluster {
   }
 }
 
-/** Beside each object's name: Lifeboat has no reason to read who has written what. */
-function withCanaries(text: string): string {
-  return text.replaceAll('"metadata":{"uid"', `"metadata":{"managedFields":[{"manager":"${UPSTREAM}"}],"uid"`);
+// prettier-ignore
+/** What routes a request or says what an object is; with another value there it would be no answer at all. */
+const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp", "manager"]);
+const MARKUP = "<img src=x onerror=alert(1)>";
+
+/** Objects as they are written: with fields that Lifeboat has no reason to read, and with markup. */
+function hostile(markupIn: number) {
+  let count = 0;
+  return (key: string, value: Json): Json => {
+    if (key === "metadata" && isObject(value)) return { ...value, managedFields: [{ manager: UPSTREAM }] };
+    const isMarked = typeof value === "string" && !KEPT.has(key) && ++count % markupIn === 0;
+    return isMarked ? `${value}${MARKUP}` : value;
+  };
 }

@@ -13,46 +13,34 @@ const { webhookToken, operatorToken } = SECRETS;
 function oddAuthorizations(token: string): readonly (readonly string[])[] {
   return [
     [],
-    [""],
     [`bearer   ${token}`],
     [`Bearer ${token} `],
     [`Bearer ${token}x`],
     [`Bearer ${token.slice(0, -1)}`],
-    [`Basic ${btoa(`lifeboat:${token}`)}`],
     [`Basic ${token}`],
     [`Bearer ${token}`, "Bearer other"],
-    [`Bearer ${"x".repeat(60_000)}`],
     ...Object.values(SECRETS).map((secret) => [`Bearer ${secret}`]),
     [token],
   ];
 }
+
+const oddBearer = oddString.map((word) => [`Bearer ${word}`]);
 
 /** Where people have no token of their own, the webhook's is theirs. */
 export function authorization(caller: Caller): fc.Arbitrary<readonly Header[]> {
   const token = caller === "webhook" ? often(webhookToken, operatorToken) : often(operatorToken, webhookToken);
   const right = token.map((one) => [`Bearer ${one}`]);
   const odd = token.chain((one) => fc.constantFrom(...oddAuthorizations(one)));
-  const values = usually(
-    right,
-    fc.oneof(
-      { weight: 9, arbitrary: odd },
-      oddString.map((word) => [`Bearer ${word}`]),
-    ),
-    7,
-  );
+  const values = usually(right, usually(odd, oddBearer), 7);
   return values.map((all) => all.map((value) => ["authorization", value]));
 }
 
 const CONTENT_TYPES = [
-  "application/cloudevents-batch+json; charset=utf-8",
-  "Application/CloudEvents-Batch+JSON",
+  "Application/CloudEvents-Batch+JSON; charset=utf-8",
   "application/cloudevents+json",
   "application/json",
   "text/html",
-  "multipart/form-data; boundary=x",
-  "application/x-www-form-urlencoded",
   ";",
-  "",
 ];
 
 export function contentType(usual: string): fc.Arbitrary<readonly Header[]> {
@@ -75,22 +63,15 @@ function wrong(right: string): string {
 
 const ODD_SIGNATURES: readonly ((right: string) => string)[] = [
   () => "",
-  () => "v1,",
   wrong,
-  (right) => right.replace("v1,", "v1a,"),
   (right) => right.replace("v1,", "v2,"),
-  (right) => right.slice(3),
   (right) => `${wrong(right)} ${right}`,
   (right) => `${right} ${wrong(right)} v1a,AAAA`,
   (right) => `${right},${wrong(right)}`,
-  (right) => right.toUpperCase(),
   (right) => `${wrong(right)} `.repeat(2000),
   (right) => `${" ".repeat(5000)}${right}`,
 ];
-// prettier-ignore
-const ODD_TIMES = [
-  "0", "-1", "NaN", "1e9", "0x5f5e100", " ", "", "999999999999", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣",
-];
+const ODD_TIMES = ["0", "-1", "NaN", "1e9", "0x5f5e100", "", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣"];
 
 /** Of a delivery, signed when it is sent; by the real clock some seconds pass until it is received. */
 export const signing = fc

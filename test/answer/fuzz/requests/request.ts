@@ -13,11 +13,8 @@ export interface FuzzedRequest {
 
 export const ORIGIN = "http://lifeboat.test";
 
-/** Methods that a platform never hands to a Worker, and those that have no body. */
-const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
-
 export function hasBody({ method }: FuzzedRequest): boolean {
-  return !BODILESS.has(method);
+  return method !== "GET" && method !== "HEAD";
 }
 
 /** Headers that no HTTP server would let through are left out. */
@@ -38,6 +35,17 @@ export function pathOf({ path }: FuzzedRequest): string {
   return new URL(`${ORIGIN}${path}`).pathname;
 }
 
+/** As the router sees it: an encoded slash stays one, and so do escapes that are no text; those beside them do not. */
+export function decoded(path: string): string {
+  return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
+    try {
+      return decodeURI(escapes);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
 export function platformRequest(request: FuzzedRequest): Request {
   const { method, path, body } = request;
   const sent = hasBody(request) && body !== undefined ? { body } : {};
@@ -46,24 +54,11 @@ export function platformRequest(request: FuzzedRequest): Request {
 
 const LONGEST_SHOWN = 4000;
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** For a shell, if it is not too long for one. */
-export function asCurl(request: FuzzedRequest): string {
-  const { method, path, headers, body } = request;
-  const shown = headers.map(([name, value]) => `  -H ${quoted(`${name}: ${cut(value)}`)}`);
+/** To be read, and sent again. */
+export function shown({ method, path, headers, body }: FuzzedRequest): string {
   const text = typeof body === "string" ? body : body && `base64:${Buffer.from(body).toString("base64")}`;
-  return [
-    `curl -X ${method} ${quoted(cut(`$LIFEBOAT${path}`))}`,
-    ...shown,
-    ...(text === undefined ? [] : [`  --data-binary ${quoted(cut(text))}`]),
-  ].join(" \\\n");
-}
-
-function cut(text: string): string {
-  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}… (${text.length} characters)`;
+  const lines = [`${method} ${path}`, ...headers.map((header) => header.join(": ")), "", text ?? ""];
+  return lines.map((line) => line.slice(0, LONGEST_SHOWN)).join("\n");
 }
 
 /** As it arrives: half a character cannot, and a byte order mark is no text's first letter. */
