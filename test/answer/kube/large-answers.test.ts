@@ -7,10 +7,8 @@ import { startHttpServer, type StubServer } from "../../support/stub-server.ts";
 import { connectTo } from "../../support/kube/connected.ts";
 
 const MB = 1_000_000;
-const servers: StubServer[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop();
-});
+let server: StubServer;
+afterEach(() => server.stop());
 
 function vmi(name: string, bytes: number): unknown {
   const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(bytes) } }];
@@ -20,7 +18,7 @@ function vmi(name: string, bytes: number): unknown {
 /** VMIs of these sizes, page by page; every answer notes how much of it was taken. */
 async function clusterOf(sizes: readonly number[]) {
   const responses: ServerResponse[] = [];
-  const server = await startHttpServer(({ query }, response) => {
+  server = await startHttpServer(({ query }, response) => {
     responses.push(response);
     const from = Number(query.get("continue") ?? 0);
     const to = from + Number(query.get("limit") ?? sizes.length);
@@ -29,7 +27,6 @@ async function clusterOf(sizes: readonly number[]) {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ kind: "VirtualMachineInstanceList", metadata, items }));
   });
-  servers.push(server);
   const limits = () => server.requests.map(({ query }) => Number(query.get("limit")));
   return { cluster: connectTo({ server: server.url }), limits, responses };
 }

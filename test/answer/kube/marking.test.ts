@@ -53,12 +53,6 @@ describe("with Lifeboat's own account, in an API server beside virt-api", () => 
     expect(await unmark(seen)).toBe("Conflict");
     expect((await look("moved")).evacuationNodeName).toBe("node02");
   });
-
-  test("one whose node is gone keeps its mark, of which nothing comes", async () => {
-    await world.createVm({ name: "lost", strategy: "LiveMigrate", status: { evacuationNodeName: "gone" } });
-    expect(await unmark(await look("lost"))).toBe("Done");
-    expect((await look("lost")).evacuationNodeName).toBe("gone");
-  });
 });
 
 const refused = (code: number): Behaviour => status(code, "Whatever");
