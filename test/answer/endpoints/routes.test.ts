@@ -1,5 +1,7 @@
 /** Routes, whether Lifeboat is ready, and the format of every answer that is not the one asked for. */
 import { expect, test } from "vitest";
+import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
+import { rejectionOf, renderRejection } from "../../../functions/errors.ts";
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import { notFound, openCanned } from "../../support/canned-cluster.ts";
 import { asOperator, entry, NOW, openDoors } from "../../support/doors.ts";
@@ -71,6 +73,15 @@ test.each(["readyz", "metrics"])(
     }
   },
 );
+
+// prettier-ignore
+test.each<[Failure, number, string]>([
+  [{ reason: "DeadlineExceeded" },                           504, "the API server did not answer in time"],
+  [{ reason: "Refused", code: 401, request: "GET /pods" },   502, "the API server answered GET /pods with 401 Unauthorized: the token is not valid"],
+])("a cluster that cannot be asked: %o", (failure, code, message) => {
+  const rejection = rejectionOf(new ClusterError(failure), () => undefined);
+  expect(renderRejection(rejection)).toEqual({ code, body: { error: { reason: "ClusterUnavailable", message } } });
+});
 
 // prettier-ignore
 test.each([
