@@ -113,8 +113,9 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Facts, at
   return { seconds, basis: `no finished migration to go by: ${pace} for each VM` };
 }
 
-function memoryOf({ guestMemory = GIB }: VmiFacts): number {
-  return guestMemory;
+/** Of a VM that does not say, a usual one: of nothing there is no average. */
+function memoryOf({ guestMemory = 0 }: VmiFacts): number {
+  return guestMemory > 0 ? guestMemory : GIB;
 }
 
 function mean(values: readonly number[]): number {

@@ -59,6 +59,11 @@ describe("given finished migrations, three waves as long as those", () => {
   });
 });
 
+test("given VMs that do not say how large they are, they count as usual ones", () => {
+  const vmis = NAMES.map((name) => vmiOf(name, { guestMemory: 0 }));
+  expect(many({ vmis, finished: [finished("other", 20)] })).toMatchObject({ seconds: { least: 42, most: 89 } });
+});
+
 const noise = fc.double({ min: 0.6, max: 1.6, noNaN: true });
 const vm = fc.record({ gib: fc.constantFrom(1, 2, 2, 4, 4, 8, 16), busy: noise });
 const drains = fc.record({
