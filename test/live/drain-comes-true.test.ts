@@ -108,7 +108,7 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** Simulated drains are timed by a clock of their own, in test/answer/maintenance/duration.test.ts. */
+/** The simulated ones take what they are told to take: test/decide/preflight/duration.test.ts. */
 if (IS_REAL)
   test("nine in ten take as long as was foretold, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>
