@@ -6,7 +6,7 @@ import * as kubevirt from "../../kubevirt/resources.ts";
 import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "hooks";
-const GRACE = 300;
+const GRACE = 120;
 /** The guest's grace period, and what the launcher adds before it destroys the guest. */
 const DESTROYED_AFTER = GRACE + 15;
 const world = useSandbox({ terminationSeconds: 5, migrationSeconds: 60 });
@@ -63,7 +63,7 @@ async function signal(name: string, labels?: Record<string, string>) {
 }
 
 /** Long before it would be destroyed. */
-const endsInOrder = (name: string) => world.pass(() => isFinal(name), 150);
+const endsInOrder = (name: string) => world.pass(() => isFinal(name), 100);
 const isFinal = async (name: string) => kubevirt.isFinal((await get(name))?.status);
 const phaseOf = async (name: string) => (await get(name))?.status?.phase;
 
