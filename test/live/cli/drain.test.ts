@@ -116,13 +116,16 @@ describe("given VMs that wait in KubeVirt's queue", () => {
     expect(await on.nodeOf(name)).not.toBe(node);
   });
 
-  test("cancel node/NAME: what has not moved stays, and the node is uncordoned; there is nothing more to cancel: 1", async () => {
+  test("cancel node/NAME: what has not moved stays, and the node is uncordoned; the drain ends: 3; there is nothing more to cancel: 1", async () => {
     const node = await on.freshNode();
     const name = await on.vmOn(node);
     await on.limitMigrations(0);
-    await on.lifeboat(`drain ${node} --timeout 1s`);
-    const { code, out } = await on.lifeboat(`cancel node/${node}`);
-    expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
+    const meanwhile = async (waits: number) => {
+      if (waits !== 1) return;
+      const { code, out } = await on.lifeboat(`cancel node/${node}`);
+      expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
+    };
+    expect((await on.lifeboat(`drain ${node}`, { meanwhile })).code).toBe(3);
     expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
     expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
       `error: no maintenance of node "${node}" is scheduled or under way`,

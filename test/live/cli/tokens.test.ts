@@ -92,3 +92,12 @@ test("rotated: until the Worker has the new token the old one goes on, and after
   expect((await stage.worker.fetch("/clusters/prod/readyz", { headers })).status).toBe(200);
   expect(await secretNames()).not.toContain(old);
 });
+
+test("given no entry, rotate says which name it has looked for, and how to say another", async () => {
+  const said = await stage.call(`rotate --entry ${stage.entryFile}.none --cluster prod`);
+  expect(said).toMatchObject({
+    code: 1,
+    out: [],
+    err: [expect.stringMatching(/there is no .*\.none, the Worker's entry for cluster "prod": .* say --cluster NAME/)],
+  });
+});
