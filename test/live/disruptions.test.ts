@@ -52,8 +52,11 @@ async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = 
 const taint = (name: string, taints: readonly object[]) =>
   stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
 
-const isDeleted = async ({ metadata }: Pod) =>
-  (await stage.client.get(pods, metadata))?.metadata.deletionTimestamp !== undefined;
+/** Or gone. */
+async function isDeleted({ metadata }: Pod): Promise<boolean> {
+  const found = await stage.client.get(pods, metadata);
+  return found === undefined || found.metadata.deletionTimestamp !== undefined;
+}
 
 async function expectMoved(vm: Vm, cause: string): Promise<void> {
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
