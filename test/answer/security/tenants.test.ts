@@ -11,6 +11,7 @@ import { GATES, MAINTENANCE } from "../../support/guard/disruptions.ts";
 import { configuration } from "../../support/generators/settings.ts";
 import * as vms from "../../support/generators/vms.ts";
 import { at, type JsonObject } from "../../support/json.ts";
+import { podObject } from "../../support/pods-and-nodes.ts";
 import { allowance, evictionOf } from "../../support/reviews.ts";
 
 /** Listed before the others. */
@@ -136,4 +137,18 @@ test.each([
   const forgery = pod({ namespace: TENANT, uid: "forged", annotations: { "kubevirt.io/domain": domain }, owners: [] });
   fake.pods.put(forgery);
   expect((await openFakeDoors(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
+});
+
+test("a pod that cannot be understood hides no other one: the verdict on its node says so", async () => {
+  const fake = new FakeCluster();
+  fake.vmis.put(vmi());
+  fake.pods.put(pod());
+  fake.nodes.put(node(), node({ name: "node02" }));
+  const odd = podObject(pod({ namespace: TENANT, uid: "odd" }));
+  fake.api.put("pods", { ...odd, spec: { nodeName: NODE, containers: [{ ports: [{ hostPort: "odd" }] }] } });
+  expect(await openFakeDoors(fake).explainNode(NODE)).toMatchObject({
+    verdict: "Unknown",
+    pods: [{ vmi: "web", outcome: "Moves" }],
+    unknown: ["1 pods of the node"],
+  });
 });
