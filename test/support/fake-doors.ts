@@ -46,20 +46,15 @@ export function openDoorsOf(fake: FakeCluster, before?: Before): Doors {
 }
 
 interface FakeOptions extends Pick<Platform, "stores"> {
-  readonly token?: string;
   readonly clock?: VirtualClock;
 }
 
 /** `clock`: time passes by it, and deadlines with it. */
-export function openFakeDoors(
-  fake: FakeCluster,
-  before?: Before,
-  { clock, stores, ...tweak }: FakeOptions = {},
-): FakeDoors {
+export function openFakeDoors(fake: FakeCluster, before?: Before, { clock, stores }: FakeOptions = {}): FakeDoors {
   const instead = { fetch: fake.api.fetch(before), ...clock?.platform, ...(stores && { stores }) };
   const { platform, context, world } = newPlatform(undefined, NOW, instead);
   const state = newIsolateState();
-  const prod = { ...entry(SERVER), ...tweak };
+  const prod = entry(SERVER);
   const env = { CLUSTERS: JSON.stringify({ prod }) };
   const target = targetOf("prod", { ...prod, headers: {} }, { env, platform, state });
   fake.now = platform.now;
