@@ -7,7 +7,7 @@ import { readManifests, without } from "../../support/manifests/shipped.ts";
 import { RBAC, soon, startStage } from "./stage.ts";
 
 const stage = await startStage();
-afterEach(() => stage.reset());
+afterEach(() => stage.stopRelays());
 afterAll(() => stage.stop());
 
 const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });

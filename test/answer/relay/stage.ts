@@ -114,16 +114,19 @@ export async function startStage() {
     /** `pod.disrupted vms/virt-launcher-a`: of all that the Worker has taken. */
     told: (): readonly string[] =>
       worker.taken.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`),
+    async stopRelays(): Promise<void> {
+      for (const relay of relays.splice(0)) await relay.stop();
+    },
     /** For the next test: no relay, and nothing that it could report. */
     async reset(): Promise<void> {
-      for (const relay of relays.splice(0)) await relay.stop();
+      await this.stopRelays();
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])
         await client.deleteAll(resource, NAMESPACE, { gracePeriodSeconds: 0 });
       await client.delete(nodes, { name: "node01" });
       worker.attempts.length = 0;
     },
     async stop(): Promise<void> {
-      await this.reset();
+      await this.stopRelays();
       await sandbox.stop();
       expect(worker.problems).toEqual([]);
     },
