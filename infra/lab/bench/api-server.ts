@@ -21,6 +21,10 @@ export interface MeasuredApiServer {
   readonly client: KubeClient;
   /** Of Lifeboat's service account, with the permissions it is shipped with. */
   readonly lifeboatToken: string;
+  /** From now on each request of Lifeboat waits so long. */
+  delay(milliseconds: number): void;
+  /** Of its process so far. */
+  cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -41,6 +45,8 @@ export async function startMeasuredApiServer(): Promise<MeasuredApiServer> {
     ...started,
     client,
     lifeboatToken,
+    delay: (milliseconds) => child.tell({ milliseconds, user: LIFEBOAT.user }),
+    cpuMs: () => child.cpuMs(),
     async stop() {
       client.close();
       await child.stop();

@@ -3,10 +3,13 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type * as z from "zod";
+import { cpuMsOf } from "./processes.ts";
 
 export interface Child {
   /** What it says next. */
   next<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
+  tell(message: Readonly<Record<string, unknown>>): void;
+  cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -29,6 +32,8 @@ export function startChild(file: string, argument: unknown): Child {
       }
       return schema.parse(heard.shift());
     },
+    tell: (message) => void child.send(message),
+    cpuMs: () => cpuMsOf(child.pid ?? 0),
     async stop() {
       if (!ended) child.kill();
       await end;

@@ -6,7 +6,7 @@ import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 /** Requests under way at a time. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
-const VMS_PER_NAMESPACE = 34;
+export const VMS_PER_NAMESPACE = 34;
 
 export interface Vm {
   readonly namespace: string;
@@ -81,6 +81,14 @@ function vmiOf({ namespace, name, node }: PlannedVm): core.Draft<kubevirt.Virtua
   };
 }
 
+function launcherName({ name }: Pick<Vm, "name">): string {
+  return `virt-launcher-${name}-abcde`;
+}
+
+export function vmNameOf(launcher: string): string {
+  return launcher.slice("virt-launcher-".length, -"-abcde".length);
+}
+
 const CONTAINER = {
   name: "compute",
   image: "quay.io/kubevirt/virt-launcher:v1.9.0",
@@ -93,7 +101,7 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
     client.create(core.pods, {
       metadata: {
         namespace: vm.namespace,
-        name: `virt-launcher-${vm.name}-abcde`,
+        name: launcherName(vm),
         labels: { "kubevirt.io": "virt-launcher", "kubevirt.io/created-by": vm.uid, "vm.kubevirt.io/name": vm.name },
         annotations: { "kubevirt.io/domain": vm.name, "kubectl.kubernetes.io/default-container": "compute" },
         ownerReferences: [ownerOf(vm, true)],

@@ -1,7 +1,15 @@
-/** Reviews of evictions: what an API server sends, and what has to come back. */
+/** The reviews of the admission benchmark: what an API server sends, and what has to come back. */
 import * as z from "zod";
 
-interface ReviewedPod {
+export const KINDS = ["first", "repeat"] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const TITLE = {
+  first: "first eviction",
+  repeat: "repeated eviction",
+} as const satisfies Record<Kind, string>;
+
+export interface ReviewedPod {
   readonly namespace: string;
   readonly name: string;
 }
@@ -28,9 +36,13 @@ const Answer = z.object({
   response: z.object({ allowed: z.boolean(), status: z.object({ message: z.string() }).optional() }),
 });
 
-/** Throws unless Lifeboat has answered a first request as it must: the time of a wrong answer is no result. */
-export function checkAnswer(kind: "first", { code, text }: { readonly code: number; readonly text: string }): void {
-  const { allowed, status } = code === 200 ? Answer.parse(JSON.parse(text)).response : { allowed: true };
-  if (allowed || status?.message.startsWith("Eviction triggered evacuation") !== true)
-    throw new Error(`${kind} eviction: answered ${code} ${text}`);
+/** Throws unless Lifeboat has answered as it must: the time of a wrong answer is no result. */
+export function checkAnswer(kind: Kind, { code, text }: { readonly code: number; readonly text: string }): void {
+  const parsed = code === 200 ? Answer.parse(JSON.parse(text)).response : undefined;
+  if (parsed === undefined || !isRight(kind, parsed)) throw new Error(`${TITLE[kind]}: answered ${code} ${text}`);
+}
+
+function isRight(kind: Kind, { allowed, status }: z.output<typeof Answer>["response"]): boolean {
+  const message = kind === "first" ? "Eviction triggered evacuation" : "Evacuation in progress";
+  return !allowed && status?.message.startsWith(message) === true;
 }

@@ -1,14 +1,14 @@
 /** A bundle in a bare workerd: no Miniflare, no dev proxy, nothing before the Worker but workerd's own HTTP server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { compatibilityDate } from "../stage/worker.ts";
 import { modulesOf } from "../../tools/build-worker.ts";
 import { cpuMsOf } from "./processes.ts";
 
@@ -19,16 +19,33 @@ export interface BareWorkerd {
   stop(): Promise<void>;
 }
 
+export interface BareWorkerdOptions {
+  readonly bundle: string;
+  /** The secret `CLUSTERS`. */
+  readonly clusters?: Readonly<Record<string, unknown>>;
+  /** API servers it trusts. */
+  readonly caPem?: string;
+}
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
 /** workerd comes with miniflare, as the version that this runs. */
 function executable(): string {
   const requireFromMiniflare = createRequire(import.meta.resolve("miniflare"));
   return z.object({ default: z.string() }).parse(requireFromMiniflare("workerd")).default;
 }
 
-export async function startBareWorkerd(bundle: string): Promise<BareWorkerd> {
+export async function startBareWorkerd(options: BareWorkerdOptions): Promise<BareWorkerd> {
+  // A folder that no other user can read: CLUSTERS holds tokens.
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-bench-"));
-  const modules = await modulesOf(bundle);
-  await writeFile(join(folder, "config.capnp"), configurationOf(modules.map((path) => basename(path))));
+  const modules = await modulesOf(options.bundle);
+  await writeFile(
+    join(folder, "config.capnp"),
+    await configurationOf(
+      options,
+      modules.map((path) => basename(path)),
+    ),
+  );
   // Embedded: parsing a configuration with the source as a text in it would be measured as start-up.
   for (const module of modules) await copyFile(module, join(folder, basename(module)));
   const child = spawn(executable(), ["serve", "config.capnp", "--control-fd=3"], {
@@ -58,18 +75,28 @@ async function listeningPort(control: unknown): Promise<number> {
 }
 
 /** Cap'n Proto's text takes JSON's strings. */
-function configurationOf(modules: readonly string[]): string {
+async function configurationOf({ clusters, caPem }: BareWorkerdOptions, modules: readonly string[]): Promise<string> {
   const text = JSON.stringify;
+  const bindings = clusters ? `bindings = [(name = "CLUSTERS", text = ${text(text(clusters))})],` : "";
+  const trusted = caPem ? `, tlsOptions = (trustBrowserCas = true, trustedCertificates = [${text(caPem)}])` : "";
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
+    (name = "internet", network = (allow = ["public", "private"]${trusted})),
   ],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
 );
 const worker :Workerd.Worker = (
   modules = [${modules.map((module) => `(name = ${text(module)}, esModule = embed ${text(module)})`).join(", ")}],
-  compatibilityDate = "${compatibilityDate()}",
+  ${bindings}
+  compatibilityDate = "${await compatibilityDate()}",
 );
 `;
+}
+
+async function compatibilityDate(): Promise<string> {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(await readFile(`${root}/wrangler.toml`, "utf8"))?.[1];
+  if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");
+  return date;
 }

@@ -12,11 +12,12 @@ import { FORMS } from "./forms/form.ts";
 import { drawPlan, type PlanOptions } from "./plan.ts";
 import { isBad, renderBadRun, renderProgress, renderTotals, type RunReport, RunReportSchema } from "./report.ts";
 
-const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--only FAULT…] [--form F] [--jobs J]
+const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--form F] [--jobs J]
 
   --runs N      how many runs (default: 20)
   --seed S      what the plans are drawn from (default: a new one, which is printed)
   --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
+  --vms M       VMs on the drained node, instead of a number drawn
   --only FAULT  only this fault, instead of some drawn; may be given several times
   --form F      ${FORMS.join(" or ")}, instead of the one drawn
   --jobs J      processes at a time, each with a cluster of its own (default: 1)
@@ -29,7 +30,7 @@ ${aligned(FAULT_NAMES.map((name) => [`  ${name}`, FAULTS[name].says])).join("\n"
 const JOB = fileURLToPath(new URL("job.ts", import.meta.url));
 const PROGRESS_EVERY_MS = 15_000;
 
-const TEXT_FLAGS = { runs: TEXT, from: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
+const TEXT_FLAGS = { runs: TEXT, from: TEXT, vms: TEXT, jobs: TEXT, seed: TEXT, form: TEXT, only: TEXTS };
 
 /** Resolves to the exit code. */
 async function main(args: readonly string[]): Promise<number> {
@@ -60,14 +61,16 @@ async function main(args: readonly string[]): Promise<number> {
 
 interface PlanFlags {
   readonly seed?: string;
+  readonly vms?: string;
   readonly form?: string;
   readonly only?: readonly string[];
 }
 
-function optionsOf({ seed = String(randomInt(2 ** 31)), only, form }: PlanFlags): Omit<PlanOptions, "run"> {
+function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanFlags): Omit<PlanOptions, "run"> {
   return {
     seed: notEmpty("--seed", seed, "a text"),
     real: IS_REAL,
+    ...(vms !== undefined && { vms: countOf("--vms", vms) }),
     ...(only !== undefined && { only: only.map((name) => nameOf(FAULT_NAMES, name, "--only: there is no fault")) }),
     ...(form !== undefined && { form: nameOf(FORMS, form, "--form: there is no form") }),
   };

@@ -34,6 +34,8 @@ export interface Plan {
 export interface PlanOptions {
   readonly seed: string;
   readonly run: number;
+  /** Instead of a number drawn. */
+  readonly vms?: number;
   /** Only these. */
   readonly only?: readonly FaultName[];
   /** Instead of the one drawn. */
@@ -46,10 +48,10 @@ const LARGE_EVERY = 20;
 const LARGE = 50;
 
 export function drawPlan(options: PlanOptions): Plan {
-  const { seed, run, only, real = false } = options;
+  const { seed, run, vms: size, only, real = false } = options;
   const draw = drawFrom(`${seed}/${run}`);
   const isLarge = run % LARGE_EVERY === 0;
-  const count = isLarge ? LARGE : draw.int(3, draw.chance(0.15) ? 15 : 6);
+  const count = size ?? (isLarge ? LARGE : draw.int(3, draw.chance(0.15) ? 15 : 6));
   const first = isLarge ? FAULT_NAMES[(run / LARGE_EVERY) % FAULT_NAMES.length] : undefined;
   const form = formOf(draw, options);
   const names = only ?? drawFaults(draw, first, { form, real });

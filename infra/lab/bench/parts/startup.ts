@@ -21,7 +21,7 @@ export async function runStartup({ quick, note }: PartOptions): Promise<readonly
 
 /** Of a fresh process, up to and with its first answer, which a Worker's first caller waits for. */
 async function startUpCpu(bundle: string): Promise<number> {
-  const worker = await startBareWorkerd(bundle);
+  const worker = await startBareWorkerd({ bundle });
   try {
     const answer = await fetch(`${worker.url}/healthz`);
     if (answer.status !== 200) throw new Error(`GET /healthz: ${answer.status}`);
