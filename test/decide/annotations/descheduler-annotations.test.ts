@@ -58,11 +58,9 @@ describe("eviction-in-progress", () => {
 describe("request-evict-only", () => {
   // prettier-ignore
   test.each<[string, LauncherFacts, added: boolean]>([
-    ["the source",               launcher(),                                         true],
     ["the target",               target(),                                           true],
     ["a completed one",          launcher({ phase: "Failed" }),                      false],
     ["a terminating one",        launcher({ deleting: true }),                       false],
-    ["one that has it already",  launcher({ annotations: ASKED }),                   false],
     ["one of a VMI not read",    launcher({ vmiUID: "another" }),                    false],
     ["one in another namespace", launcher({ namespace: "tenant" }),                  false],
   ])("on %s", (_, pod, isAdded) => {

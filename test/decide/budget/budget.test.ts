@@ -1,7 +1,13 @@
-/** Disruption budgets: which VM has one, and what is done to those that are there. */
+/** Disruption budgets: where Lifeboat makes them, which VM has one, and what is done to those that are there. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
-import { budgetName, type BudgetWorld, needsBudget, planBudgets } from "../../../shared/budget/budget.ts";
+import {
+  budgetName,
+  type BudgetWorld,
+  needsBudget,
+  planBudgets,
+  areBudgetsWanted,
+} from "../../../shared/budget/budget.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {
   budget,
@@ -15,6 +21,7 @@ import {
   without,
 } from "../../support/fixtures.ts";
 import { budgetWorld, plannedBudgets } from "../../support/worlds.ts";
+import { areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
 
 // prettier-ignore
 const NEEDED: Cells<readonly [boolean, boolean]> = {
@@ -56,7 +63,6 @@ function inShort(action: Action): string {
 
 const own = { vmis: [vmi()], budgets: [budget()] };
 const pinned = vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED });
-const none = { vmis: [vmi({ evictionStrategy: "None" })] };
 const foreign = budget({ name: "theirs", uid: "foreign", managedByUs: false, owners: [] });
 const ownSelector = { matchLabels: { app: "lifeboat" }, matchExpressions: [] };
 const deployment = budget({ name: "lifeboat", uid: "deployment", owners: [], selector: ownSelector });
@@ -81,10 +87,8 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["ours without its owner",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["ours is being deleted",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
   // It goes
-  ["strategy None",                            { ...own, ...none },                                                done],
   ["of a VMI that is gone, whose name it has lost", { budgets: [budget({ owners: [] })] },                         done],
   ["… as far as is known",                     { budgets: [budget({ owners: [] })], complete: false },             []],
-  ["… to which garbage collection sees",       { budgets: [budget()] },                                            []],
   ["of an earlier VMI of that name, likewise", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],
   ["switched off",                             { ...own, settings: off },                                          done],
   ["… as far as is known",                     { ...own, settings: off, complete: false },                         []],
@@ -103,4 +107,52 @@ describe("budgets", () => {
     const { chains } = planBudgets(budgetWorld({ vmis: [vmi(), db], budgets: [budget({ owners: [] })] }));
     expect(chains.map((chain) => chain.map(inShort))).toEqual([repaired, ["create"]]);
   });
+});
+
+const UPSTREAM = {
+  failurePolicy: "Fail",
+  rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
+  matchConditions: [{ name: "launchers", expression: 'object.metadata.name.startsWith("virt-launcher")' }],
+  selectors: [],
+};
+const OTHER = { ...UPSTREAM, rules: [{ operations: ["CREATE"], resources: ["virtualmachines"] }] };
+const GUARD = [{ ...UPSTREAM, rules: [{ operations: ["DELETE"], resources: ["pods"] }] }];
+const GATED = settings({ featureGates: ["PreemptionEvictionLiveMigration"] });
+
+function kubevirt(tweak: object): Partial<WebhooksSeen> {
+  return { kubevirt: [{ ...UPSTREAM, ...tweak }] };
+}
+
+describe("evictions are covered", () => {
+  // prettier-ignore
+  test.each<[string, Partial<WebhooksSeen>, boolean]>([
+    ["upstream's webhook, beside others",     { kubevirt: [OTHER, UPSTREAM] },                                              true],
+    ["… for every operation",                 kubevirt({ rules: [{ operations: ["*"], resources: ["pods/eviction"] }] }),   true],
+    ["… without a condition, as it once was", kubevirt({ matchConditions: [] }),                                            true],
+    ["it fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
+    ["it is not asked about evictions",       { kubevirt: [OTHER] },                                                        false],
+    ["… about their creation",                kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
+    ["a condition leaves out some",           kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
+    ["a selector leaves out some",            kubevirt({ selectors: ["objectSelector"] }),                                         false],
+    ["there is none, or it may not be read",  { kubevirt: undefined },                                                      false],
+    ["the guard is not installed",            { guard: undefined },                                                         false],
+  ])("%s: %s", (_, tweak, expected) => {
+    expect(areEvictionsCovered({ kubevirt: [UPSTREAM], guard: GUARD, ...tweak }, GATED)).toBe(expected);
+  });
+
+  test("not where the guard's gate is off", () => {
+    const seen = { kubevirt: [UPSTREAM], guard: GUARD };
+    expect(areEvictionsCovered(seen, settings())).toBe(false);
+  });
+});
+
+// prettier-ignore
+test.each([
+  // budget      covered  wanted
+  ["Auto",      false,   true],
+  ["Auto",      true,    false],
+  ["Always",    true,    true],
+  ["Never",     false,   false],
+] as const)("disruptionBudgets %s, evictions covered %s: made %s", (disruptionBudgets, evictionsCovered, expected) => {
+  expect(areBudgetsWanted(settings({ disruptionBudgets, evictionsCovered }))).toBe(expected);
 });

@@ -61,20 +61,15 @@ describe("a malformed entry", () => {
   const { token: _, ...withoutToken } = VALID;
   // prettier-ignore
   test.each([
-    ["no object",                     "secret-5",                                  "",                   "expected object"],
     ["a missing key",                 withoutToken,                                ".token",             "expected a token"],
     ["a server that is no text",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
-    ["a token with a line break",     { ...VALID, token: "secret-5\n" },           ".token",             NON_TOKEN],
     ["a webhookToken of 15",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
     ["no webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
     ["a short one of several",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
-    ["one of several",                { ...VALID, relaySecret: [secretOf(32), "secret-5"] }, ".relaySecret.1", NO_SECRET],
-    ["a relay secret of one byte",    { ...VALID, relaySecret: "whsec_YQ==" },     ".relaySecret",       NO_SECRET],
     ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],
     ["base64 cut off",                { ...VALID, relaySecret: secretOf(32).slice(0, -1) },    ".relaySecret", NO_SECRET],
     ["a header of two lines",         { ...VALID, headers: { "x-a": "secret-5\r\nx" } }, ".headers.x-a", "expected a text without line breaks"],
-    ["a name that no header has",     { ...VALID, headers: { "x a": "secret-5" } }, ".headers.x a",      "expected the name of a header"],
     ["a header that we set",          { ...VALID, headers: { Authorization: "secret-5" } }, ".headers.Authorization", "expected a header that Lifeboat does not set itself"],
     ["a header that changes who we are", { ...VALID, headers: { "Impersonate-User": "admin" } }, ".headers.Impersonate-User", "expected a header that Lifeboat does not set itself"],
     ["an unknown key",                { ...VALID, webHookToken: "secret-5" },      ".webHookToken",      "unknown key"],

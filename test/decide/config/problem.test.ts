@@ -10,20 +10,16 @@ const Variants = z.discriminatedUnion("type", [
 
 // prettier-ignore
 test.each<[string, z.ZodMiniType, unknown, string, string]>([
-  ["a type",                 z.string(),                                    7,               "root",       "expected string"],
   ["a missing key",          z.object({ a: z.number() }),                   {},              "root.a",     "expected number"],
   ["a constant",             z.literal("CREATE"),                           "secret",        "root",       "expected CREATE"],
   ["one of several",         z.enum(["Hold", "Deny"]),                      "secret",        "root",       "expected Hold or Deny"],
   ["a smaller number",       z.number().check(z.maximum(5)),                9,               "root",       "expected 5 or less"],
-  ["a larger number",        z.number().check(z.minimum(5)),                1,               "root",       "expected 5 or more"],
   ["a whole number",         z.int(),                                       1.5,             "root",       "expected int"],
-  ["a shorter text",         z.string().check(z.maxLength(2)),              "secret",        "root",       "expected a length of 2 or less"],
   ["a longer list",          z.array(z.string()).check(z.minLength(1)),     [],              "root",       "expected a length of 1 or more"],
   ["a pattern",              z.string().check(z.regex(/^a$/)),              "secret",        "root",       "expected another regex"],
   ["a known variant",        Variants,                                      { type: "c" },   "root.type",  "expected a or b"],
   ["a condition",            z.string().check(z.refine(() => false)),       "secret",        "root",       "expected something else"],
   ["no other key",           z.strictObject({}),                            { b: "secret" }, "root.b",     "unknown key"],
-  ["a key of a record",      z.record(z.string().check(z.maxLength(1)), z.string()), { bb: "x" }, "root.bb", "expected a length of 1 or less"],
 ])("%s", (_, schema, input, ...expected) => {
   const [field, message] = expected;
   expect(parseConfig(schema, input, "root")).toEqual({ ok: false, problems: [{ field, message }] });

@@ -1,13 +1,61 @@
-/** The KubeVirt CR and the LifeboatConfiguration, merged. */
+/** The LifeboatConfiguration and the KubeVirt CR: every key, what is said about a wrong one, and the settings that both make. */
 import { describe, expect, test } from "vitest";
-import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
+import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import {
   defaultConfiguration,
+  parseConfiguration,
   type LifeboatConfiguration,
   mergeSettings,
   notesOn,
 } from "../../../shared/settings/configuration.ts";
-import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
+import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
+import { resolveStrategy } from "../../../shared/settings/strategy.ts";
+
+const SECONDS = "expected seconds, from 0 to 604800";
+const MODE = "expected one of Auto, Always, Never";
+
+test("absent keys take the defaults of the settings", () => {
+  const { featureGates: _, ...defaults } = defaultConfiguration();
+  expect(DEFAULT_SETTINGS).toMatchObject(defaults);
+});
+
+// prettier-ignore
+test.each([
+  ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
+])("%s: the rest keeps its defaults", (_, tweak) => {
+  const parsed = parseConfiguration(tweak);
+  expect(parsed.ok && parsed.value).toMatchObject(tweak);
+  expect(parsed.ok && Object.keys(parsed.value)).toEqual(Object.keys(defaultConfiguration()));
+});
+
+describe("a wrong value: which key, and what was expected", () => {
+  // prettier-ignore
+  test.each([
+    ["featureGates",                              { featureGates: ["DeschedulerSupport"] },               "expected record"],
+    ["featureGates.DeschedulerSupport",           { featureGates: { DeschedulerSupport: "yes" } },        "expected true or false"],
+    ["featureGates.deschedulerSupport",           { featureGates: { deschedulerSupport: true } },         "unknown key"],
+    ["disruptionBudgets",                         { disruptionBudgets: "On" },                            MODE],
+    ["evacuation",                                { evacuation: true },                                   "expected object"],
+    ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 0 } },                     "expected 1 or more"],
+    ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 2.5 } },                   "expected a whole number"],
+    ["evacuation.backoffSeconds",                 { evacuation: { backoffSeconds: -1 } },                 SECONDS],
+    ["evacuation.historySeconds",                 { evacuation: { historySeconds: 604_801 } },            SECONDS],
+    ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
+  ])("%s", (field, tweak, message) => {
+    expect(parseConfiguration(tweak)).toEqual({
+      ok: false,
+      problems: [{ field: `spec.${field}`, message: expect.stringContaining(message) }],
+    });
+  });
+
+  test("all of them at once", () => {
+    const parsed = parseConfiguration({ guard: 1, evacuation: { maxAttempts: -1 } });
+    expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
+      "spec.evacuation.maxAttempts",
+      "spec.guard",
+    ]);
+  });
+});
 
 const KUBEVIRT: KubeVirtFacts = { namespace: "kubevirt", featureGates: [] };
 
@@ -62,4 +110,32 @@ describe("remarks", () => {
   ])("interval %s s, gates %j: %j", (intervalSeconds, featureGates, notes) => {
     expect(notesOn(merged({ featureGates }, { descheduling: { intervalSeconds } }))).toEqual(notes);
   });
+});
+
+function resolved(evictionStrategy?: string, clusterStrategy?: string) {
+  return resolveStrategy(
+    evictionStrategy === undefined ? {} : { evictionStrategy },
+    clusterStrategy === undefined ? {} : { clusterStrategy },
+  );
+}
+
+// prettier-ignore
+test.each([
+  // VMI                   KubeVirt CR    in force
+  [undefined,              undefined,     "None"],
+  [undefined,              "LiveMigrate", "LiveMigrate"],
+  ["",                     "External",    "External"],
+  ["None",                 "LiveMigrate", "None"],
+  ["LiveMigrate",          "None",        "LiveMigrate"],
+])("VMI %j, KubeVirt CR %j: %s", (own, ofCluster, strategy) => {
+  expect(resolved(own, ofCluster)).toEqual({ known: true, strategy });
+});
+
+// prettier-ignore
+test.each([
+  ["Odd",       undefined, "spec.evictionStrategy",                                         "Odd"],
+  [undefined,   "Odd",     "spec.configuration.evictionStrategy of the KubeVirt CR",        "Odd"],
+  ["none",      undefined, "spec.evictionStrategy",                                         "none"],
+])("VMI %j, KubeVirt CR %j: unknown, in %s", (own, ofCluster, field, value) => {
+  expect(resolved(own, ofCluster)).toEqual({ known: false, field, value });
 });

@@ -57,10 +57,6 @@ const [a, b, c] = [failed("a", -50), failed("b", -40), failed("c", -40)];
 describe("failures that are not counted yet, oldest first", () => {
   // prettier-ignore
   test.each([
-    ["none",                                  evacuation(),  [],                                        []],
-    ["another phase",                         evacuation(),  [migration(), migration({ phase: "Succeeded" })], []],
-    ["each",                                  evacuation(),  [b, a],                                    ["a", "b"]],
-    ["after the one that was counted last",   counted("a"),  [b, a],                                    ["b"]],
     ["of the same second: counted with it",   counted("b"),  [a, b, c],                                 []],
     ["… but begun since",                     counted("c", "b"), [a, b, c],                             ["b"]],
     ["… and counted by now",                  counted("b", "b"), [a, b, c],                             []],

@@ -1,9 +1,21 @@
-/** KubeVirt's own back-off: until when, what is said of it, and how a person ends it. */
+/** Back-offs: KubeVirt's own, until when and what is said of it; and how a person's retry ends one. */
 import { describe, expect, test } from "vitest";
 import { kubevirtBackoff } from "../../../shared/evacuation/attempts.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
-import { at, evacuation, migration, NODE, NOW, time, without } from "../../support/fixtures.ts";
+import {
+  at,
+  evacuation,
+  migration,
+  NODE,
+  NOW,
+  time,
+  without,
+  endedEvacuation,
+  marked,
+} from "../../support/fixtures.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
+import { retryOf } from "../../../shared/evacuation/identity.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 
 /** KubeVirt's for the mark; the one that waits was created when the last one failed. */
 const OWN = { automatic: true, evacuates: NODE } as const;
@@ -82,5 +94,46 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
     const { spec, ...rest } = backingOff(5);
     const subject = { ...rest, spec: { ...spec, retryAt } };
     expect(inShort(planned(subject, { migrations: [waiting, last] }))).toBe(expected);
+  });
+});
+
+/** Two attempts have failed, 10 s ago the second: its back-off of 40 s ends in 30 s. */
+const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
+const waiting = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
+const another = { uid: "asked", name: "asked" };
+
+describe("what can be tried again", () => {
+  const abandoned = endedEvacuation("Abandoned", { createdAt: at(-70).getTime() });
+  // prettier-ignore
+  test.each<readonly [string, readonly EvacuationFacts[], string | undefined]>([
+    ["one that backs off",                [waiting],                                             "TryNow"],
+    ["one that migrates: nothing failed", [evacuation({ status: { phase: "Migrating" } })],         undefined],
+    ["one that was abandoned",            [abandoned],                                              "StartNew"],
+    ["… and one since was cancelled",     [abandoned, endedEvacuation("Withdrawn", another)],       "StartNew"],
+    ["one that was cancelled only",       [endedEvacuation("Withdrawn", another)],                  undefined],
+    ["… and another one goes on",         [abandoned, evacuation(another)],                         undefined],
+    ["… of another pod",                  [{ ...abandoned, status: { ...abandoned.status, podUID: "former" } }], undefined],
+  ])("%s", (_, evacuations, expected) => expect(retryOf(marked(), evacuations)?.retry).toBe(expected));
+});
+
+describe("given a back-off of 40 s, of which 10 have passed", () => {
+  const spec = { ...evacuation().spec, retryAt: time(-1) };
+  const retried: EvacuationFacts = { ...waiting, spec };
+  const status = { ...waiting.status, observedRetryAt: time(-1) };
+  // prettier-ignore
+  test.each<readonly [string, EvacuationFacts, string]>([
+    ["a person's retry ends it",                         retried,                                                 "CreateMigration, Pending Pending, tell"],
+    ["it continues where an attempt followed the retry", { ...retried, status },                                  "-"],
+  ])("%s", (_, e, expected) => expect(inShort(planned(e))).toBe(expected));
+
+  test("the retry is observed once, and what was counted stays", () => {
+    const observed = { observedRetryAt: time(-1), nextAttemptTime: time(0), attempts: 2, phase: "Pending" };
+    expect(statusAfter(retried)).toMatchObject(observed);
+  });
+
+  test("a back-off that it inherited ends as well", () => {
+    const inherited = { attempts: 2, notBefore: time(30) };
+    const e: EvacuationFacts = { ...evacuation(), createdAt: at(-1).getTime(), spec: { ...spec, inherited } };
+    expect(statusAfter(e)).toMatchObject({ phase: "Pending", attempts: 2, nextAttemptTime: time(0) });
   });
 });

@@ -1,8 +1,12 @@
-/** Marking: what comes before the mark, and who is asked to set it. */
-import { expect, test } from "vitest";
+/** Marking: what comes before the mark, who is asked to set it, which attempt is urgent; and the cooldown after a move. */
+import { expect, test, describe } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
-import { markActions } from "../../../shared/evacuation/mark.ts";
-import { marked, only, PINNED, settings, verbs, vmi } from "../../support/fixtures.ts";
+import { markActions, urgencyOf } from "../../../shared/evacuation/mark.ts";
+import { marked, only, settings, verbs, vmi, evacuation, migration, at, NOW } from "../../support/fixtures.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
+import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
+import { planned } from "../../support/worlds.ts";
+import { cooldownLeft, cooldownReason } from "../../../shared/evacuation/cooldown.ts";
 
 const GENTLE = { isGentle: true };
 const STALE = { evacuationNodeName: "node09" };
@@ -16,11 +20,8 @@ test.each([
   ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["CreateBudget"]],
   ["urgent: KubeVirt finds the label",      "Preemption",  vmi(),                                               settings(),                                        ["CreateBudget", "Label", "Mark"]],
   ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["CreateBudget", "Mark"]],
-  ["… or has it",                           "Preemption",  vmi({ evacuationLabel: "urgent" }),                  settings(),                                        ["CreateBudget", "Mark"]],
-  ["marked",                                "Operator",    marked(),                                            settings(),                                        []],
   ["… and now it is urgent",                "Preemption",  marked(),                                            settings(),                                        ["Label"]],
   ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark", "Mark"]],
-  ["… by an eviction",                      "ApiEviction", vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark"]],
   ["… with the label, which goes with it",  "Preemption",  vmi({ ...STALE, evacuationLabel: "urgent" }),        settings(),                                        ["CreateBudget", "Unmark", "Label", "Mark"]],
 ] as const)("%s (%s)", (...[, cause, subject, given, expected]) => {
   expect(verbs(markActions(subject, cause, given))).toEqual(expected);
@@ -49,4 +50,47 @@ test.each(CAUSES)("%s: whether the mark waits for the budget, its urgency, and w
   expect(only("Label", actions)).toEqual(urgency === undefined ? [] : [{ verb: "Label", vmi: vmi(), urgency }]);
   const source = cause === "Descheduler" ? { forDescheduler: true } : {};
   expect(only("Mark", actions)).toEqual(asks ? [{ verb: "Mark", vmi: vmi(), ...source }] : []);
+});
+
+function label(e: EvacuationFacts, tweak: Partial<EvacuationWorld>): string {
+  const failed = [migration({ phase: "Failed" })];
+  const [found] = only("Label", planned(e, { migrations: failed, ...tweak }));
+  return found?.urgency ?? "-";
+}
+
+const after = (attempts: number) => evacuation({ status: { attempts } });
+const labelled = (evacuationLabel: string) => ({ vmis: [marked({ evacuationLabel })] });
+const byTaint = evacuation({ spec: { cause: "DrainTaint" }, status: { attempts: 3, conditions: [] } });
+const drained = { taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] };
+const two = [migration({ phase: "Failed" }), migration({ phase: "Failed", uid: "second" })];
+
+// prettier-ignore
+test.each<readonly [what: string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
+  ["the fourth: one is left",                 after(3), {},                                                   "urgent"],
+  ["two at once: one is left",                after(2), { migrations: two },                                  "urgent"],
+  ["the fifth: nothing follows",              after(4), {},                                                   "-"],
+  ["urgent from the beginning",               after(3), labelled("urgent"),                                   "-"],
+  ["the VM is to be moved gently",            after(3), { vmis: [marked({ isGentle: true })] },               "-"],
+  ["no mark: the drain taint",                byTaint,  { vmis: [vmi()], nodes: [{ ...drained, name: "node01", ready: true, unschedulable: false, pressures: [] }] }, "-"],
+])("%s", (_, e, tweak, expected) => expect(label(e, tweak)).toBe(expected));
+
+describe("an evacuation begins", () => {
+  test.each<readonly [Cause, gently: boolean, expected: string]>([
+    ["ApiEviction", false, "normal"],
+    ["Preemption", true, "normal"],
+  ])("%s, gently: %s", (cause, isGentle, expected) => expect(urgencyOf(vmi({ isGentle }), cause)).toBe(expected));
+});
+
+// prettier-ignore
+test.each<[string, age: number | undefined, cooldownSeconds: number, left: number]>([
+  ["never moved",                        undefined,  900,  0],
+  ["just moved",                         0,          900,  900],
+  // By a clock that is ahead, and by one that is no clock.
+  ["moved in a moment",                  -30,        900,  870],
+  ["moves next year",                    -3e7,       900,  0],
+])("%s: %s s ago, of %s s: %s", (_, age, cooldownSeconds, left) => {
+  const moved = vmi(age === undefined ? {} : { movedAt: at(-age).getTime() });
+  const moment = { settings: settings({ evacuation: { cooldownSeconds } }), now: NOW };
+  expect(cooldownLeft(moved, moment)).toBe(left);
+  expect(cooldownReason(moved, moment)?.includes(`for ${left} s`)).toBe(left > 0 ? true : undefined);
 });

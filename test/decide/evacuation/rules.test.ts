@@ -58,13 +58,17 @@ const kubevirts = migration({ phase: "Pending", evacuates: NODE });
 const pending = migration({ phase: "Pending" });
 const failed = migration({ phase: "Failed" });
 const succeeded = { ...running, phase: "Succeeded", targetNode: "node02" };
-const counted = evacuation({ status: { attempts: 1, lastFailedMigration: { name: failed.name, uid: failed.uid } } });
 const stuck = {
   ...running,
   phase: "Pending",
   evacuates: NODE,
   blockedBy: { type: "migrationRejectedByResourceQuota" },
 };
+
+const sent = migration({ phase: "Synchronizing", decentralized: "Sends" });
+const unreachable = { ...sent, blockedBy: { type: "decentralizedMigrationBlocked", message: "connection refused" } };
+const arrived = { ...sent, phase: "Succeeded", cause: "ApiEviction", targetNode: "node-of-another-cluster" };
+const received = migration({ decentralized: "Receives" });
 
 const moved = vmi({ nodeName: "node02", activePods: { [POD_UID]: NODE, other: "node02" } });
 const scheduling = without(vmi({ activePods: {} }), "nodeName");
@@ -90,15 +94,7 @@ const rows: readonly Row[] = [
   ["there is no such VM",                      newborn(),    { vmis: [] },                                              GONE],
   ["made anew under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
   ["being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],
-  ["final",                                    evacuation(), { vmis: [marked({ phase: "Failed" })] },                   GONE],
-  ["… though it has moved",                    evacuation(), { vmis: [{ ...moved, phase: "Succeeded" }] },              GONE],
   // It has left its pod
-  ["on another node",                          evacuation(), { vmis: [moved] },                                         MOVED],
-  ["… before the first look",                  newborn(),    { vmis: [moved] },                                         MOVED],
-  ["… withdrawn too late",                     withdrawn,    { vmis: [moved] },                                         MOVED],
-  ["… KubeVirt's mark is left",                evacuation(), { vmis: [{ ...moved, evacuationNodeName: NODE }] },        `${MOVED}; Unmark, Released`],
-  ["… our label is left",                      evacuation(), { vmis: [{ ...moved, evacuationLabel: "urgent" }] },       `${MOVED}; Unmark, Released`],
-  ["… and is marked there: the next one's label", evacuation(), { vmis: [{ ...moved, evacuationNodeName: "node02", evacuationLabel: "urgent" }] }, `CreateEvacuation, tell, ${MOVED}`],
   ["back on its node, in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
   ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
   ["a migration succeeded, the VMI lags",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
@@ -129,7 +125,6 @@ const rows: readonly Row[] = [
   ["… 1 s after, and the mark has come",       begunBefore(1), untainted,                                               `${BY_TAINT}; Unmark, Released`],
   ["… by a clock that is minutes behind",      begunBefore(-180), { ...untainted, vmis: [vmi()] },                      BY_TAINT],
   ["… is there",                               byTaint,      { ...untainted, nodes: [node({ taints: [MAINTENANCE] })] }, CREATED],
-  ["… is tolerated by now",                    byTaint,      { nodes: [node({ taints: [MAINTENANCE] })], pods: [pod({ tolerations: [{ operator: "Exists" }] })] }, `${BY_TAINT}; Unmark, Released`],
   ["… is gone, and the node down",             byTaint,      { ...untainted, nodes: [node({ ready: false })] },         CREATED],
   ["… is gone, and the node not reachable",    byTaint,      { ...untainted, nodes: [node({ taints: [UNREACHABLE] })] }, CREATED],
   ["a preemption, 29 s past its deadline",     disrupted("Preemption", -29), { pods: [pod()] },                         CREATED],
@@ -150,8 +145,6 @@ const rows: readonly Row[] = [
   ["… in a VMI read before the Evacuation",    evacuation(), { vmis: [vmi()], vmisAreNewer: false },                    "-"],
   ["… the last attempt had failed",            exhausted,    { vmis: [vmi()] },                                         "Abandoned MigrationFailed, tell"],
   ["no mark was seen yet",                     unseen,       { vmis: [vmi()] },                                         MARKED],
-  ["… in a VMI read before the Evacuation",    unseen,       { vmis: [vmi()], vmisAreNewer: false },                    MARKED],
-  ["… one for a former node is there",         unseen,       { vmis: [vmi({ evacuationNodeName: "node00" })] },         "CreateBudget, Unmark, Mark, Pending Pending"],
   ["… was told as False",                      evacuation({ status: { conditions: [{ ...MARK_SEEN, status: "False" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
   ["… another condition was",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
   ["… no budgets are made",                    unseen,       { vmis: [vmi()], settings: settings({ disruptionBudgets: "Never" }) }, "Mark, Pending Pending"],
@@ -172,10 +165,6 @@ const rows: readonly Row[] = [
   ["… a migration runs: pinned by that",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
   // An attempt
   ["a migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
-  ["… and the next one waits",                 evacuation(), { migrations: [failed, { ...pending, uid: "next", createdAt: at(-9).getTime() }] }, FAILED],
-  ["… is counted already",                     counted,      { migrations: [failed] },                                  CREATED],
-  ["… before this evacuation",                 evacuation(), { migrations: [{ ...failed, createdAt: at(-61).getTime() }] }, CREATED],
-  ["… is being deleted: counted or unwanted",  evacuation(), { migrations: [{ ...failed, deleting: true }] },           CREATED],
   ["… External: its owner's to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
   ["KubeVirt's waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
   ["… is being deleted",                       evacuation(), { migrations: [{ ...kubevirts, deleting: true }] },        "Migrating Queued"],
@@ -206,7 +195,17 @@ const rows: readonly Row[] = [
   ["… with one of another size",               evacuation(),      { budgets: [budget({ minAvailable: 1 })] },          `RepairBudget, ${CREATED}`],
   ["… with another's of that name",            evacuation(),      { budgets: [budget({ managedByUs: false })] },       `CreateBudget, ${CREATED}`],
   ["no budgets are made",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
-  ["the KubeVirt CR's strategy counts",        evacuation(), { vmis: [without(marked(), "evictionStrategy")], settings: settings({ clusterStrategy: "LiveMigrateIfPossible" }) }, CREATED],
+  // It comes from another namespace or cluster, or goes there
+  ["sent: the other end is waited for",        evacuation(), { migrations: [sent] },                                    "Migrating Synchronizing"],
+  ["… the other end cannot be reached",        evacuation(), { migrations: [unreachable] },                             "Blocked DecentralizedMigration, tell"],
+  ["… given up: no attempt of ours",           evacuation(), { migrations: [{ ...sent, phase: "Failed" }] },            CREATED],
+  ["… there, and its pod is not listed any more", evacuation(), { vmis: [marked({ activePods: {} })], migrations: [arrived] }, "Migrating Succeeded"],
+  ["… there",                                  evacuation(), { vmis: [marked({ phase: "Succeeded" })], migrations: [arrived] }, MOVED],
+  ["… and withdrawn",                          withdrawn,    { migrations: [sent] },                                    "Withdrawn IntentWithdrawn, tell; Unmark, Released"],
+  ["received: not there yet",                  byHand,       { vmis: [vmi({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
+  ["… marked by KubeVirt: no Evacuation yet",  byHand,       { vmis: [marked({ phase: "Scheduled", decentralized: "Receives" })] }, "Blocked BeingReceived, tell"],
+  ["… just come, and that migration goes on",  evacuation(), { migrations: [received] },                                "Blocked BeingReceived, tell"],
+  ["… has ended: that was no way out",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
 ];
 
 /** While its attempts are counted and its mark is on the way there is more to come. */
@@ -241,5 +240,25 @@ describe("an Evacuation", () => {
     const vmis = [marked(), marked({ name: "db", uid: "db", activePods: { "db-pod": NODE } })];
     const { chains } = planEvacuations(world({ vmis, evacuations: [newborn(), db] }));
     expect(chains).toHaveLength(2);
+  });
+});
+
+describe("beside another Evacuation", () => {
+  const older = newborn({ name: "by-hand", uid: "older", createdAt: at(-90).getTime() });
+  const former = { virtualMachineInstanceUID: "old" };
+
+  // prettier-ignore
+  test.each<[string, EvacuationFacts, other: EvacuationFacts, Partial<EvacuationWorld>, phase: string]>([
+    ["an older one",                    evacuation(), older,                                                {},                "Duplicate"],
+    ["… when it has moved",             evacuation(), older,                                                { vmis: [moved] }, "Moved"],
+    ["a younger one",                   evacuation(), { ...older, createdAt: at(0).getTime() },               {},                "Pending"],
+    ["an older one of an earlier VMI",  evacuation(), { ...older, status: { ...older.status, ...former } }, {},                "Pending"],
+  ])("%s", (...[, subject, other, tweak, expected]) => {
+    expect(statusAfter(subject, { ...tweak, evacuations: [other, subject] }).phase).toBe(expected);
+  });
+
+  test("a Duplicate names the one that goes on", () => {
+    const { message } = statusAfter(evacuation(), { evacuations: [older, evacuation()] });
+    expect(message).toBe("Evacuation by-hand of the same pod continues");
   });
 });

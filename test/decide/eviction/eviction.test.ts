@@ -70,8 +70,6 @@ const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };
 const sent = migration({ phase: "Synchronizing", decentralized: "Sends" });
 const odd = { evictionStrategy: "Odd" };
 const noBudgets = settings({ disruptionBudgets: "Never" });
-const backingOff = evacuation({ status: { phase: "BackingOff", attempts: 2, nextAttemptTime: time(40) } });
-const ofFormerPod = newborn({ status: { podUID: "old" } });
 
 // prettier-ignore
 test.each<[string, Partial<EvictionFacts>, expected: string]>([
@@ -94,11 +92,9 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["whose mark was lost: joined",                      { evacuations: [newborn()] },                              JOINED],
   ["that a person named: joined",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
   ["that has ended",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
-  ["about the pod that it has left",                   { evacuations: [ofFormerPod] },                            TRIGGERED],
   // KubeVirt's webhook reviews the same request
   ["it has marked the VM first",                       { vmi: marked() },                                         BEGUN_BY_KUBEVIRT],
   ["… another function has seen that mark first: the Evacuation gets the user", { vmi: marked(), evacuations: [foundMarked] }, BEGUN_BY_KUBEVIRT],
-  ["… and the mark is gone",                           { evacuations: [foundMarked] },                            "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell"],
 ])("%s", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));
 
 describe("an evacuation begins", () => {
@@ -146,10 +142,6 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
     ["… External, pinned",                    { vmi: vmi({ ...EXTERNAL, ...PINNED }) }, BACKING_OFF],
     ["it migrates by its owner",              { vmi: vmi({ isMigrating: true }) },  "Deny BackingOff: CreateBudget"],
     ["another one goes on",                   { evacuations: [rested, next] },      JOINED],
-    ["the VM has moved since",                { evacuations: [ofFormer] },          TRIGGERED],
-    ["it would not be moved: strategy None",  { vmi: vmi({ evictionStrategy: "None" }) }, NONE],
-    ["it would not be moved: pinned",         { vmi: vmi(PINNED) },                 REFUSED],
-    ["it would be shut down",                 { vmi: vmi(ifPossible) },             SHUTDOWN],
     ["KubeVirt has marked the VM again",      { vmi: marked() },                    BEGUN_BY_KUBEVIRT],
     ["… and has its Evacuation",              { vmi: marked(), evacuations: [rested, next] }, IN_PROGRESS],
     ["its own mark is to be taken back",      { vmi: marked(), evacuations: [toBeReleased] }, BACKING_OFF],

@@ -17,8 +17,6 @@ function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
 test.each<[string, Partial<EvictionFacts>, boolean]>([
   ["active",                { },                                                              true ],
   ["not yet",               { state: "Inactive" },                                            false],
-  ["cancelled",             { state: "Canceled" },                                            false],
-  ["too late",              { state: "Interrupted" },                                         false],
   ["without a place",       { at: -1, report: undefined },                                    false],
   ["reported as completed", { report: { startTime: START, completionTime: at(0).toISOString() } }, false],
 ])("Lifeboat, %s, is asked: %o %s", (_, tweak, expected) => {
@@ -60,7 +58,6 @@ describe("the report", () => {
   const going: Answer = { message: "same", isCompleted: false };
   // prettier-ignore
   test.each<[string, [heartbeat: number | undefined, message: string], Answer, boolean]>([
-    ["is written at once",                         [undefined, ""],      going,                                    true ],
     ["waits three minutes with nothing new",       [-170,      "same"],  going,                                    false],
     ["is written after three minutes",             [-180,      "same"],  going,                                    true ],
     ["is written sooner with something new",       [-60,       "other"], going,                                    true ],

@@ -4,7 +4,6 @@ import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, eviction, inShort } from "./evictions.ts";
 import { EXTERNAL, hotplug, marked, owner, PINNED, pod, vmi, without } from "../../support/fixtures.ts";
 
-const plain = pod({ labels: { app: "web" }, annotations: {}, owners: [] });
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
 const TARGET = "Deny MigrationTarget: CreateBudget";
 const UNKNOWN = "Deny UnknownStrategy: CreateBudget, tell";
@@ -16,12 +15,7 @@ type Row = readonly [what: string, tweak: Partial<EvictionFacts>, expected: stri
 
 // prettier-ignore
 const launchers: readonly Row[] = [
-  ["not a launcher",                             { pod: plain },                                             "Allow NotAVirtualMachine"],
-  ["another of KubeVirt's pods",                 { pod: pod({ labels: { "kubevirt.io": "virt-handler" } }) }, "Allow NotAVirtualMachine"],
   ["a launcher that names no domain",            { pod: pod({ annotations: {} }) },                          "Allow NotAVirtualMachine"],
-  ["a launcher that names an empty domain",      { pod: pod({ annotations: { "kubevirt.io/domain": "" } }) }, "Allow NotAVirtualMachine"],
-  ["a launcher that has succeeded",              { pod: pod({ phase: "Succeeded" }) },                       "Allow PodCompleted"],
-  ["a launcher that has failed",                 { pod: pod({ phase: "Failed" }) },                          "Allow PodCompleted"],
   ["a launcher of another VMI",                  { vmi: vmi({ name: "other" }) },                            "Allow VmiGone"],
   ["a launcher of an earlier VMI of that name",  { vmi: vmi({ uid: "made-anew" }) },                         "Allow VmiGone"],
   ["… known by its label only",                  { pod: pod({ owners: [] }), vmi: vmi({ uid: "made-anew" }) }, "Allow VmiGone"],
@@ -45,9 +39,6 @@ const targets: readonly Row[] = [
   ["on another node than its VM",               { pod: elsewhere },                                        TARGET],
   ["on no node yet",                            { pod: without(pod({ phase: "Pending" }), "nodeName") },   TARGET],
   ["… though its UID is listed",                { pod: pod({ nodeName: "node02" }) },                      TARGET],
-  ["of a marked VM",                            { pod: elsewhere, vmi: marked() },                         TARGET],
-  ["on a node that the VM is marked for, which it has left", { pod: elsewhere, vmi: marked({ evacuationNodeName: "node02" }) }, TARGET],
-  ["LiveMigrate, pinned",                       { pod: elsewhere, vmi: vmi(PINNED) },                      TARGET],
   ["LiveMigrateIfPossible, pinned",             { pod: elsewhere, vmi: vmi({ evictionStrategy: "LiveMigrateIfPossible", ...PINNED }) }, TARGET],
   ["External",                                  { pod: elsewhere, vmi: vmi(EXTERNAL) },                    TARGET],
   ["None: asked for no protection",             { pod: elsewhere, vmi: vmi(none) },                        "Allow StrategyNone"],

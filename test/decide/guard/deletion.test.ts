@@ -93,11 +93,6 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, AllowReason,
   ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
   ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
   ["a condition that is False",                   conditioned({ active: false }),                              "NotADisruption",    false],
-  ["for the eviction API",                        conditioned({ reason: "EvictionByEvictionAPI" }),            "NotADisruption",    false],
-  ["by the kubelet",                              conditioned({ reason: "TerminationByKubelet" }),             "NotADisruption",    false],
-  ["no reason, as after a reset",                 { pod: pod({ disruptionTarget: without(condition("Preemption"), "reason") }) }, "NotADisruption", false],
-  ["a reason that every object has",              conditioned({ reason: "constructor" }),                      "NotADisruption",    false],
-  ["no gate, as by default",                      { settings: settings() },                                    "NotADisruption",    false],
   ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
   ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) }, "NotAVirtualMachine", false],
   ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],
@@ -155,7 +150,6 @@ describe("a taint that is gone: the taint manager is told no, and not to come ag
 
   // prettier-ignore
   test.each<[string, Partial<DeletionFacts>, answer: "refused" | "is to stop" | AllowReason]>([
-    ["it is there",                           tainted,                                                        "refused"],
     ["it is gone",                            given,                                                          "is to stop"],
     ["… at the deadline",                     { ...given, pod: target("NoExecuteTaint", -300) },              "is to stop"],
     ["… long past it",                        { ...given, ...overdue },                                       "is to stop"],
@@ -237,8 +231,6 @@ describe("a hotplug pod follows its VM", () => {
 
   // prettier-ignore
   test.each<[string, Partial<DeletionFacts>, AllowReason]>([
-    ["of a pinned VM",                        { launcher: pod(), vmi: vmi(PINNED) },              "NotMigratable"],
-    ["of a VM that is going",                 { launcher: pod(), vmi: vmi({ deleting: true }) },  "VmiGone"],
     ["whose launcher pod is gone",            {},                                                 "VmiGone"],
     ["whose launcher pod is another by now",  { launcher: pod({ uid: "other" }) },                "VmiGone"],
     ["of a pod that KubeVirt does not list",  { launcher: pod(elsewhere), pod: other },           "NotListed"],

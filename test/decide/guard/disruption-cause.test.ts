@@ -124,16 +124,11 @@ describe("without the condition, as after a reset", () => {
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], expected: "Refuse" | "NotADisruption"]>([
     ["none",                          [],                                                                "NotADisruption"],
-    ["one not looked at yet",         [newborn({ spec: preempted().spec })],                             "Refuse"],
-    ["one that goes on",              [preempted({ phase: "Migrating" })],                               "Refuse"],
-    ["one in back-off",               [preempted(rests("BackingOff", 30))],                              "Refuse"],
     ["one that was given up",         [preempted(rests("Abandoned", 30))],                               "Refuse"],
     ["… and has rested",              [preempted(rests("Abandoned", 0))],                                "NotADisruption"],
     ["one that was cancelled",        [preempted(rests("Withdrawn", 30))],                               "Refuse"],
     ["one whose taint is gone",       [preempted({ phase: "Withdrawn" })],                               "NotADisruption"],
     ["a Duplicate of a drain's",      [drained(), duplicate],                                            "Refuse"],
-    ["… that was given up",           [drained({ status: rests("Abandoned", 30) }), duplicate],          "Refuse"],
-    ["… and has rested",              [drained({ status: rests("Abandoned", 0) }), duplicate],           "NotADisruption"],
     ["… of none, a drain since",      [{ ...drained(), createdAt: at(0).getTime() }, duplicate],         "NotADisruption"],
     ["… of none any more",            [duplicate],                                                       "NotADisruption"],
     ["one of another pod",            [preempted({ podUID: "former" })],                                 "NotADisruption"],
@@ -186,12 +181,10 @@ describe("undecided", () => {
 
   // prettier-ignore
   test.each([
-    ["past the deadline",       { pod: target("Preemption", -120) }],
     ["no time to count from",   { pod: pod({ disruptionTarget: condition("Preemption", { since: "" }) }) }],
     ["another requester",       { requester: "admin" }],
     ["a plain deletion",        { pod: pod() }],
     ["the condition reset",     { pod: RESET }],
-    ["a completed pod",         { pod: target("Preemption", 0, { phase: "Succeeded" }) }],
     ["not a VM's pod",          { pod: target("Preemption", 0, { labels: {} }) }],
   ])("%s: goes", (_, tweak) => expect(retriedAfter(tweak)).toBe("Undecided"));
 

@@ -12,20 +12,7 @@ import {
   plannedDisruptions,
   target,
 } from "../../support/guard/disruptions.ts";
-import {
-  at,
-  EXTERNAL,
-  hotplug,
-  marked,
-  node,
-  PINNED,
-  pod,
-  settings,
-  time,
-  verbs,
-  vmi,
-  without,
-} from "../../support/fixtures.ts";
+import { at, marked, node, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
@@ -69,10 +56,6 @@ describe("the watch", () => {
   // prettier-ignore
   test.each([
     ["a plain deletion",               { pods: [pod({ deleting: true })] }],
-    ["a pod that is not terminating",  { pods: [target("Preemption")] }],
-    ["a condition that is False",      { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { active: false }) })] }],
-    ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
-    ["gate off: preemption",           { pods: [terminating], settings: guarded({}, { featureGates: gatesBut("Preemption") }) }],
     ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
     ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
     ["the VM is not known",            { pods: [terminating], vmis: [] }],
@@ -85,7 +68,6 @@ describe("the watch", () => {
     ["a hotplug pod",                  { pods: [hotplug({ deleting: true, disruptionTarget: condition("Preemption") })] }],
     ["strategy None",                  { pods: [terminating], vmis: [vmi({ evictionStrategy: "None" })] }],
     ["an unknown strategy",            { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
-    ["a VM that cannot migrate",       { pods: [terminating], vmis: [vmi(PINNED)] }],
     ["a dead node",                    { pods: [terminating], nodes: [node({ ready: false })] }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
 
@@ -121,8 +103,6 @@ describe("the deadline keeper", () => {
     ["none",                          [],                                                                             false],
     ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
     ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
-    ["without a deadline",            [disrupted("NoExecuteTaint", 0, { spec: { deadline: "soon" } })],               false],
-    ["for a preemption",              [disrupted("Preemption", -9999)],                                               false],
     ["for a device's taint: its manager comes back", [disrupted("DeviceTaint", -9999)],                               false],
     ["of a drain",                    [drained()],                                                                    false],
     ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],

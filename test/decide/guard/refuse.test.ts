@@ -15,7 +15,6 @@ function waiting(ago: number) {
 
 // prettier-ignore
 test.each<[string, Parameters<typeof refused>[0], seconds: number]>([
-  ["the first time",                             {},                                                    10],
   ["it waits in KubeVirt's queue",               waiting(10),                                           15],
   ["its migration runs",                         { ...waiting(60), ...moving },                         5],
   ["… the first time: another cause moves it",   moving,                                                5],
@@ -50,9 +49,6 @@ describe("the Evacuation", () => {
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
-    ["its own",                    [disrupted("Preemption", 100)],  marked(), "Preemption",     []],
-    ["its own, not looked at",     [disrupted("Preemption", 100, { status: { phase: "Pending", conditions: [] } })], vmi(), "Preemption", []],
-    ["its own, given up",          [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
     ["its own, rested",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", BEGUN],
     ["its own, a drain's Duplicate", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {

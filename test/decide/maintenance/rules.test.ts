@@ -31,7 +31,6 @@ const blocking = facts({ vmis: [pinnedVm("web")] });
 describe("it has not started", () => {
   // prettier-ignore
   test.each<Row>([
-    ["at once",                                    { ne: asked(), node: PLAIN },                                             "Scheduled Cordon"],
     ["before its hour",                            { ne: asked({ spec: FUTURE }), node: PLAIN },                             "Scheduled"],
     ["an older one has not ended",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
     ["… whose hour has not come",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
@@ -59,7 +58,6 @@ describe("it ends", () => {
     ["withdrawn",                                  { ne: started({ spec: WITHDRAWN }), evacuations: active },                "Withdrawn WithdrawEvacuation Uncordon"],
     ["… on the cordon of a person",                { ne: started({ spec: WITHDRAWN }), node: FOREIGN },                      "Withdrawn"],
     ["… while another one wants the node closed",  { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
-    ["… and another one does later",               { ne: started({ spec: WITHDRAWN }), rivals: [asked({ ...OTHER, spec: FUTURE })] }, "Withdrawn Uncordon"],
     ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn Uncordon StartVm"],
     ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],

@@ -1,7 +1,7 @@
-/** How far the emptying of a node is: state, what has gone, what is left and in which order. */
+/** How far the emptying of a node is: state, what has gone, what is left and in which order; and of one VM, in words. */
 import { expect, test } from "vitest";
-import { nodeProgress } from "../../../shared/preflight/progress.ts";
-import { endedEvacuation, evacuation, migration, PINNED, time } from "../../support/fixtures.ts";
+import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
+import { endedEvacuation, evacuation, migration, PINNED, time, EXTERNAL, NODE } from "../../support/fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const CORDONED = { unschedulable: true };
@@ -31,13 +31,11 @@ const one = { pods: [launcher("web")], vmis: [vmiOf("web")] };
 
 // prettier-ignore
 const STATES: readonly (readonly [what: string, row: Row])[] = [
-  ["one VM, nothing else",                  { facts: one,                                                       is: ["InUse",    0, 1] }],
   ["two VMs that are to leave an open node", { facts: { ...two, evacuations: [of("a"), of("b")] },              is: ["InUse",    0, 2] }],
   ["… because of a NoExecute taint",        { facts: { ...two, evacuations: [of("a", { spec: { cause: "NoExecuteTaint" } })] }, is: ["Emptying", 0, 2] }],
   ["cordoned, nothing asks",                { facts: one, node: CORDONED,                                       is: ["Cordoned", 0, 1] }],
   ["cordoned, one is to leave",             { facts: { ...one, evacuations: [of("web")] }, node: CORDONED,      is: ["Emptying", 0, 1] }],
   ["… because a person evacuates it",       { facts: { ...one, evacuations: [of("web", { spec: { cause: "Operator" } })] }, node: CORDONED, is: ["Cordoned", 0, 1] }],
-  ["cordoned and empty",                    { facts: empty, node: CORDONED,                                     is: ["Emptied",  0, 0] }],
   ["with the drain taint, and empty",       { facts: empty, node: { taints: [DRAIN_TAINT] },                    is: ["Emptied",  0, 0] }],
   ["cordoned, all have left",               { facts: { ...empty, evacuations: [left("a"), left("b", "Gone")] }, node: CORDONED, is: ["Emptied", 2, 0] }],
   ["one that left and came back is here",   { facts: { ...one, evacuations: [left("web")] }, node: CORDONED,    is: ["Cordoned", 0, 1] }],
@@ -80,4 +78,44 @@ test("pods that a drain leaves in place are not counted", () => {
   expect(nodeProgress(facts({ ...empty, pods: [daemon, plainPod("cart")] })).pods.map(({ key }) => key)).toEqual([
     "pod apps/cart",
   ]);
+});
+
+type Tweak = Parameters<typeof vmiOf>[1];
+interface Seen {
+  readonly vmi?: Tweak;
+  readonly migration?: Parameters<typeof migration>[0];
+  /** Of its Evacuation. */
+  readonly reason?: string;
+}
+
+const MARKED = { evacuationNodeName: NODE };
+const MOVING = { ...MARKED, isMigrating: true };
+const to = (targetNode: string) => ({ targetNode });
+
+// prettier-ignore
+const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: string])[] = [
+  ["nothing asks it to leave",            {},                                                                      "waiting", "runs"],
+  ["marked, no migration yet",            { vmi: MARKED },                                                         "waiting", "is to move"],
+  ["its migration is new",                { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
+  ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],
+  ["… that it names itself",              { vmi: MOVING, migration: { phase: "Running", ...to("node03") } },       "moving",  "moves to node03"],
+  ["KubeVirt delays it after a failure",  { vmi: MARKED, migration: { phase: "Pending" }, reason: "KubeVirtBackoff" }, "waiting", "waits for the end of KubeVirt's back-off"],
+  ["… and has begun it since",            { vmi: MOVING, migration: { phase: "Running" }, reason: "KubeVirtBackoff" }, "moving", "moves"],
+  ["virt-controller is away",             { vmi: MARKED, migration: { phase: "" }, reason: "KubeVirtNotAnswering" }, "waiting", "waits for virt-controller, which does not answer"],
+  ["it cannot move",                      { vmi: PINNED },                                                         "blocked", "blocked: NotMigratable"],
+  ["its owner moves it",                  { vmi: { ...EXTERNAL, ...MARKED } },                                     "blocked", "blocked: External"],
+  ["… and has asked KubeVirt to",         { vmi: { ...EXTERNAL, ...MARKED }, migration: { phase: "Pending" } },    "waiting", "waits in KubeVirt's queue"],
+];
+
+test.each(ROWS)("%s", (_, { vmi, migration: its, reason = "Pending" }, mood, words) => {
+  const migrations = its === undefined ? [] : [migration(its)];
+  const [subject] = subjectsOf(
+    facts({
+      pods: [launcher("web")],
+      vmis: [vmiOf("web", vmi)],
+      migrations,
+      evacuations: [evacuation({ status: { reason } })],
+    }),
+  );
+  expect(subject && rowOf(subject)).toMatchObject({ key: "VM apps/web", isVm: true, mood, words });
 });

@@ -40,8 +40,6 @@ describe("a migration", () => {
     ["host-model, one without a required feature",      "host-model",       {},                 { ...INTEL, ...can("Skylake") }, "cpu-feature.node.kubevirt.io/vmx"],
     ["host-model, of another vendor",                   "host-model",       {},                 AMD,                           "cpu-vendor.node.kubevirt.io/Intel"],
     ["host-model that has migrated: as it was then",    "host-model",       { ...INTEL, ...can("Penryn") }, { ...INTEL, ...can("Penryn") }, ""],
-    ["a named model: its launcher selects it",          "Skylake",          label("cpu-model", "Skylake"), { ...INTEL, ...label("cpu-model", "Skylake") }, ""],
-    ["host-passthrough: the vendor only",               "host-passthrough", {},                 INTEL, ""],
     ["no model: as KubeVirt, the vendor only",          undefined,          {},                 INTEL, ""],
   ])("%s", (_, ...[model, nodeSelector, labels, lacks]) => {
     const { verdict, pods } = preflight(world(model, nodeSelector, labels));

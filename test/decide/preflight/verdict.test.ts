@@ -1,8 +1,8 @@
 /** Will this drain succeed? The verdict of the node and what becomes of each pod, in administrators' own situations. */
 import { describe, expect, test } from "vitest";
-import type { PreflightFacts } from "../../../shared/preflight/facts.ts";
+import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
-import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, time } from "../../support/fixtures.ts";
+import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, time, NOW } from "../../support/fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const plain = (tweak: Parameters<typeof plainPod>[1], more: Partial<PreflightFacts> = {}) =>
@@ -20,7 +20,6 @@ const met = { currentHealthy: 2, desiredHealthy: 2 };
 // prettier-ignore
 test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: string]>([
   ["a VM that can migrate",                          vm({}),                                                    "WillSucceed",              "Moves",     "EvacuationTriggered"],
-  ["… marked already",                               vm(MARKED),                                                "WillSucceed",              "Moves",     "EvacuationInProgress"],
   ["… with no room",                                 vm({}, FULL),                                              "NoRoom",                   "Moves",     "EvacuationTriggered"],
   ["… and something unread",                         vm({}, { unread: ["migrations"] }),                        "Unknown",                  "Moves",     "EvacuationTriggered"],
   ["… no room counts for more than what is unread",  vm({}, { ...FULL, unread: ["migrations"] }),               "NoRoom",                   "Moves",     "EvacuationTriggered"],
@@ -35,7 +34,6 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["a strategy that KubeVirt does not know",         vm({ evictionStrategy: "Sometimes" }),                     "WillBlock",                "Blocked",   "UnknownStrategy"],
   ["a backup keeps its migration from beginning",    vm(MARKED, { migrations: [migration({ phase: "Pending", blockedBy: BLOCKED_BY })] }), "WillSucceed", "Waits", "MigrationBlocked"],
   ["a backup of an unmarked VM is under way",        vm({ backup: "b1" }),                                      "WillSucceed",              "Waits",     "MigrationBlocked"],
-  ["… it has utility volumes",                       vm({ hasUtilityVolumes: true }),                           "WillSucceed",              "Waits",     "MigrationBlocked"],
   ["… of one that moves already",                    vm({ ...MARKED, backup: "b1" }, { migrations: [migration({ targetPod: "t" })] }), "WillSucceed", "Moves", "EvacuationInProgress"],
   ["a VM is arriving",                               vm({ nodeName: "node02" }),                                "WillSucceed",              "Waits",     "MigrationTarget"],
   ["… of an owner that moves it itself",             vm({ nodeName: "node02", evictionStrategy: "External" }),  "WillBlock",                "Blocked",   "External"],
@@ -44,18 +42,15 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["its VMI is gone",                                facts({ vmis: [] }),                                       "WillBlock",                "Blocked",   "Orphaned"],
   ["… it is being deleted",                          facts({ vmis: [], pods: [launcher("web", { deleting: true })] }), "WillSucceed",        "Ended",     "VmiGone"],
   ["… it has ended",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
-  ["… and was made anew",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
   ["… to be shut down",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
   ["an ordinary pod",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
   ["… of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "WillSucceed",              "Stays",     "DaemonSet"],
   ["… of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "WillSucceed",         "Stays",     "MirrorPod"],
   ["… of no controller",                             plain({ owners: [] }),                                     "WillBlock",                "Blocked",   "Unmanaged"],
-  ["… of no controller, with --force",               plain({ owners: [] }, { flags: { force: true, deleteEmptyDirData: false } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
   ["… with an emptyDir",                             plain({ localStorage: true }),                             "WillBlock",                "Blocked",   "LocalStorage"],
   ["… with an emptyDir, and the flag",               plain({ localStorage: true }, { flags: { force: false, deleteEmptyDirData: true } }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
   ["… behind a budget with none left",               plain({}, { budgets: [foreignBudget("b", "app")] }),       "WillBlock",                "Blocked",   "BudgetExhausted"],
-  ["… behind one with some left",                    plain({}, { budgets: [foreignBudget("b", "app", { status: { disruptionsAllowed: 1 } })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
   ["… behind one that has not been counted yet",     plain({}, { budgets: [foreignBudget("b", "app", { generation: 2, status: { disruptionsAllowed: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
   ["… not ready, others are",                        plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: met })] }), "WillSucceed", "Evicted", "NotAVirtualMachine"],
   ["… not ready, nor are others",                    plain(unhealthy, { budgets: [foreignBudget("b", "app", { status: { ...met, currentHealthy: 1 } })] }), "WillBlock", "Blocked", "BudgetExhausted"],
@@ -98,7 +93,6 @@ describe("a volume that node02 does not reach", () => {
 
   // prettier-ignore
   test.each<[string, PreflightFacts["pods"], expected: object]>([
-    ["of the VM",                       [launcher("web", { claims: ["disk"] })],                      { fits: false, message }],
     ["plugged into the VM",             [web, holder],                                                { fits: false, message }],
     ["plugged into another VM",         [web, { ...holder, owners: [owner({ kind: "Pod", uid: "x" })] }], { fits: true }],
   ])("%s", (_, pods, expected) => {
@@ -118,4 +112,45 @@ test("what a VM waits for is named before any migration is there", () => {
   );
   expect(backedUp?.message).toBe("no migration of it begins before its backup b1 has ended");
   expect(collecting?.message).toContain("utility volumes");
+});
+
+const deleted = (secondsAgo: number, tweak: Partial<PreflightPod> = {}) =>
+  plainPod("app", { deleting: true, goneBy: NOW.getTime() - secondsAgo * 1000, ...tweak });
+const kept = { finalizers: ["example.com/backup", "example.com/dns"] };
+const dead = { node: node(NODE, { ready: false }) };
+
+describe("a pod that is deleted", () => {
+  // prettier-ignore
+  test.each<[string, Partial<PreflightFacts>, verdict: string, reason: string]>([
+    ["has just had its time",              { pods: [deleted(59, kept)] },                                             "WillSucceed",  "NotAVirtualMachine"],
+    ["and kept by finalizers",             { pods: [deleted(60, kept)] },                                             "WillBlock",    "Finalizers"],
+    ["… a VM's pod",                       { pods: [launcher("web", { deleting: true, goneBy: 0, ...kept })] },       "WillBlock",    "Finalizers"],
+    ["… one that a drain leaves in place", { pods: [deleted(60, { ...kept, owners: [owner({ kind: "DaemonSet" })] })] }, "WillSucceed", "DaemonSet"],
+    ["of a kubelet that is not ready",     { pods: [deleted(86_400)], ...dead },                                      "WillBlock",    "DeadKubelet"],
+    ["and stays, nothing says why",        { pods: [deleted(86_400)] },                                               "Unknown", "NotAVirtualMachine"],
+  ])("%s", (_, tweak, verdict, reason) => {
+    const vmis = [vmiOf("web")];
+    expect(preflight(facts({ vmis, ...tweak }))).toMatchObject({ verdict, pods: [{ reason }] });
+  });
+
+  test("what holds it and who can change that are told", () => {
+    const { pods } = preflight(facts({ pods: [deleted(86_400, kept)], vmis: [] }));
+    expect(pods[0]).toMatchObject({
+      message: "Terminating, and its grace period ended 24h ago: finalizers example.com/backup, example.com/dns",
+      remedy: expect.stringMatching(/^the owner of the finalizers/),
+    });
+    expect(preflight(facts({ pods: [deleted(86_400)], vmis: [] })).unknown).toEqual([
+      "when pod apps/app goes: Terminating, and its grace period ended 24h ago",
+    ]);
+  });
+});
+
+test("nothing that is to leave a node that is not ready is promised to leave", () => {
+  const unready = node(NODE, { ready: false });
+  expect(preflight(facts({ node: unready }))).toMatchObject({
+    verdict: "Unknown",
+    unknown: [`when the pods of ${NODE} go: its kubelet is not ready, and ends none`],
+  });
+  const left = [plainPod("agent", { owners: [owner({ kind: "DaemonSet" })] })];
+  expect(preflight(facts({ node: unready, pods: left, vmis: [] })).verdict).toBe("WillSucceed");
 });

@@ -119,7 +119,6 @@ describe("before the kubelet kills", () => {
   // prettier-ignore
   test.each<[string, readonly string[], readonly string[]]>([
     ["others go first",                                          ["a"],            ["b", "c"]],
-    ["… and are waited for",                                     ["a", "b"],       ["c"]],
     ["where nothing else leaves, one goes, the cheapest",        ["a", "b", "c"],  ["a"]],
   ])("just moved: %s", (_, moved, expected) => {
     const vmsOnNode = abc.map((one) => (moved.includes(one.vmi.name) ? vmOnNode(one.vmi.name, {}, JUST_MOVED) : one));
@@ -143,7 +142,6 @@ describe("before the kubelet kills", () => {
 describe("who takes them", () => {
   // prettier-ignore
   test.each([
-    ["a free node",               {},                                                          true],
     ["one to be avoided",         { taints: [{ key: "x", effect: "PreferNoSchedule" }] },      true],
     ["not ready",                 { ready: false },                                            false],
     ["short of memory",           { pressures: ["MemoryPressure"] },                           false],

@@ -36,7 +36,6 @@ describe("should a guest that is being shut down move instead?", () => {
     ["the VM is being deleted",              vmi({ deleting: true })],
     ["the VM is scheduled",                  vmi({ phase: "Scheduled" })],
     ["the VM is on no node",                 without(vmi(), "nodeName")],
-    ["a strategy that KubeVirt does not know", vmi({ evictionStrategy: "Odd" })],
   ])("%s: no", (_, subject) => expect(shouldEvacuate(subject, relieving())).toBe(false));
 });
 

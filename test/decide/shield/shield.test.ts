@@ -12,7 +12,7 @@ import {
   type Shielded,
   type ShieldWorld,
 } from "../../../shared/shield/shield.ts";
-import { at, evacuation, migration, node, NODE, NOW, PINNED, vmi } from "../../support/fixtures.ts";
+import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/fixtures.ts";
 import { evacuationOf, PRESSED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressed.ts";
 
 /** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
@@ -50,7 +50,6 @@ describe("covers", () => {
   test.each<[string, Partial<VmiFacts>, boolean]>([
     ["a VM that can migrate, with time for it",       LONG,                                  true ],
     ["none with too short a grace period",            { graceSeconds: 299 },                 false],
-    ["none that cannot migrate",                      { ...LONG, ...PINNED },                false],
     ["none that starts",                              { ...LONG, phase: "Scheduled" },       false],
   ])("%s", (_, tweak, expected) => {
     expect(isShieldable(vmi(tweak), on)).toBe(expected);
@@ -99,7 +98,6 @@ describe("before the guard lets a deletion go", () => {
 describe("while the danger lasts", () => {
   // prettier-ignore
   test.each<[string, Parameters<typeof judged>[0], readonly string[]]>([
-    ["not before it is time",                         { of: { shield: until(1) } },                          []],
     ["refused long before it was covered: goes on",   { refusal: refused(-HOLD - 1) },                       [`web: ${until(HOLD)}`]],
     ["refused a while ago: for the rest of the time", { refusal: refused(-30) },                             [`web: ${until(HOLD - 30)}`]],
     ["refused all the time: over",                    { refusal: refused(-HOLD) },                           [`web: ${OVER}`]],

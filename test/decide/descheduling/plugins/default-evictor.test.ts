@@ -45,7 +45,6 @@ const mandatory = { obeysPreference: true };
 const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorArguments>, boolean])[] = [
   // pod                                             facts                                              arguments                          may go
   ["an ordinary one",                                {},                                                {},                                true],
-  ["without owner, running",                         bare,                                              {},                                false],
   ["without owner, failed",                          { ...bare, phase: "Failed" },                      {},                                false],
   ["without owner, running, unprotected",                 bare,                                              without("FailedBarePods"),         false],
   ["with local storage",                             { localStorage: true },                            {},                                false],
@@ -53,7 +52,6 @@ const rows: readonly (readonly [string, Partial<ScheduledPod>, Partial<EvictorAr
   ["of a DaemonSet",                                 { owners: [owner({ kind: "DaemonSet" })] },        {},                                false],
   ["of a DaemonSet, unprotected",                    { owners: [owner({ kind: "DaemonSet" })] },        without("DaemonSetPods"),          true],
   ["a mirror pod",                                   { annotations: mirror },                           {},                                false],
-  ["a static pod",                                   { annotations: { "kubernetes.io/config.source": "file" } }, {},                       false],
   ["terminating",                                    { deleting: true },                                {},                                false],
   ["system critical",                                critical,                                          {},                                false],
   ["system critical, unprotected",                   critical,                                          noCritical,                        true],

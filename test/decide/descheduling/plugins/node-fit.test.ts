@@ -39,7 +39,6 @@ const apart: PodTerm = { topologyKey: "host", namespaces: [], selector: labelled
 test.each([
   ["nothing against it",                    {},                                                                        true],
   ["required affinity not met",             { pod: wantsDesired, node: { labels: { desired: "no" } } },                false],
-  ["NoSchedule, not tolerated",             { node: { taints: [t] } },                                                 false],
   ["insufficient cpu",                      { pod: { requests: { cpu: 2001 } } },                                      false],
   ["no place beside a pod",                 { node: { allocatable: { pods: 1 } }, others: [pod("other", OTHER)] },     false],
   ["… that has ended",                      { node: { allocatable: { pods: 1 } }, others: [pod("other", { ...OTHER, phase: "Failed" })] }, true],

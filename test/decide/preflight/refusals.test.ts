@@ -1,9 +1,19 @@
-/** ResourceQuotas of a VM's namespace: the target pod of its migration counts beside the source pod. */
+/** What the API server refuses during a drain: the target pod of a migration by a quota, an eviction by a budget whose replacements find no room. */
 import { expect, test } from "vitest";
 import type { PreflightFacts, QuotaFacts } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { migration, NODE, owner } from "../../support/fixtures.ts";
-import { facts, GIB, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
+import {
+  facts,
+  GIB,
+  launcher,
+  plainPod,
+  vmiOf,
+  foreignBudget,
+  neighbour,
+  node,
+} from "../../support/preflight/fixtures.ts";
+import type { BudgetFacts } from "../../../shared/kube/facts.ts";
 
 const quota = (hard: QuotaFacts["hard"], used: QuotaFacts["used"], tweak: Partial<QuotaFacts> = {}): QuotaFacts => ({
   namespace: "apps",
@@ -24,12 +34,10 @@ const hotplug = plainPod("hp", {
 
 // prettier-ignore
 test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
-  ["of pods, used up",                          FULL,                                                                         {}, "WillBlock"],
   ["of pods, with one left",                    quota({ pods: 2 }, { pods: 1 }),                                              {}, "WillSucceed"],
   ["… but the VM has a hotplug pod",            quota({ pods: 3 }, { pods: 2 }),                                              { pods: [launcher("web"), hotplug] }, "WillBlock"],
   ["of objects",                                quota({ "count/pods": 1 }, { "count/pods": 1 }),                              {}, "WillBlock"],
   ["of CPU, used up",                           quota({ cpu: 1500 }, { cpu: 1000 }),                                          {}, "WillBlock"],
-  ["of devices, used up",                       quota({ "requests.example.com/gpu": 1 }, { "requests.example.com/gpu": 1 }),  { pods: [launcher("web", { requests: { "example.com/gpu": 1 } })] }, "WillBlock"],
   ["of memory limits, used up",                 quota({ "limits.memory": 5 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillBlock"],
   ["of memory limits, with enough",             quota({ "limits.memory": 6 * GIB }, { "limits.memory": 3 * GIB }),            limited, "WillSucceed"],
   ["of memory limits that its pod does not say", quota({ "limits.memory": 6 * GIB }, { "limits.memory": 0 }),                 {}, "Unknown"],
@@ -49,7 +57,6 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
   ["used up, beside a DaemonSet's pod",         FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "DaemonSet", name: "app", controller: true })] })] }, "WillBlock"],
   ["used up, and the target pod is there",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
   ["used up, and the migration waits for it",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
-  ["used up, for a VM that is shut down",       FULL, { vmis: [vmiOf("web", { evictionStrategy: "None" })] },                     "WillSucceedWithShutdowns"],
 ])("%s", (_, one, more, verdict) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
@@ -67,4 +74,57 @@ test("says what is needed and what is left, and who can change it", () => {
   expect(preflight(facts({ quotas, vmis })).unknown).toEqual([
     "whether ResourceQuota apps/team leaves enough for a target pod: VMs of the namespace move now; requests.memory: 2048Mi needed, 1024Mi left",
   ]);
+});
+
+const quorum = (...names: readonly string[]) => names.map((name) => plainPod(name, { labels: { app: "quorum" } }));
+const allowing = (disruptionsAllowed: number): readonly BudgetFacts[] => {
+  const status = { disruptionsAllowed, currentHealthy: 3, desiredHealthy: 2 };
+  return [foreignBudget("quorum", "quorum", { status })];
+};
+const small = (memory: number) => [node("node02", { allocatable: { memory } })];
+const [ONE, TWO] = [2 * GIB, 4 * GIB];
+const bare = quorum("a", "b").map((pod) => ({ ...pod, owners: [] }));
+const force = { force: true, deleteEmptyDirData: false };
+const apart = {
+  topologyKey: "kubernetes.io/hostname",
+  namespaces: [],
+  selector: { matchLabels: { app: "quorum" }, matchExpressions: [] },
+};
+
+// prettier-ignore
+test.each<[string, Partial<PreflightFacts>, verdict: string, stuck: number]>([
+  ["room for none",                            { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(GIB) },        "NoRoom",       2],
+  ["… all may go at once",                     { pods: quorum("a", "b", "c"), budgets: allowing(3), otherNodes: small(GIB) },        "WillSucceed",  0],
+  ["room for one",                             { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(ONE) },        "NoRoom",       1],
+  ["room for two: the third is let go by the second", { pods: quorum("a", "b", "c"), budgets: allowing(1), otherNodes: small(TWO) }, "WillSucceed",  0],
+  ["their anti-affinity, and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
+  ["not ready: they take no disruption",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
+  ["… they ask for what is not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
+  ["no controller makes replacements",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
+])("%s", (_, more, verdict, stuck) => {
+  const answer = preflight(facts({ vmis: [], ...more }));
+  expect(answer.verdict).toBe(verdict);
+  expect(answer.pods.filter(({ room }) => room?.fits === false)).toHaveLength(stuck);
+});
+
+test("a volume that no other node reaches keeps a replacement away", () => {
+  const volumes = [{ namespace: "apps", claim: "data", reachedFrom: [] }];
+  const pods = quorum("a", "b").map((pod) => ({ ...pod, claims: ["data"] }));
+  expect(preflight(facts({ vmis: [], pods, volumes, budgets: allowing(1) })).verdict).toBe("NoRoom");
+});
+
+test("the budget and what the replacement lacks are told; each eviction by itself would be allowed", () => {
+  const f = facts({ vmis: [], pods: quorum("a", "b"), budgets: allowing(1), otherNodes: small(GIB) });
+  const { summary, pods, time } = preflight(f);
+  const withVm = preflight({ ...f, pods: [launcher("web"), ...f.pods], vmis: [vmiOf("web")] });
+  expect(withVm.summary).toContain("room for 1 of its VMs, nor for the replacements that 1 pod waits for");
+  expect(summary).toBe("draining node01 will block: no other node has room for the replacements that 1 pod waits for");
+  expect(time).toBeUndefined();
+  expect(pods[1]).toMatchObject({
+    outcome: "Evicted",
+    room: { fits: false },
+  });
+  expect(pods[1]?.room?.message).toBe(
+    "PodDisruptionBudget quorum waits for a replacement of another pod: no other node has room for it: Resources",
+  );
 });

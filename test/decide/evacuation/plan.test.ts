@@ -1,22 +1,103 @@
-/** What an Evacuation that has ended takes back, once its end is written: its mark, and its migrations that have not begun. */
+/** Evacuations that begin without a request, what one that has ended takes back, and how long it stays. */
 import { describe, expect, test } from "vitest";
-import { planEvacuations } from "../../../shared/evacuation/plan.ts";
-import { planHistory } from "../../../shared/evacuation/plan.ts";
+import { planBeginnings, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationWorld } from "../../../shared/evacuation/world.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
   endedEvacuation,
   evacuation,
   marked,
-  migration,
   newborn,
-  NODE,
+  node,
   only,
+  PINNED,
   time,
   vmi,
+  migration,
+  NODE,
   without,
 } from "../../support/fixtures.ts";
-import { inShort, planned, statusAfter, world } from "../../support/worlds.ts";
+import { world, inShort, planned, statusAfter } from "../../support/worlds.ts";
+
+const drained = { nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoSchedule" }] })] };
+const resting = endedEvacuation("Abandoned", {
+  spec: { requestedBy: "jane" },
+  status: { attempts: 5, nextAttemptTime: time(9) },
+});
+
+function begun(tweak: Partial<EvacuationWorld>) {
+  const { chains } = planBeginnings(world(tweak));
+  return only("CreateEvacuation", chains.flat())[0]?.evacuation.spec;
+}
+
+const MARK = "ApiEviction by KubeVirt";
+const TAINT = "DrainTaint by taint kubevirt.io/drain";
+
+// prettier-ignore
+const rows: readonly (readonly [what: string, Partial<EvacuationWorld>, expected: string])[] = [
+  ["a mark",                               { vmis: [marked()] },                                          MARK],
+  ["… for the descheduler",                { vmis: [marked({ evictionSource: "descheduler" })] },         "Descheduler by KubeVirt"],
+  ["… set again after it was given up",    { vmis: [marked()], evacuations: [resting] },                  "ApiEviction by jane"],
+  ["… in a VMI read before the Evacuations", { vmis: [marked()], vmisAreNewer: false },                   "-"],
+  ["… known already",                      { vmis: [marked()], evacuations: [newborn()] },                "-"],
+  ["… the one that is known is of a pod that it has left", { vmis: [marked({ activePods: { other: "node01" } })], evacuations: [evacuation()] }, MARK],
+  ["… a strategy that KubeVirt does not know", { vmis: [marked({ evictionStrategy: "Odd" })] },           "-"],
+  ["… final",                              { vmis: [marked({ phase: "Failed" })] },                       "-"],
+  ["the drain taint",                      { vmis: [vmi()], ...drained },                                 TAINT],
+  ["… with another effect",                { vmis: [vmi()], nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoExecute" }] })] }, "-"],
+  ["… on another node",                    { vmis: [vmi({ nodeName: "node02" })], ...drained },           "-"],
+  ["… pinned",                             { vmis: [vmi(PINNED)], ...drained },                           "-"],
+  ["… the last one rests",                 { vmis: [vmi()], evacuations: [resting], ...drained },         "-"],
+  ["… after a taint that was gone",        { vmis: [vmi()], evacuations: [endedEvacuation("Withdrawn")], ...drained }, TAINT],
+];
+
+describe("begun without a request", () => {
+  test.each(rows)("%s: %s", (_, tweak, expected) => {
+    const spec = begun(tweak);
+    expect(spec === undefined ? "-" : `${spec.cause} by ${spec.requestedBy}`).toBe(expected);
+  });
+
+  test("it is told, and one that follows inherits attempts and back-off", () => {
+    const [chain = []] = planBeginnings(world({ evacuations: [resting] })).chains;
+    const inherited = { attempts: 5, notBefore: time(9) };
+    expect(only("CreateEvacuation", chain)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
+    expect(only("Event", chain)).toMatchObject([{ reason: "EvacuationAdopted", type: "Normal" }]);
+  });
+});
+
+const late = marked({ evacuationNodeName: "node00" });
+
+// prettier-ignore
+describe("a mark for a node that the VM has left", () => {
+  test.each<[string, Partial<EvacuationWorld>, readonly string[]]>([
+    ["is cleared",                               { vmis: [late] },                                                   ["Unmark"]],
+    ["… at the end of one that goes on",         { vmis: [late], evacuations: [newborn()] },                         []],
+    ["… is left on a VM that is being deleted",  { vmis: [{ ...late, deleting: true }] },                            []],
+  ])("%s", (_, tweak, expected) => {
+    expect(planBeginnings(world(tweak)).chains.flat().map(({ verb }) => verb)).toEqual(expected);
+  });
+});
+
+function old(name: string, tweak: Partial<EvacuationFacts> = {}): EvacuationFacts {
+  const status = { completionTime: time(-3601), podUID: "gone" };
+  return endedEvacuation("Moved", { name, uid: name, status, ...tweak });
+}
+
+describe("an Evacuation that has ended is removed after historySeconds", () => {
+  const own = { status: old("x").status, spec: newborn().spec };
+  const living = { ...own, status: { ...own.status, podUID: "pod-uid" } };
+
+  // prettier-ignore
+  test.each<[string, readonly EvacuationFacts[], readonly string[]]>([
+    ["that is over",                     [old("a")],                                                        ["a"]],
+    ["not before",                       [old("a", { status: { ...old("a").status, completionTime: time(-3600) } })], []],
+    ["none that goes on, however old",   [evacuation({ createdAt: 0 })],                                    []],
+    ["nor the newest one of a pod that lives: the next one's name counts on from it", [old("a", { ...living, createdAt: 1 }), old("b", { ...living, createdAt: 2 })], ["a"]],
+  ])("%s", (_, evacuations, expected) => {
+    const removed = only("DeleteEvacuation", planHistory(world({ vmis: [vmi()], evacuations })).chains.flat());
+    expect(removed.map((action) => action.evacuation.name)).toEqual(expected);
+  });
+});
 
 const left = {
   type: "Released",
@@ -52,7 +133,6 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… and is marked where it is now: not its own", cancelled,       { vmis: [{ ...moved, evacuationNodeName: "node02" }], migrations: [kubevirts] }, "CreateEvacuation, tell, Released"],
   ["… the VM has ended since",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
   ["… is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
-  ["… has been made anew, and is marked",       cancelled,          { vmis: [marked({ uid: "made-anew" })] },             "CreateEvacuation, tell, Released"],
   ["… there is no such VM any more",            cancelled,          { vmis: [] },                                         "Released"],
   ["… in a VMI read before the Evacuations",    cancelled,          { vmisAreNewer: false },                              "-"],
   ["given up: its mark",                        ended("Abandoned"), { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
@@ -64,7 +144,6 @@ test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
   ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
   ["… and so it does while the VMI is old",     cancelled,          { evacuations: [cancelled, next], vmisAreNewer: false },     "-"],
-  ["… of the pod that it has moved to: nothing", cancelled,         { evacuations: [cancelled, ofTarget], vmis: [{ ...moved, evacuationLabel: "urgent" }] }, "CreateBudget, CreateMigration, Pending Pending, tell, Released"],
   ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
   ["ended before there was such a condition",   unsaid(cancelled), { vmis: [vmi()] },                                   "-"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
