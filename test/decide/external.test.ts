@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts } from "../../shared/kube/facts.ts";
 import { decided } from "./eviction/evictions.ts";
-import { at, evacuation, EXTERNAL, marked, migration, newborn, settings, verbs } from "../support/fixtures.ts";
+import { at, evacuation, EXTERNAL, marked, migration, settings, verbs } from "../support/fixtures.ts";
 import { course, planned, statusAfter } from "../support/worlds.ts";
 
 const WAITS = "eviction strategy External: its external controller has to move it";
@@ -41,12 +41,6 @@ describe("its owner", () => {
     expect(evicted({ evacuations: [seen] })).toBe(
       `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; ${message}`,
     );
-  });
-
-  test("the answer before the first look, and that about any other VM", () => {
-    const plain = 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"';
-    expect(evicted({ evacuations: [newborn()] })).toBe(`${plain}; ${WAITS}`);
-    expect(evicted({ vmi: marked(), evacuations: [evacuation()] })).toBe(plain);
   });
 
   test("what it has begun is left to it when the evacuation is withdrawn", () => {

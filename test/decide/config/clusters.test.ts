@@ -113,10 +113,6 @@ describe("the whole of it", () => {
 });
 
 describe("an entry of the registry", () => {
-  test("is one as in CLUSTERS", () => {
-    expect(parseRegistryEntry(JSON.stringify(VALID), "far")).toMatchObject({ ok: true, value: VALID });
-  });
-
   // prettier-ignore
   test.each([
     ["not JSON",        "secret-5",                                     "CLUSTER_REGISTRY.far",       "expected JSON"],

@@ -35,6 +35,7 @@ test.each<[string, string, number | undefined]>([
   ["bound to a pod: the kubelet renews it",  jwt(`{"exp":${END},"kubernetes.io":{"pod":{}}}`),  undefined],
   ["a Secret's token: no end",               jwt('{"sub":"x"}'),                                undefined],
   ["an end that no Date holds",              jwt('{"exp":1e300}'),                              undefined],
+  ["claims that are no JSON",                jwt("exp"),                                        undefined],
   ["no signature",                           `e30.${encoded(`{"exp":${END}}`)}`,                undefined],
 ])("%s", (_, token, seconds) => {
   expect(expiryOf(token)).toEqual(seconds === undefined ? undefined : new Date(seconds * 1000));

@@ -93,12 +93,6 @@ describe("feature gates are the union of both lists", () => {
   });
 });
 
-test("of the configuration: what this version's reconcilers read", () => {
-  const evacuation = { ...DEFAULT_SETTINGS.evacuation, maxAttempts: 1, backoffSeconds: 2 };
-  const own = { evacuation, disruptionBudgets: "Never" } as const;
-  expect(merged({}, own)).toMatchObject(own);
-});
-
 describe("remarks", () => {
   const IDLE = "descheduling.intervalSeconds has no effect without the feature gate EvictionsInBackground";
 

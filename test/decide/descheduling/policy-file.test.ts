@@ -131,19 +131,6 @@ test.each([
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.profiles.${field}`, message }] });
 });
 
-test("all of them at once", async () => {
-  const bad = { name: "p", pluginConfig: [{ name: "PodLifeTime", args: { maxPodLifeTimeSeconds: "x", y: 1 } }] };
-  const parsed = await parse({
-    profiles: [bad, { ...bad }],
-  });
-  expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
-    "policy.yaml.profiles.0.pluginConfig.0.args.maxPodLifeTimeSeconds",
-    "policy.yaml.profiles.0.pluginConfig.0.args.y",
-    "policy.yaml.profiles.1.pluginConfig.0.args.maxPodLifeTimeSeconds",
-    "policy.yaml.profiles.1.pluginConfig.0.args.y",
-  ]);
-});
-
 // prettier-ignore
 test.each([
   ["nothing",               "",                                       "expected YAML, found an error"],

@@ -76,11 +76,6 @@ test.each([
   ["a nameless user",                 "",                                                                   "OtherRequester"],
 ])("asked for by %s", (_, requester, expected) => expect(answerTo({ requester })).toBe(expected));
 
-test("the list of requesters is the administrator's", () => {
-  const requester = "system:kube-controller-manager";
-  expect(answerTo({ requester, settings: guarded({ requesters: [requester] }) })).toBe("Refuse");
-});
-
 function conditioned(tweak: Parameters<typeof condition>[1]) {
   return { pod: pod({ disruptionTarget: condition("Preemption", tweak) }) };
 }
@@ -93,6 +88,7 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, AllowReason,
   ["… of a VM under evacuation for one",          { requester: "admin", vmi: marked(), evacuations: [disrupted("Preemption", 100)] }, "OtherRequester", false],
   ["no condition",                                { pod: pod() },                                              "NotADisruption",    false],
   ["a condition that is False",                   conditioned({ active: false }),                              "NotADisruption",    false],
+  ["for the eviction API",                        conditioned({ reason: "EvictionByEvictionAPI" }),            "NotADisruption",    false],
   ["the pod has succeeded",                       { pod: target("Preemption", 0, { phase: "Succeeded" }) },    "PodCompleted",      false],
   ["no launcher pod",                             { pod: target("Preemption", 0, { labels: { app: "web" } }) }, "NotAVirtualMachine", false],
   ["the VM is being deleted",                     { vmi: vmi({ deleting: true }) },                            "VmiGone",           false],

@@ -187,8 +187,4 @@ describe("undecided", () => {
     ["the condition reset",     { pod: RESET }],
     ["not a VM's pod",          { pod: target("Preemption", 0, { labels: {} }) }],
   ])("%s: goes", (_, tweak) => expect(retriedAfter(tweak)).toBe("Undecided"));
-
-  test("its gate is off: goes", () => {
-    expect(retriedAfter({}, guarded({}, { featureGates: ["NoExecuteTaintEvictionLiveMigration"] }))).toBe("Undecided");
-  });
 });

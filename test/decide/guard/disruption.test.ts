@@ -56,6 +56,7 @@ describe("the watch", () => {
   // prettier-ignore
   test.each([
     ["a plain deletion",               { pods: [pod({ deleting: true })] }],
+    ["an eviction",                    { pods: [pod({ deleting: true, disruptionTarget: condition("Preemption", { reason: "EvictionByEvictionAPI" }) })] }],
     ["gate off: taint",                { pods: [target("NoExecuteTaint", 0, { deleting: true })], settings: guarded({}, { featureGates: gatesBut("NoExecuteTaint") }) }],
     ["the VM is marked",               { pods: [terminating], vmis: [marked()] }],
     ["the VM is not known",            { pods: [terminating], vmis: [] }],

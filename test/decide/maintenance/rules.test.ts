@@ -37,6 +37,7 @@ describe("it has not started", () => {
     ["a younger one has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],
     ["its predecessor does not exist",             { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN },    "Scheduled"],
     ["… has not ended",                            { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: older } }, "Scheduled"],
+    ["… has ended otherwise",                      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Refused" } }), node: PLAIN } }, "Scheduled"],
     ["… has ended, and its node is cordoned",      { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: FOREIGN } }, "Scheduled"],
     ["… has ended, and its node is schedulable",   { ne: asked({ spec: { schedule: { after: "bios" } } }), node: PLAIN, before: { ne: asked({ ...OTHER, status: { phase: "Evacuated" } }), node: PLAIN } }, "Scheduled Cordon"],
     ["KubeVirt is being rolled out",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, isRollingOut: true }, "Scheduled"],

@@ -51,23 +51,25 @@ test.each(STATES)("%s", (_, { node: its, facts: more, is }) => {
   expect([progress.state, progress.gone.length, progress.here.length]).toEqual(is);
 });
 
-test("what blocks comes first, then what moves, then what waits", () => {
-  const names = ["waits", "moves", "pinned"];
+test("what blocks comes first, then what fails, what moves, then what waits", () => {
+  const names = ["waits", "moves", "failing", "pinned"];
   const { here } = nodeProgress(
     facts({
       node: node("node01", CORDONED),
       pods: names.map((name) => launcher(name)),
       vmis: [
-        vmiOf("waits"),
+        vmiOf("waits", { evictionStrategy: "None" }),
+        vmiOf("failing"),
         vmiOf("moves", { evacuationNodeName: "node01", isMigrating: true }),
         vmiOf("pinned", PINNED),
       ],
       migrations: [migration({ vmiName: "moves", phase: "Running", targetNode: "node02" })],
-      evacuations: [of("moves")],
+      evacuations: [of("moves"), of("failing", { status: { phase: "BackingOff" } })],
     }),
   );
   expect(here.map(({ row }) => [row.key, row.mood])).toEqual([
     ["VM apps/pinned", "blocked"],
+    ["VM apps/failing", "waiting"],
     ["VM apps/moves", "moving"],
     ["VM apps/waits", "waiting"],
   ]);
@@ -95,6 +97,7 @@ const to = (targetNode: string) => ({ targetNode });
 // prettier-ignore
 const ROWS: readonly (readonly [what: string, seen: Seen, mood: string, words: string])[] = [
   ["nothing asks it to leave",            {},                                                                      "waiting", "runs"],
+  ["… nor would an eviction move it",     { vmi: { evictionStrategy: "None" } },                                   "waiting", "runs"],
   ["marked, no migration yet",            { vmi: MARKED },                                                         "waiting", "is to move"],
   ["its migration is new",                { vmi: MARKED, migration: { phase: "" } },                               "moving",  "is about to move"],
   ["… to a node that only its VMI names", { vmi: { ...MOVING, ...to("node02") }, migration: { phase: "Running" } }, "moving", "moves to node02"],

@@ -78,6 +78,9 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["node selector: missing label",                           { nodeSelector: { foo: "bar" } },               one({}),                               []],
   ["node selector: the node has more labels",                { nodeSelector: { foo: "bar" } },               one({ foo: "bar", baz: "blah" }),      ["a"]],
   ["In",                                                     expressions({ key: "foo", operator: "In", values: ["bar", "value2"] }), one({ foo: "bar" }), ["a"]],
+  ["Gt",                                                     expressions({ key: "version", operator: "Gt", values: ["0204"] }), one({ version: "0206" }), ["a"]],
+  ["an empty term matches nothing",                          nodeTerms({ matchExpressions: [] }),            one({ foo: "bar" }),                   []],
+  ["expressions of a term are ANDed",                        expressions({ key: "GPU", operator: "Exists" }, { key: "GPU", operator: "NotIn", values: ["AMD"] }), one({ GPU: "AMD" }), []],
   ["both selector and affinity have to match",               { ...expressions({ key: "foo", operator: "Exists" }), nodeSelector: { foo: "other" } }, one({ foo: "bar" }), []],
   // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go, nodeunschedulable/node_unschedulable_test.go
   ["no toleration",                                          {},                                             [[tainted("NoSchedule")], []],         []],

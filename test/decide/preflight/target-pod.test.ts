@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { NODE } from "../../support/fixtures.ts";
-import { facts, GIB, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
+import { facts, GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const label = (kind: string, name: string) => ({ [`${kind}.node.kubevirt.io/${name}`]: "true" });
 const INTEL = label("cpu-vendor", "Intel");
@@ -87,9 +87,4 @@ test.each<[string, model: string, launcher: Selector, obstacle: string | undefin
 ])("a restart: %s", (_, model, selector, obstacle) => {
   const f = world(model, selector, AMD);
   expect(f.vmis.map((vmi) => restartObstacle(vmi, f))).toEqual([obstacle]);
-});
-
-test("that of ordinary pods is no matter", () => {
-  const f = facts({ node: source, otherNodes: [other(AMD)], pods: [plainPod("app")], vmis: [] });
-  expect(preflight(f).verdict).toBe("WillSucceed");
 });

@@ -42,6 +42,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["its VMI is gone",                                facts({ vmis: [] }),                                       "WillBlock",                "Blocked",   "Orphaned"],
   ["… it is being deleted",                          facts({ vmis: [], pods: [launcher("web", { deleting: true })] }), "WillSucceed",        "Ended",     "VmiGone"],
   ["… it has ended",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
+  ["… and was made anew",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
   ["… to be shut down",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
   ["an ordinary pod",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
@@ -104,6 +105,11 @@ test("a volume of another namespace's claim is another one", () => {
   const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
   const pods = [launcher("web", { claims: ["disk"] })];
   expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
+});
+
+test("where there is no other node the VM's pod says so", () => {
+  const room = { fits: false, message: "there is no other node" };
+  expect(preflight(facts({ otherNodes: [] })).pods[0]?.room).toMatchObject(room);
 });
 
 test("what a VM waits for is named before any migration is there", () => {

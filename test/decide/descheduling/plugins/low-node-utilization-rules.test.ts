@@ -33,6 +33,7 @@ describe("which nodes", () => {
   // prettier-ignore
   test.each([
     ["the fullest node first, until each is at the target",  cpu(30, 50),                        ["a-0", "a-1", "b-0"]],
+    ["no node is under-utilised",                            cpu(9, 50),                         []],
   ] as const)("%s", (_, given, expected) => expect(evicted(lowNodeUtilization, given, world({ nodes, pods }))).toEqual(expected));
 
   test("pods that have ended ask for nothing, and do not leave", () => {
