@@ -29,9 +29,10 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
+const encoded = (text: string) => Buffer.from(text).toString("base64");
+
 /** Of the server's Secret, before there is a server. */
 async function createSecret(client: KubeClient, certificate: { readonly certPem: string; readonly keyPem: string }) {
-  const encoded = (text: string) => Buffer.from(text).toString("base64");
   const data = { "tls.crt": encoded(certificate.certPem), "tls.key": encoded(certificate.keyPem) };
   await client.create(namespaces, { metadata: { name: SERVER.namespace } });
   await client.create(secrets, { metadata: SERVER, data });
