@@ -94,6 +94,7 @@ const rows: readonly Row[] = [
   ["there is no such VM",                      newborn(),    { vmis: [] },                                              GONE],
   ["made anew under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
   ["being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],
+  ["… though it has moved",                    evacuation(), { vmis: [{ ...moved, phase: "Succeeded" }] },              GONE],
   // It has left its pod
   ["back on its node, in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
   ["… and KubeVirt lists the old one as well", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
@@ -250,6 +251,7 @@ describe("beside another Evacuation", () => {
   // prettier-ignore
   test.each<[string, EvacuationFacts, other: EvacuationFacts, Partial<EvacuationWorld>, phase: string]>([
     ["an older one",                    evacuation(), older,                                                {},                "Duplicate"],
+    ["… is withdrawn itself",           withdrawn,    older,                                                {},                "Duplicate"],
     ["… when it has moved",             evacuation(), older,                                                { vmis: [moved] }, "Moved"],
     ["a younger one",                   evacuation(), { ...older, createdAt: at(0).getTime() },               {},                "Pending"],
     ["an older one of an earlier VMI",  evacuation(), { ...older, status: { ...older.status, ...former } }, {},                "Pending"],
