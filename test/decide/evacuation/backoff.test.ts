@@ -34,17 +34,14 @@ const failed = (seconds: number, tweak: Partial<MigrationFacts> = {}) => ended("
 describe("it lasts", () => {
   // prettier-ignore
   test.each<readonly [what: string, MigrationFacts, before: readonly MigrationFacts[], seconds: number | undefined]>([
-    ["20 s after the first failure",                     next, [failed(-10)],                                              10],
     ["40 s after the second",                            next, [failed(-10), failed(-60)],                                 30],
     ["160 s after the fourth",                           next, [failed(-10), failed(-60), failed(-120), failed(-240)],     150],
     ["whatever the order in which they are listed",      next, [failed(-60), failed(-10)],                                 30],
-    ["not when nothing has failed",                      next, [],                                                         undefined],
     ["not when it is over",                              next, [failed(-20)],                                              undefined],
     ["… counted from the last success",                  next, [failed(-10), ended("Succeeded", -60), failed(-120)],       10],
     ["not when the last one succeeded",                  next, [ended("Succeeded", -5), failed(-10)],                      undefined],
     ["… without failures that are being deleted",        next, [failed(-10), failed(-60, { deleting: true })],             10],
     ["… without those that a person created",            next, [failed(-10), without(failed(-60), "automatic")], 10],
-    ["not when KubeVirt does not say when it failed",    next, [without(failed(-10), "failedAt")],            undefined],
     ["not for one that a person created",                without(next, "automatic"), [failed(-10)],        undefined],
     ["not for one that skips it",                        { ...next, skipsBackoff: true }, [failed(-10)],                   undefined],
     ["not for one that has its target pod",              { ...next, targetPod: "target" }, [failed(-10)],                  undefined],
@@ -89,7 +86,6 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
     ["nobody asks",                                 undefined, next,   "BackingOff KubeVirtBackoff"],
     ["a person asks: KubeVirt begins it now",       time(-5),  next,   "SkipBackoff, Migrating Queued"],
     ["… and it is a workload update, not ours",     time(-5),  UPDATE, "BackingOff KubeVirtBackoff"],
-    ["… and it has been hurried",                   time(-5),  { ...next, skipsBackoff: true }, "Migrating Queued"],
   ])("%s", (_, retryAt, waiting, expected) => {
     const { spec, ...rest } = backingOff(5);
     const subject = { ...rest, spec: { ...spec, retryAt } };

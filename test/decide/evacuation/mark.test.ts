@@ -13,12 +13,8 @@ const STALE = { evacuationNodeName: "node09" };
 
 // prettier-ignore
 test.each([
-  ["migratable",                            "Operator",    vmi(),                                               settings(),                                        ["CreateBudget", "Mark"]],
   ["budgets off",                           "Operator",    vmi(),                                               settings({ disruptionBudgets: "Never" }), ["Mark"]],
-  ["budgets are noise",                     "Operator",    vmi(),                                               settings({ evictionsCovered: true }),              ["Mark"]],
-  ["pinned",                                "Operator",    vmi(PINNED),                                         settings(),                                        ["CreateBudget", "Mark"]],
   ["an eviction: KubeVirt reviews it, too", "ApiEviction", vmi(),                                               settings(),                                        ["CreateBudget"]],
-  ["urgent: KubeVirt finds the label",      "Preemption",  vmi(),                                               settings(),                                        ["CreateBudget", "Label", "Mark"]],
   ["… unless the VM is to move gently",     "Preemption",  vmi(GENTLE),                                         settings(),                                        ["CreateBudget", "Mark"]],
   ["… and now it is urgent",                "Preemption",  marked(),                                            settings(),                                        ["Label"]],
   ["for a node that it has left",           "Operator",    vmi(STALE),                                          settings(),                                        ["CreateBudget", "Unmark", "Mark"]],

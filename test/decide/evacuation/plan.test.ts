@@ -115,7 +115,6 @@ const cancelled = ended("Withdrawn", "IntentWithdrawn");
 const unmarked = ended("Withdrawn", "MarkWithdrawn");
 const moved = vmi({ nodeName: "node02", activePods: { other: "node02" } });
 const kubevirts = migration({ phase: "Pending", evacuates: NODE });
-const ours = migration({ phase: "Pending", name: "lifeboat-web-1" });
 const persons = migration({ phase: "Pending" });
 const next = newborn({ name: "next", uid: "next" });
 const ofTarget = newborn({ name: "next", uid: "next", spec: { pod: { uid: "other" } } });
@@ -125,32 +124,22 @@ const ofAnother = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db" } });
 test.each<[string, EvacuationFacts, Partial<EvacuationWorld>, expected: string]>([
   ["cancelled: its mark",                       cancelled,          {},                                                   "Unmark, Released"],
   ["… and KubeVirt's migration for it",         cancelled,          { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
-  ["… or Lifeboat's",                           cancelled,          { migrations: [ours] },                               "Unmark, DeleteMigration, Released"],
   ["… never a person's",                        cancelled,          { migrations: [persons] },                            "Unmark, Released"],
   ["… nor one that runs by now",                cancelled,          { migrations: [{ ...kubevirts, phase: "Running" }] }, "Unmark, Released"],
-  ["… all of that is taken back already",       cancelled,          { vmis: [vmi()] },                                    "Released"],
-  ["… the VM has moved since",                  cancelled,          { vmis: [moved] },                                    "Released"],
   ["… and is marked where it is now: not its own", cancelled,       { vmis: [{ ...moved, evacuationNodeName: "node02" }], migrations: [kubevirts] }, "CreateEvacuation, tell, Released"],
   ["… the VM has ended since",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
   ["… is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
   ["… there is no such VM any more",            cancelled,          { vmis: [] },                                         "Released"],
   ["… in a VMI read before the Evacuations",    cancelled,          { vmisAreNewer: false },                              "-"],
-  ["given up: its mark",                        ended("Abandoned"), { migrations: [kubevirts] },                          "Unmark, DeleteMigration, Released"],
   ["the mark was removed: its migration",       unmarked,           { vmis: [vmi()], migrations: [kubevirts] },           "DeleteMigration, Released"],
   ["… and has been set anew: nothing is its own", unmarked,         { migrations: [kubevirts] },                                                   "Released"],
   ["moved: its label",                          ended("Moved"),     { vmis: [{ ...moved, evacuationLabel: "urgent" }] },  "Unmark, Released"],
   ["… and KubeVirt's mark that came too late",  ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: NODE }] },   "Unmark, Released"],
-  ["… no mark for where it is now",             ended("Moved"),     { vmis: [{ ...moved, evacuationNodeName: "node02" }] }, "CreateEvacuation, tell, Released"],
   ["… nor a migration",                         ended("Moved"),     { vmis: [moved], migrations: [kubevirts] },           "Released"],
   ["another one of the pod goes on: it waits",  cancelled,          { evacuations: [cancelled, next], migrations: [kubevirts] }, "Unmark, DeleteMigration, Released"],
   ["… and so it does while the VMI is old",     cancelled,          { evacuations: [cancelled, next], vmisAreNewer: false },     "-"],
   ["… of another VM",                           cancelled,          { evacuations: [cancelled, ofAnother] },              "Gone VirtualMachineInstanceGone, Unmark, Released"],
-  ["ended before there was such a condition",   unsaid(cancelled), { vmis: [vmi()] },                                   "-"],
 ])("%s", (_, subject, tweak, expected) => expect(inShort(planned(subject, tweak))).toBe(expected));
-
-function unsaid(e: EvacuationFacts): EvacuationFacts {
-  return { ...e, status: { ...e.status, conditions: [] } };
-}
 
 function released(e: EvacuationFacts, tweak: Partial<EvacuationWorld> = {}) {
   return statusAfter(e, tweak).conditions.find(({ type }) => type === "Released");

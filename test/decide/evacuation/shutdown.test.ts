@@ -64,7 +64,6 @@ describe("a stop", () => {
   // prettier-ignore
   rowsOf("ShutDown", [
     ["is written down, and then asked for",  {},        web,                          "Stopping Asked, tell, ShutDown"],
-    ["the guest shuts down",                 STOPPING,  { ...web, deleting: true },   "Stopping ShuttingDown"],
     ["the VM is off",                        STOPPING,  undefined,                    "Stopped Stopped"],
     ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
     ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],

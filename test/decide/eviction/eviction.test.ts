@@ -1,13 +1,12 @@
 /** Requests to evict a VM's launcher pod: strategy × migratable, cell by cell; the Evacuation that one begins, joins or waits for. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
-import { answerTo, decided } from "./evictions.ts";
+import { answerTo, decided, NAMED } from "./evictions.ts";
 import { type Cells, cellsOf } from "../cells.ts";
 import {
   at,
   endedEvacuation,
   evacuation,
-  EXTERNAL,
   marked,
   migration,
   MOBILITY,
@@ -25,7 +24,6 @@ import {
 
 const NONE = "Allow StrategyNone";
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
-const TRIGGERED_PINNED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, tell";
 const foundMarked = newborn({ spec: { requestedBy: "KubeVirt" } });
 const JOINED = "Deny EvacuationTriggered: CreateBudget, tell";
 const IN_PROGRESS = "Deny EvacuationInProgress";
@@ -42,7 +40,7 @@ const CELLS: Cells<readonly string[]> = {
   None:                  { migratable: [NONE, NONE, NONE],                     pinned: [NONE, NONE, NONE]                            },
   LiveMigrate:           { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [REFUSED, IN_PROGRESS, IN_PROGRESS]           },
   LiveMigrateIfPossible: { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [SHUTDOWN, RELEASED, IN_PROGRESS]             },
-  External:              { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [TRIGGERED_PINNED, IN_PROGRESS, IN_PROGRESS] },
+  External:              { migratable: [TRIGGERED, IN_PROGRESS, IN_PROGRESS], pinned: [TRIGGERED, IN_PROGRESS, IN_PROGRESS] },
 };
 
 describe.each(cellsOf(CELLS))("%s, %s", (evictionStrategy, mobility, [first, idle, migrating]) => {
@@ -74,21 +72,13 @@ const noBudgets = settings({ disruptionBudgets: "Never" });
 // prettier-ignore
 test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a strategy that KubeVirt does not know",           { vmi: vmi(odd) },                                         UNKNOWN],
-  ["… pinned",                                         { vmi: vmi({ ...odd, ...PINNED }) },                       UNKNOWN],
-  ["… marked",                                         { vmi: marked(odd) },                                      UNKNOWN],
   ["on no node yet: there is nothing to mark",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: CreateBudget"],
-  ["between two attempts",                             { vmi: marked(), evacuations: [backingOff] },              IN_PROGRESS],
   // It is sent to another namespace or cluster, which a pinned one can be
   ["pinned and being sent: not shut down on its way",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["… given up: nothing takes it back on the VMI",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
-  ["… LiveMigrate: refused as ever",                   { vmi: vmi({ ...PINNED, isMigrating: true }) },    "Deny NotMigratable: CreateBudget, tell"],
-  ["… migratable: evacuated when that has ended",      { vmi: vmi({ isMigrating: true }) },               TRIGGERED],
-  ["… marked: in progress",                            { vmi: marked({ isMigrating: true }), evacuations: [evacuation()] }, IN_PROGRESS],
   // No budget where none are made
   ["budgets are switched off",                         { vmi: vmi(PINNED), settings: noBudgets },                 "Deny NotMigratable: tell"],
-  ["KubeVirt's webhook makes them noise",              { vmi: vmi(PINNED), settings: settings({ evictionsCovered: true }) }, "Deny NotMigratable: tell"],
   // An Evacuation is there
-  ["that the drain taint began: joined",               { evacuations: [newborn({ spec: { cause: "DrainTaint" } })] }, JOINED],
   ["whose mark was lost: joined",                      { evacuations: [newborn()] },                              JOINED],
   ["that a person named: joined",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
   ["that has ended",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
@@ -128,19 +118,11 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
   const next = newborn({ uid: "next", name: "next" });
   const left = { ...MARK_SEEN, type: "Released", status: "False" } as const;
   const toBeReleased = { ...rested, status: { ...rested.status, conditions: [left] } };
-  const ofFormer = {
-    ...rested,
-    spec: { ...rested.spec, pod: { uid: "x" } },
-    status: { ...rested.status, podUID: "x" },
-  };
 
   // prettier-ignore
   test.each<[string, Partial<EvictionFacts>, string]>([
-    ["a drain that tries again waits",        {},                                   BACKING_OFF],
-    ["… just before the back-off ends",       { now: at(100.1) },                   BACKING_OFF],
+    ["a drain tries again just before the back-off ends",     { now: at(100.1) },                   BACKING_OFF],
     ["… the moment it ends",                  { now: at(100.2) },                   TRIGGERED],
-    ["… External, pinned",                    { vmi: vmi({ ...EXTERNAL, ...PINNED }) }, BACKING_OFF],
-    ["it migrates by its owner",              { vmi: vmi({ isMigrating: true }) },  "Deny BackingOff: CreateBudget"],
     ["another one goes on",                   { evacuations: [rested, next] },      JOINED],
     ["KubeVirt has marked the VM again",      { vmi: marked() },                    BEGUN_BY_KUBEVIRT],
     ["… and has its Evacuation",              { vmi: marked(), evacuations: [rested, next] }, IN_PROGRESS],
@@ -148,18 +130,13 @@ describe.each(["Abandoned", "Withdrawn"] as const)("after an evacuation that was
     ["… but another one goes on",             { vmi: marked(), evacuations: [toBeReleased, next] }, IN_PROGRESS],
   ])("%s", (_, tweak, expected) => expect(answerTo({ evacuations: [rested], ...tweak })).toBe(expected));
 
-  test("the one that KubeVirt's mark begins inherits", () => {
-    const { actions } = decided({ vmi: marked(), evacuations: [rested] });
+  test("the one that KubeVirt's mark begins inherits, and the caller is told", () => {
+    const decision = decided({ vmi: marked(), evacuations: [rested] });
     const inherited = { attempts: 5, notBefore: time(100.2) };
-    expect(only("CreateEvacuation", actions)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
-  });
-
-  // prettier-ignore
-  test.each<[string, Partial<EvictionFacts>, string]>([
-    ["not marked",                {},                                             `the last evacuation of VMI "apps/web" was ${phase.toLowerCase()}; Lifeboat starts no new one for 101 s, KubeVirt's own webhook may: stop the drain to keep the VM where it is`],
-    ["marked again by KubeVirt",  { vmi: marked() },                              `Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"; the last one was ${phase.toLowerCase()}, and KubeVirt has marked the VM again`],
-    ["… and has its Evacuation",  { vmi: marked(), evacuations: [rested, next] }, 'Evacuation in progress: Eviction triggered evacuation of VMI "apps/web"'],
-  ])("the caller is told: %s", (_, tweak, message) => {
-    expect(decided({ evacuations: [rested], ...tweak })).toMatchObject({ message });
+    expect(only("CreateEvacuation", decision.actions)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
+    const message = `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`;
+    const ended = `the last one was ${phase.toLowerCase()}, and KubeVirt has marked the VM again`;
+    expect(decision).toMatchObject({ message: `${message}; ${ended}` });
+    expect(decided({ vmi: marked(), evacuations: [rested, next] })).toMatchObject({ message });
   });
 });

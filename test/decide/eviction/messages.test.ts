@@ -33,7 +33,6 @@ const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Parti
   ["EvacuationInProgress", { vmi: marked(), evacuations: [evacuation()] },    `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`],
   ["NotMigratable",        { vmi: vmi(PINNED) },                              `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable`],
   ["NotMigratable",        { vmi: vmi({ liveMigratable: { migratable: false } }) }, `${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: no LiveMigratable condition`],
-  ["UnknownStrategy",      { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },  `${NAMED}: spec.evictionStrategy is "LiveMigrat", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
   ["UnknownStrategy",      { vmi: vmi({ evictionStrategy: "x".repeat(999) }) }, `${NAMED}: spec.evictionStrategy is "${"x".repeat(64)}", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
   ["UnknownStrategy",      { vmi: silent, settings: settings({ clusterStrategy: "Move" }) }, `${NAMED}: spec.configuration.evictionStrategy of the KubeVirt CR is "Move", expected None, LiveMigrate, LiveMigrateIfPossible or External`],
   ["MigrationTarget",      { pod: pod({ nodeName: "node02" }) },              `Eviction request for target Pod: ${NAMED} is on node "node01"`],
@@ -61,8 +60,6 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "requested-by": "sigs.k8s.io/descheduler", reason: "LowNodeUtilization" }, "Descheduler"],
   [{},                                                                          "ApiEviction"],
   [{ "requested-by": "someone" },                                               "ApiEviction"],
-  [{ "requested-by": "" },                                                      "ApiEviction"],
-  [{ reason: "sigs.k8s.io/descheduler" },                                       "ApiEviction"],
 ])("an Eviction annotated with %j: %s", (annotations, cause) => expect(causeOfEviction(annotations)).toBe(cause));
 
 const warnings = (tweak: Partial<EvictionFacts>) => warningsOf(eviction(tweak), decided(tweak));

@@ -35,7 +35,6 @@ describe("the answer", () => {
     ["to the first look is an Evacuation",               [],                         vmi(),                              ["create",                                   false]],
     ["waits for one in progress, whatever its cause",    [active],                   vmi(),                              ["Migrating: on its way",                    false]],
     ["is completed when the VM has moved",               [ended("Moved", -10)],      vmi(),                              ["Moved",                                    true]],
-    ["is completed when it was given up",                [ended("Abandoned", -10)],  vmi(),                              ["Abandoned",                                true]],
     ["leaves out what ended before the request",         [ended("Abandoned", -900)], vmi(),                              ["create",                                   false]],
     ["leaves out a duplicate",                           [ended("Duplicate", -10)],  vmi(),                              ["create",                                   false]],
     ["is completed without a VM",                        [],                         undefined,                          ["no running VM is in this pod",             true]],

@@ -36,21 +36,12 @@ describe("the watch", () => {
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], begun: boolean]>([
     ["of a drain, the mark lost",   [drained()],                                                                   true],
-    ["for the drain taint",         [drained({ spec: { cause: "DrainTaint" } })],                                  true],
-    ["of a former pod",             [disrupted("Preemption", 60, { status: { podUID: "former" } })],               true],
     ["of the guard, rested",        [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], true],
     ["of the guard",                [disrupted("Preemption", 60)],                                                 false],
-    ["of the guard, not looked at", [disrupted("Preemption", 60, { status: { phase: "Pending", conditions: [] } })], false],
-    ["of the guard, for a taint",   [disrupted("NoExecuteTaint", 60)],                                             false],
     ["of the guard, beside a drain's", [drained(), disrupted("Preemption", 60, { status: { phase: "Duplicate" } })], false],
     ["of the guard, given up",      [disrupted("Preemption", 60, { status: { phase: "Abandoned", nextAttemptTime: time(30) } })], false],
   ])("beside an Evacuation %s: begun %s", (_, evacuations, begun) => {
     expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(begun ? BEGUN : []);
-  });
-
-  test("External is marked, pinned or not", () => {
-    const actions = plannedDisruptions({ vmis: [vmi({ ...EXTERNAL, ...PINNED })], pods: [terminating] });
-    expect(verbs(actions)).toEqual(BEGUN);
   });
 
   // prettier-ignore
@@ -65,9 +56,6 @@ describe("the watch", () => {
     ["a VM made anew",                 { pods: [terminating], vmis: [vmi({ uid: "anew", activePods: {} })] }],
     ["the VM is on no node",           { pods: [terminating], vmis: [without(vmi({ activePods: {} }), "nodeName")] }],
     ["the target of a migration",      { pods: [{ ...terminating, uid: "other", nodeName: "node02" }] }],
-    ["a completed pod",                { pods: [{ ...terminating, phase: "Failed" }] }],
-    ["a hotplug pod",                  { pods: [hotplug({ deleting: true, disruptionTarget: condition("Preemption") })] }],
-    ["strategy None",                  { pods: [terminating], vmis: [vmi({ evictionStrategy: "None" })] }],
     ["an unknown strategy",            { pods: [terminating], vmis: [vmi({ evictionStrategy: "Odd" })] }],
     ["a dead node",                    { pods: [terminating], nodes: [node({ ready: false })] }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions(tweak)).toEqual([]));
@@ -101,20 +89,14 @@ describe("the deadline keeper", () => {
 
   // prettier-ignore
   test.each<[string, readonly EvacuationFacts[], deleted: boolean]>([
-    ["none",                          [],                                                                             false],
     ["in back-off",                   [disrupted("NoExecuteTaint", 0, { status: { phase: "BackingOff", nextAttemptTime: time(9) } })], true],
     ["before its deadline",           [disrupted("NoExecuteTaint", 0.5)],                                             false],
     ["for a device's taint: its manager comes back", [disrupted("DeviceTaint", -9999)],                               false],
-    ["of a drain",                    [drained()],                                                                    false],
     ["a drain's Duplicate",           [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], true],
-    ["… of a drain that is over",     [disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })],           false],
     ["… of a drain that is given up, and rests", [drained({ status: { phase: "Abandoned", nextAttemptTime: time(9) } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["… of a drain that a person has just cancelled", [drained({ spec: { intent: "Withdrawn" } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["that a person has just cancelled", [disrupted("NoExecuteTaint", 0, { spec: { intent: "Withdrawn" } })],         false],
     ["that was given up",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
-    ["that was cancelled",            [disrupted("NoExecuteTaint", 0, { status: { phase: "Withdrawn", nextAttemptTime: time(9) } })], false],
-    ["of a former pod",               [disrupted("NoExecuteTaint", 0, { status: { podUID: "former" } })],             false],
-    ["of another VM",                 [disrupted("NoExecuteTaint", 0, { spec: { vmiName: "db" } })],                  false],
     ["of a namesake elsewhere",       [disrupted("NoExecuteTaint", 0, { namespace: "other" })],                       false],
   ])("the Evacuation: %s", (_, evacuations, deleted) => {
     expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
@@ -134,17 +116,10 @@ describe("the deadline keeper", () => {
     ["the taint is gone",            { nodes: [node()] }],
     ["a node that has just gone down", { nodes: [node({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoExecute" }] })] }],
     ["it is tolerated",              { pods: [pod({ tolerations: [{ operator: "Exists" }] })] }],
-    ["it does not drive away",       { nodes: [node({ taints: [{ ...TAINT, effect: "NoSchedule" }] })] }],
-    ["the node is gone",             { nodes: [] }],
-    ["another pod by now",           { pods: [pod({ uid: "anew" })] }],
-    ["the pod is terminating",       { pods: [pod({ deleting: true })] }],
-    ["the pod has completed",        { pods: [pod({ phase: "Succeeded" })] }],
-    ["the pod is no VM's",           { pods: [pod({ labels: {} })] }],
     ["a VM made anew",               { vmis: [marked({ uid: "anew" })] }],
     ["the VM has moved",             { vmis: [marked({ nodeName: "node02" })] }],
     ["the guest has gone over",      { vmis: [marked({ isMigrating: true, guestOnTarget: true })] }],
     ["the VM is going",              { vmis: [marked({ deleting: true })] }],
-    ["the VM has ended",             { vmis: [marked({ phase: "Failed" })] }],
     ["no gate",                      { settings: settings() }],
   ])("%s: nothing", (_, tweak) => expect(plannedDisruptions({ ...given, ...tweak })).toEqual([]));
 

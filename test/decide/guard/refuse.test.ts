@@ -1,7 +1,7 @@
 /** Refusing: when to ask again, and the Evacuation that the first refusal begins. */
 import { describe, expect, test } from "vitest";
 import { begunBy, disrupted, drained, refused, REQUESTER, target } from "../../support/guard/disruptions.ts";
-import { at, EXTERNAL, marked, only, PINNED, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
+import { at, marked, only, pod, POD_UID, time, verbs, vmi } from "../../support/fixtures.ts";
 
 const BEGUN = ["CreateEvacuation", "CreateBudget", "Label", "Mark"] as const;
 const LABELLED = ["CreateEvacuation", "Label"] as const;
@@ -20,8 +20,6 @@ test.each<[string, Parameters<typeof refused>[0], seconds: number]>([
   ["… the first time: another cause moves it",   moving,                                                5],
   ["it waits, and the deadline comes before",    waiting(110),                                          10],
   ["… in less than a second",                    waiting(119.5),                                        1],
-  ["the deadline is near, the first time",       { pod: target("Preemption", -118) },                   2],
-  ["the deadline is near, its migration runs",   { ...waiting(117), ...moving },                        3],
 ])("asked for again: %s: after %d s", (_, tweak, seconds) => expect(refused(tweak).retryAfterSeconds).toBe(seconds));
 
 test("one request and ten retries cover a preemption's deadline, so that one round of the scheduler does", () => {
@@ -38,14 +36,10 @@ describe("the Evacuation", () => {
   test.each([
     // of the same pod             VMI                                        cause             actions
     ["none",                       [],                              vmi(),    "Preemption",     BEGUN],
-    ["none, External, pinned",     [],                              vmi({ ...EXTERNAL, ...PINNED }), "Preemption", BEGUN],
-    ["none, KubeVirt has marked",  [],                              marked(), "NoExecuteTaint", ["CreateEvacuation"]],
     ["none, KubeVirt has marked",  [],                              marked(), "Preemption",     LABELLED],
     ["… and it is urgent already", [],       marked({ evacuationLabel: "urgent" }), "Preemption", ["CreateEvacuation"]],
-    ["a drain's",                  [drained()],                     marked(), "NoExecuteTaint", ["CreateEvacuation"]],
     ["a drain's",                  [drained()],                     marked(), "Preemption",     LABELLED],
     ["a drain's, the mark lost",   [drained()],                     vmi(),    "NoExecuteTaint", ["CreateEvacuation", "CreateBudget", "Mark"]],
-    ["the drain taint's",          [drained({ spec: { cause: "DrainTaint" } })], vmi(), "Preemption", BEGUN],
     ["a drain's, given up",        [drained({ status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", BEGUN],
     ["the taint's",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["the taint's, given up",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
@@ -80,11 +74,5 @@ describe("the Evacuation", () => {
     const begun = begunBy({ evacuations: [ended] });
     expect(begun?.spec).toMatchObject({ requestedBy: REQUESTER.Preemption });
     expect(begun?.spec.inherited).toBeUndefined();
-  });
-
-  test("counts on where one of the same pod ended: each has a name of its own", () => {
-    const ended = disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } });
-    const names = [begunBy({}), begunBy({ evacuations: [ended] })].map((begun) => begun?.name);
-    expect(names).toEqual([ended.name, ended.name.replace(/1$/, "2")]);
   });
 });

@@ -1,8 +1,10 @@
 /** How long a drain takes, as foretold: from what this cluster's migrations took, in KubeVirt's waves. */
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { durationOf } from "../../../shared/preflight/duration.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { migration, settings } from "../../support/fixtures.ts";
-import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
+import { facts, GIB, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 
 const MIB = 1024 ** 2;
 const NAMES = ["a", "b", "c", "d", "e"];
@@ -55,4 +57,44 @@ describe("given finished migrations, three waves as long as those", () => {
   ])("%s", (_, all, [least, most], basis) => {
     expect(many({ finished: all })).toMatchObject({ seconds: { least, most }, basis });
   });
+});
+
+test("given VMs that do not say how large they are, they count as usual ones", () => {
+  const vmis = NAMES.map((name) => vmiOf(name, { guestMemory: 0 }));
+  expect(many({ vmis, finished: [finished("other", 20)] })).toMatchObject({ seconds: { least: 42, most: 89 } });
+});
+
+const noise = fc.double({ min: 0.6, max: 1.6, noNaN: true });
+const vm = fc.record({ gib: fc.constantFrom(1, 2, 2, 4, 4, 8, 16), busy: noise });
+const drains = fc.record({
+  around: fc.integer({ min: 4, max: 25 }),
+  perGib: fc.double({ min: 0.5, max: 8, noNaN: true }),
+  atOnce: fc.integer({ min: 1, max: 5 }),
+  vms: fc.array(vm, { minLength: 1, maxLength: 40 }),
+  known: fc.integer({ min: 1, max: 40 }),
+});
+
+/** KubeVirt begins the next migration when one has ended; it begins, and a drain notes its end, within seconds. */
+function happens(times: readonly number[], atOnce: number): number {
+  const ends: number[] = [];
+  for (const seconds of times) {
+    const running = ends.toSorted((a, b) => b - a).slice(0, atOnce);
+    ends.push((running.length < atOnce ? 2 : Math.min(...running)) + seconds);
+  }
+  return Math.max(...ends) + 3;
+}
+
+test("given at least one finished migration, nine of ten drains take no less than half and no more than twice of what is foretold", () => {
+  const all = fc.sample(drains, { numRuns: 1000, seed: 37 });
+  const near = all.filter(({ around, perGib, atOnce, vms, known }) => {
+    const times = vms.map(({ gib, busy }) => around + perGib * gib * busy);
+    const vmis = vms.map(({ gib }, index) => vmiOf(`vm-${index}`, { guestMemory: gib * GIB }));
+    const before = times.slice(0, known).map((seconds, index) => finished(`vm-${index}`, Math.round(seconds)));
+    const limits = { parallelMigrationsPerCluster: 5, parallelOutboundMigrationsPerNode: atOnce };
+    const f = facts({ vmis, finished: before, settings: settings({ limits }) });
+    const { least = 0, most = Infinity } = durationOf(vmis, f)?.seconds ?? {};
+    const took = happens(times, atOnce);
+    return took <= 2 * least && took >= most / 2;
+  });
+  expect(near.length).toBeGreaterThanOrEqual(all.length * 0.9);
 });
