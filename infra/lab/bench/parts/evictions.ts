@@ -32,6 +32,8 @@ const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutbound
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
 /** The API server learns of a changed webhook by a watch, and what follows an answer is over. */
 const SETTLE_MS = 3000;
+/** As often as a drain asks again; a Worker answers every other one from memory. */
+const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 
 export async function runEvictions({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
@@ -81,17 +83,23 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
       const own = items.filter(({ metadata }) =>
         names.some((name) => metadata.name.startsWith(`virt-launcher-${name}-`)),
       );
+      const asked = async () => median(await inParallel(own, AT_A_TIME, (pod) => evict(client, pod)));
       const evicted = async (reviewers: readonly Way[]) => {
         await ask(client, reviewers);
-        return median(await inParallel(own, AT_A_TIME, (pod) => evict(client, pod)));
+        return await asked();
       };
       const first = await evicted([way]);
       // Else nobody marks them.
       if (way === "Lifeboat") await evicted(WAYS);
-      const repeat = await evicted([way]);
+      await ask(client, [way]);
+      const repeats = [];
+      for (let i = 0; i < REPEATS; i++) {
+        await delay(RETRY_MS);
+        repeats.push(await asked());
+      }
       if (round === 0) continue;
       times[way].first.push(first);
-      times[way].repeat.push(repeat);
+      times[way].repeat.push(repeats.reduce((sum, one) => sum + one, 0) / REPEATS);
     }
     return times;
   } finally {
