@@ -1,4 +1,5 @@
 /** A pod's volumes, as folders of this machine. */
+import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { V1VolumeProjection } from "@kubernetes/client-node";
@@ -82,6 +83,8 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
 /** Readers see the old content or the new one. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(`${file}.new`, text, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  // Tokens are renewed when they are due, and when a test asks for it, perhaps at the same time.
+  const fresh = `${file}.${randomUUID()}`;
+  await writeFile(fresh, text, { mode: 0o600 });
+  await rename(fresh, file);
 }
