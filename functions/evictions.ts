@@ -2,18 +2,20 @@
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Client } from "../shared/kube/client.ts";
+import { keyOf } from "../shared/kube/objects.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../shared/kube/facts.ts";
 import { type Posture, undecidedMessage, whenEvictionIsUndecided } from "../shared/settings/failure-posture.ts";
 import { BUSY, ClusterError, isBusy, isLasting, isOddObject, isSilence } from "../shared/kube/failures.ts";
 import { isDue } from "../shared/evacuation/attempts.ts";
 import { causeOfEviction, isActive } from "../shared/kube/evacuation.ts";
-import type { EvictionFacts } from "../shared/eviction/decide.ts";
+import { isRepeatable } from "../shared/eviction/decide.ts";
 import { DRY_RUN_WORDS, warningsOf } from "../shared/eviction/messages.ts";
-import { isPlainRefusal, refuseAgain, type Review, reviewEviction } from "../shared/eviction/review.ts";
+import { type Review, reviewEviction } from "../shared/eviction/review.ts";
 import type { Known } from "../shared/reconcile/observe-vmi.ts";
 import { keepUndecided } from "./conditions.ts";
 import { describeFailure, RejectionError } from "./errors.ts";
 import { recordEvents, requeue } from "./reconcile.ts";
+import type { Asked, Ruling } from "./refusals.ts";
 import * as review from "./review.ts";
 import type { Target } from "./target.ts";
 
@@ -51,10 +53,36 @@ const READING_SHARE = 0.5;
 /** By then everything has ended. */
 const ANSWERING_SHARE = 0.9;
 
-export async function reviewEvictionRequest(
+export async function reviewEvictionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
+  const { uid, request } = review.requestIn(received.body);
+  const parsed = EvictionRequest.safeParse(request);
+  if (!parsed.success) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed.error)));
+  target.state.called.add(target.name);
+  const { namespace, name, userInfo, object } = parsed.data;
+  const cause = causeOfEviction(object.metadata.annotations ?? {});
+  const asked: Asked = {
+    cluster: target.name,
+    pod: { namespace, name },
+    request: { username: userInfo.username, cause },
+  };
+  const dryRun = isDryRun(parsed.data);
+  const remembered = dryRun ? undefined : target.state.refusals.find(asked, target.platform.now());
+  if (remembered === undefined) return await reviewAnew(c, target, received, { uid, asked, dryRun });
+  logRuling(target, asked, remembered, dryRun);
+  return c.json(render(uid, remembered));
+}
+
+interface Eviction {
+  readonly uid: string;
+  readonly asked: Asked;
+  readonly dryRun: boolean;
+}
+
+async function reviewAnew(
   c: Context,
   target: Target,
-  { arrived, body, held }: review.Received,
+  { arrived, held }: review.Received,
+  { uid, asked, dryRun }: Eviction,
 ): Promise<Response> {
   const { arrivedAt, timeoutSeconds, answerBy } = review.deadlineOf(c, arrived, ANSWERING_SHARE);
   const secondsUntil = (time: number) => (time - target.platform.now().getTime()) / 1000;
@@ -66,28 +94,18 @@ export async function reviewEvictionRequest(
     const onFailure = (doing: string, failure: ClusterError) => target.logFailure(doing, failure);
     return { cluster: target.connect(secondsUntil(answerBy), held), now: () => now, onFailure };
   };
-  const { uid, request } = review.requestIn(body);
-  const parsed = EvictionRequest.safeParse(request);
-  if (!parsed.success) return c.json(review.refusal(uid, review.otherThan("pods/eviction CREATE", parsed.error)));
-  target.state.called.add(target.name);
-  const eviction = parsed.data;
-  const dryRun = isDryRun(eviction);
   const say = (answer: review.AdmissionReview) => c.json(dryRun ? withMessage(answer) : answer);
-  const key = { namespace: eviction.namespace, name: eviction.name };
-  const cause = causeOfEviction(eviction.object.metadata.annotations ?? {});
+  const { pod: key, request } = asked;
   const settings = async () => (await target.settings(reading)).settings;
   let pod = Promise.resolve<PodFacts | undefined>(undefined);
   const readPod = (cluster: Client) => (pod = cluster.get("pods", key));
   let cached = target.cached?.(reading);
   try {
-    const asked = { readPod, key, request: { username: eviction.userInfo.username, cause } };
-    const look = async () => {
-      const again = dryRun ? undefined : refusedAgain(target, key, asked.request, now);
-      if (again !== undefined) return again;
+    const look = () => {
       const deps = { cluster: reading, cached, settings, now };
       // What has changed in between is read live.
       cached = undefined;
-      return await reviewEviction(asked, deps);
+      return reviewEviction({ readPod, key, request }, deps);
     };
     const ruled: Review | undefined = await (dryRun ? look() : review.reviewAndPerform(look, performing));
     if (ruled === undefined) {
@@ -95,9 +113,10 @@ export async function reviewEvictionRequest(
       if (!dryRun) noteUndecided(c, target, why);
       return say(refuseUndecided(uid, key, why));
     }
-    logRuling(target, eviction, ruled, dryRun);
-    if (!dryRun) followUp(c, target, key, ruled);
-    return say(render(uid, ruled));
+    const ruling = rulingOf(ruled);
+    logRuling(target, asked, ruling, dryRun);
+    if (!dryRun) followUp(c, target, asked, ruled);
+    return say(render(uid, ruling));
   } catch (error) {
     // A defect of ours leaves it undecided too.
     target.logFailure("reviewing an eviction", error);
@@ -107,15 +126,11 @@ export async function reviewEvictionRequest(
   }
 }
 
-/** Watches say more than memory does. */
-function refusedAgain(target: Target, pod: NamespacedName, request: EvictionFacts["request"], now: Date) {
-  if (target.cached !== undefined) return undefined;
-  const facts = target.state.refusals.find(target.name, pod, now);
-  return facts && refuseAgain(facts, request, now);
+function rulingOf({ facts, decision }: Review): Ruling {
+  return { decision, warnings: warningsOf(facts, decision), vmi: facts.vmi?.name };
 }
 
-function render(uid: string, { facts, decision }: Review): review.AdmissionReview {
-  const warnings = warningsOf(facts, decision);
+function render(uid: string, { decision, warnings }: Ruling): review.AdmissionReview {
   if (decision.verdict === "Allow") return review.permission(uid, warnings);
   return review.refusal(uid, decision.message, { warnings });
 }
@@ -161,9 +176,11 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
 }
 
 /** Records Events and moves the VM on, after the answer. What the review has read is what the reconcile decides on. */
-function followUp(c: Context, target: Target, pod: NamespacedName, ruled: Review): void {
+function followUp(c: Context, target: Target, asked: Asked, ruled: Review): void {
   const { events } = ruled.decision;
-  if (!ruled.isCached && isPlainRefusal(ruled.decision)) target.state.refusals.note(target.name, pod, ruled.facts);
+  // Where watches are read, they say more.
+  if (target.cached === undefined && isRepeatable(ruled.decision, ruled.facts))
+    target.state.refusals.note(asked, rulingOf(ruled), ruled.facts.now);
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
   const { vmi } = ruled.facts;
   if (vmi !== undefined && isWorthALook(ruled, vmi))
@@ -188,15 +205,15 @@ function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   return created === undefined ? { evacuations, vmi } : { evacuations: [...evacuations, created], vmi, migrations };
 }
 
-function logRuling(target: Target, eviction: EvictionRequest, { decision, facts }: Review, dryRun: boolean): void {
+function logRuling(target: Target, { pod, request }: Asked, { decision, vmi }: Ruling, dryRun: boolean): void {
   if (!dryRun) target.state.reviews.count("evictions", decision.verdict === "Allow" ? "allowed" : "refused");
   target.platform.log({
     endpoint: "admission/evictions",
     cluster: target.name,
-    pod: `${eviction.namespace}/${eviction.name}`,
-    vmi: facts.vmi?.name,
-    cause: facts.request.cause,
-    requestedBy: facts.request.username,
+    pod: keyOf(pod),
+    vmi,
+    cause: request.cause,
+    requestedBy: request.username,
     verdict: decision.verdict,
     reason: decision.reason,
     dryRun,

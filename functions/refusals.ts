@@ -1,29 +1,51 @@
-/** What this isolate has just refused, for some seconds: a drain asks again every five. Memory may only refuse. */
-import type { EvictionFacts } from "../shared/eviction/decide.ts";
+/** Evictions that this isolate has just refused: a drain asks again every five seconds. Memory may only refuse. */
+import type { EvictionDecision, EvictionFacts } from "../shared/eviction/decide.ts";
 import type { NamespacedName } from "../shared/kube/facts.ts";
 import { keyOf } from "../shared/kube/objects.ts";
 
-/** Every other request of a drain is answered by what the one before has read. */
+/** The one between is read anew. */
 const REMEMBERED_MS = 9000;
-/** Some kilobytes each. */
+/** Some hundred bytes each: no facts, which a tenant may make large. */
 const MOST = 1000;
 
-export class Refusals {
-  readonly #known = new Map<string, EvictionFacts>();
+export interface Ruling {
+  readonly decision: EvictionDecision;
+  readonly warnings: readonly string[];
+  /** Its name, if there is one. */
+  readonly vmi: string | undefined;
+}
 
-  /** Only while nothing moves: that a VM has left is to be seen at once. */
-  note(cluster: string, pod: NamespacedName, facts: EvictionFacts): void {
-    if (facts.vmi?.isMigrating !== false) return;
-    const key = `${cluster}/${keyOf(pod)}`;
+export interface Asked {
+  readonly cluster: string;
+  readonly pod: NamespacedName;
+  readonly request: EvictionFacts["request"];
+}
+
+export class Refusals {
+  readonly #known = new Map<string, { readonly at: number; readonly ruling: Ruling }>();
+
+  note(asked: Asked, ruling: Ruling, now: Date): void {
+    const key = keyFor(asked);
     // The oldest ones come first.
     this.#known.delete(key);
-    this.#known.set(key, facts);
-    for (const [first] of this.#known) if (this.#known.size > MOST) this.#known.delete(first);
+    this.#known.set(key, { at: now.getTime(), ruling });
+    for (const [first, { at }] of this.#known) {
+      if (this.#known.size <= MOST && isRecent(at, now)) break;
+      this.#known.delete(first);
+    }
   }
 
-  find(cluster: string, pod: NamespacedName, now: Date): EvictionFacts | undefined {
-    const facts = this.#known.get(`${cluster}/${keyOf(pod)}`);
-    const age = facts && now.getTime() - facts.now.getTime();
-    return age !== undefined && age >= 0 && age < REMEMBERED_MS ? facts : undefined;
+  find(asked: Asked, now: Date): Ruling | undefined {
+    const found = this.#known.get(keyFor(asked));
+    return found && isRecent(found.at, now) ? found.ruling : undefined;
   }
+}
+
+function isRecent(at: number, now: Date): boolean {
+  const age = now.getTime() - at;
+  return age >= 0 && age < REMEMBERED_MS;
+}
+
+function keyFor({ cluster, pod, request }: Asked): string {
+  return JSON.stringify([cluster, keyOf(pod), request.cause, request.username]);
 }

@@ -42,18 +42,6 @@ export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): 
   return mayStand ? { ...found, isCached: true } : await reviewEviction(asked, live);
 }
 
-/** Whether it may be refused again by what it was refused by: nothing was to be done, and nothing to be said but the refusal. */
-export function isPlainRefusal({ verdict, actions, events }: EvictionDecision): boolean {
-  return verdict === "Deny" && actions.length === 0 && events.length === 0;
-}
-
-/** Refused again, on what a review of the same pod has read. Undefined: it is to be read anew. */
-export function refuseAgain(facts: EvictionFacts, request: EvictionFacts["request"], now: Date): Review | undefined {
-  const again = { ...facts, request, now };
-  const decision = decideEviction(again);
-  return isPlainRefusal(decision) ? { facts: again, decision, isCached: true } : undefined;
-}
-
 async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDeps, cached?: Client) {
   const cluster = cached ?? deps.cluster;
   const [pod, loading] = [readPod(cluster), deps.settings()];

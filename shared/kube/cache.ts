@@ -25,9 +25,9 @@ export function isSafeInAReconcile(action: Action): boolean {
   return action.verb === "Event";
 }
 
-/** A live VMI that is elsewhere has left. */
+/** Of a world that is old but for its VMI: one that is elsewhere has left. */
 export function isSafeWithLiveVmi(action: Action): boolean {
-  return action.verb === "WriteStatus" && action.status.phase === "Moved";
+  return isSafeInAReconcile(action) || (action.verb === "WriteStatus" && action.status.phase === "Moved");
 }
 
 const CONTINUING: ReadonlySet<Phase> = new Set(["Pending", "Migrating", "WaitingForExternalController"]);

@@ -5,7 +5,7 @@ import type { EvacuationWorld } from "../evacuation/world.ts";
 import { type DisruptionWorld, planDisruptions } from "../guard/disruption.ts";
 import { planPressure, type PressureWorld } from "../pressure/pressure.ts";
 import { planShield, type ShieldWorld } from "../shield/shield.ts";
-import { isSafeInAReconcile, isSafeWithLiveVmi } from "../kube/cache.ts";
+import { isSafeInAReconcile } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
 import type { Plan } from "../kube/action.ts";
@@ -165,13 +165,12 @@ export function plansFor({ evacuations, pods, launchers }: World): readonly Plan
 /** So long a watch may be behind: a mark that it shows may be that of the Evacuation before, and not the present one's. */
 const BEHIND_SECONDS = 60;
 
-/** Whether all that would be done may be done although the world may be old, or all of it but its VMI. */
-export function isSafe(world: World, vmi?: "VmiIsLive"): boolean {
+/** Whether all that would be done may be done although the world may be old; `isSafeAction`: by what cache.ts says of what has been read. */
+export function isSafe(world: World, isSafeAction = isSafeInAReconcile): boolean {
   const { evacuations, now } = world;
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   if (hasJustEnded && evacuations.some(isActive)) return false;
-  const actions = plansFor(world).flatMap((name) => PLANS[name](world).chains.flat());
-  return actions.every((action) => isSafeInAReconcile(action) || (vmi === "VmiIsLive" && isSafeWithLiveVmi(action)));
+  return plansFor(world).every((name) => PLANS[name](world).chains.flat().every(isSafeAction));
 }
 
 export function isTime({ clock, until }: Deps): () => boolean {

@@ -5,6 +5,7 @@ import { readBudget } from "../budget/read.ts";
 import { inheritedAttempts, type MigrationQueue, needsNode, needsPods } from "../evacuation/world.ts";
 import type { MigrationFacts, NamespacedName, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { type EvacuationFacts, isActive, isToBeReleased } from "../kube/evacuation.ts";
+import { isSafeWithLiveVmi } from "../kube/cache.ts";
 import { type Client, named } from "../kube/client.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
 import { Launcher } from "../kube/schemas/kubernetes.ts";
@@ -43,10 +44,10 @@ async function observeWatched(key: NamespacedName, cached: Client, observer: Obs
   const watching = { ...observer, cluster: cached };
   const seen = await observe(key, watching, {});
   if (isSafe(seen)) return seen;
-  if (!isSafe(seen, "VmiIsLive")) return undefined;
+  if (!isSafe(seen, isSafeWithLiveVmi)) return undefined;
   const vmi = await observer.cluster.get("virtualmachineinstances", key);
   const world = vmi && (await observe(key, watching, { vmi }));
-  return world !== undefined && isSafe(world, "VmiIsLive") ? world : undefined;
+  return world !== undefined && isSafe(world, isSafeWithLiveVmi) ? world : undefined;
 }
 
 async function observe(key: NamespacedName, observer: Observer, given: Known): Promise<World> {
