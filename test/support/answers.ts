@@ -41,8 +41,6 @@ export async function reach(address: string, init: RequestInit = {}): Promise<Re
   return await stub(url, init);
 }
 
-export const UNREACHABLE_URL = "https://nothing.example";
-
 export const json =
   (body: unknown, code = 200): Behaviour =>
   () =>

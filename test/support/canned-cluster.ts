@@ -64,15 +64,8 @@ export const configured = (spec: unknown): Behaviour =>
 
 export const notFound = status(404, "NotFound");
 
-/** One of `apps/web` that goes on. */
-export const CANNED_EVACUATION = {
-  kind: "Evacuation",
-  metadata: { ...metadata("web-00000000-1"), creationTimestamp: "2026-11-20T11:59:00Z" },
-  spec: { virtualMachineInstance: { name: "web" }, cause: "ApiEviction", requestedBy: "admin", intent: "Evacuate" },
-};
-
 /** An Evacuation, as it was sent. */
-export const CANNED_BEGIN: Behaviour = ({ body }) => {
+const CANNED_BEGIN: Behaviour = ({ body }) => {
   const sent = z.looseObject({ metadata: z.looseObject({}) }).parse(body);
   const added = { uid: "uid-of-evacuation", resourceVersion: "7", creationTimestamp: "2026-11-20T12:00:00Z" };
   return Response.json({ ...sent, metadata: { ...sent.metadata, ...added } }, { status: 201 });

@@ -1,6 +1,7 @@
 /** The kind Evacuation in an API server: what may be asked for, what of that may change, by whom, and which can be deleted. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, type RawRequest, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
+import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
 import { answerTo, LIFEBOAT, NAMESPACE, type Stage, startStage } from "./stage.ts";
 
 const FILES = ["evacuation-roles", "evacuation-deletion", "evacuation-requester", "crds/evacuations"];
@@ -79,19 +80,10 @@ test.each<[by: string, string, spec: object, words: string]>([
   expect(answer).toEqual(refused(words === "" ? 201 : 422, words));
 });
 
-const ACTIVE = [
-  "Pending",
-  "Migrating",
-  "BackingOff",
-  "WaitingForExternalController",
-  "Blocked",
-  "Restarting",
-  "Stopping",
-];
-const ENDED = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"];
+const ENDED: readonly string[] = END_PHASES;
 const KEPT = "it has not ended, or Lifeboat starts a stopped VM again by it: to cancel it, set spec.intent: Withdrawn";
 
-test.each([...ACTIVE, ...ENDED])(
+test.each([...ACTIVE_PHASES, ...END_PHASES])(
   "one in phase %s: an end is final, and only what has ended can be deleted",
   async (phase) => {
     const name = await stage.created(VM, { phase });

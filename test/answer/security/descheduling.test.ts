@@ -13,7 +13,7 @@ import type { NamespacedName } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import { node, pod, requirement, taint, term, toleration } from "../../support/descheduling/fixtures.ts";
-import { vmiOf, vmPod } from "../../support/descheduling/worlds.ts";
+import { anyLimits, vmiOf, vmPod } from "../../support/descheduling/worlds.ts";
 import { at, NOW, owner, settings, time } from "../../support/fixtures.ts";
 import { PATH } from "../../support/generators/clusters.ts";
 import { deschedulingFactsOf } from "../../support/generators/facts.ts";
@@ -130,18 +130,6 @@ async function touchedIn(world: World): Promise<readonly string[]> {
   });
   return touched.filter(({ namespace }) => namespace !== TENANT).map(({ name }) => name);
 }
-
-const limit = fc.constantFrom(0, 1, 2, 3);
-const anyLimits = fc.record(
-  {
-    evictionsTotal: limit,
-    evictionsPerNode: limit,
-    evictionsPerNamespace: limit,
-    evacuationsPerNode: limit,
-    evacuationsPerNamespace: limit,
-  },
-  { requiredKeys: [] },
-);
 
 test.each(PLUGINS)(
   "given %s, whatever a tenant forges and whatever the limits, no other tenant's pod is touched that the policy would not have go",

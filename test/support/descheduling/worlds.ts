@@ -1,4 +1,5 @@
 /** Minimal pods and policies for descheduling cycles, plus one tweak each. */
+import * as fc from "fast-check";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
 import type { Verdict } from "../../../shared/descheduling/plugins/plugin.ts";
@@ -67,3 +68,15 @@ export function policy(plugins: readonly EnabledPlugin[], tweak: Partial<Desched
     ...tweak,
   };
 }
+
+const limit = fc.integer({ min: 0, max: 3 });
+export const anyLimits = fc.record(
+  {
+    evictionsTotal: limit,
+    evictionsPerNode: limit,
+    evictionsPerNamespace: limit,
+    evacuationsPerNode: limit,
+    evacuationsPerNamespace: limit,
+  },
+  { requiredKeys: [] },
+);

@@ -27,8 +27,6 @@ export function factsOf(found: Collections) {
   };
 }
 
-export type ClusterFacts = ReturnType<typeof factsOf>;
-
 /** What descheduling reads. */
 export function deschedulingFactsOf(found: Collections) {
   return {

@@ -17,20 +17,9 @@ import { nodeTaints } from "../../../../shared/descheduling/plugins/node-taints.
 import type { Plugin } from "../../../../shared/descheduling/plugins/plugin.ts";
 import { podLifeTime } from "../../../../shared/descheduling/plugins/pod-life-time.ts";
 import { utilizationArguments } from "../../../support/descheduling/fixtures.ts";
-import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
+import { anyLimits, plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 import { clusterOf, cycle, evacuationsOf, leaseOf, leaving, results, setStatus } from "./cycles.ts";
 
-const limit = fc.integer({ min: 0, max: 3 });
-const limits = fc.record(
-  {
-    evictionsTotal: limit,
-    evictionsPerNode: limit,
-    evictionsPerNamespace: limit,
-    evacuationsPerNode: limit,
-    evacuationsPerNamespace: limit,
-  },
-  { requiredKeys: [] },
-);
 const PODS = { Vm: vmPod, Plain: plainPod } as const;
 const pod = fc.record({
   kind: fc.constantFrom("Vm" as const, "Vm" as const, "Plain" as const),
@@ -50,7 +39,7 @@ const pause = fc.record({ does: fc.constant("wait" as const), seconds: fc.intege
 
 const story = fc.record({
   pods: fc.array(pod, { minLength: 1, maxLength: 12 }),
-  limits,
+  limits: anyLimits,
   happenings: fc.array(
     fc.oneof({ weight: 4, arbitrary: cycles }, { weight: 2, arbitrary: end }, { weight: 1, arbitrary: pause }),
     { minLength: 3, maxLength: 20 },
