@@ -51,6 +51,15 @@ describe("to a VM", () => {
     expect(fake.evacuations.list()).toHaveLength(1);
   });
 
+  test("evacuate, while one that was withdrawn has not ended: the visitor is to try again", async () => {
+    given({
+      vms: [VM],
+      evacuations: [of("web", {}, { spec: { vmiName: "web", pod: { uid: "pod-web" }, intent: "Withdrawn" } })],
+    });
+    expect(await act(`${AT_VM}/evacuate`)).toBe("TryAgain");
+    expect(fake.evacuations.list()).toHaveLength(1);
+  });
+
   test("retry, and cancel", async () => {
     given({ vms: [MARKED], evacuations: [BACKING_OFF] });
     expect(await act(`${AT_VM}/retry`)).toBe("Retried");
@@ -87,6 +96,15 @@ describe("to a VM", () => {
     expect(await act(`${AT_VM}/${name}`, {}, { visitor: { mayAct: false } })).toBe(403);
     expect(fake.evacuations.list()).toEqual([BACKING_OFF]);
   });
+});
+
+test.each([
+  [`${AT_VM}/evacuate`, AT_VM],
+  [`${AT_NODE}/empty`, AT_NODE],
+])("who has had to sign in again at %s comes to %s, and nothing is done", async (path, page) => {
+  const there = await arriveAt({ prod: fake });
+  expect(await there.get(path)).toMatchObject({ code: 303, location: page });
+  expect(fake.evacuations.list()).toEqual([]);
 });
 
 test("an address can say nothing but what is on the list", async () => {

@@ -68,6 +68,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "what blocks",               DRAIN, "apps/ledger Blocked"],
   ["node",    "who can change it",         DRAIN, "Who can change it: its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or change what keeps it from migrating."],
   ["node",    "which attempt, the next",   DRAIN, "apps/fails BackingOff 2, next in 90s"],
+  ["node",    "it is empty",               { cordoned: true, evacuations: [ended("web-1", "Moved", GONE)] }, "Every VM has left. When the work on the node is done, let it take pods again: kubectl uncordon node01"],
   ["node",    "a healthy VM",              IDLE, "VMs on this node 1 VM State apps/web Running"],
   ["node",    "would a drain succeed?",    IDLE, "Would a drain succeed? A drain will succeed"],
   ["node",    "what would be in its way",  { vms: [vmiOf("db", PINNED)] }, "apps/db Blocked VMI"],
