@@ -21,6 +21,7 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   const payload = await c.req.text();
   const requests = parseBatch(c.req.header("content-type"), payload).map(requestOf);
   if (requests.length === 0) return c.body(null, 204);
+  for (const r of requests) if (r.kind === "VirtualMachineInstance") target.state.refusals.forget(target.name, r);
   const reconcile = (deps: Deps) => reconcileRequested(requests, deps);
   const { failures, refused, left } = await reconcileWithin(target, RECONCILE_SECONDS, reconcile, {
     watched: true,

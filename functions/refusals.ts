@@ -22,13 +22,13 @@ export interface Asked {
 }
 
 export class Refusals {
-  readonly #known = new Map<string, { readonly at: number; readonly ruling: Ruling }>();
+  readonly #known = new Map<string, { readonly at: number; readonly ruling: Ruling; readonly vmi: string }>();
 
   note(asked: Asked, ruling: Ruling, now: Date): void {
     const key = keyFor(asked);
     // The oldest ones come first.
     this.#known.delete(key);
-    this.#known.set(key, { at: now.getTime(), ruling });
+    this.#known.set(key, { at: now.getTime(), ruling, vmi: vmiKey(asked.cluster, asked.pod.namespace, ruling.vmi) });
     for (const [first, { at }] of this.#known) {
       if (this.#known.size <= MOST && isRecent(at, now)) break;
       this.#known.delete(first);
@@ -39,11 +39,21 @@ export class Refusals {
     const found = this.#known.get(keyFor(asked));
     return found && isRecent(found.at, now) ? found.ruling : undefined;
   }
+
+  /** Something has happened to this VMI: it may have left. */
+  forget(cluster: string, { namespace, name }: NamespacedName): void {
+    const changed = vmiKey(cluster, namespace, name);
+    for (const [key, { vmi }] of this.#known) if (vmi === changed) this.#known.delete(key);
+  }
 }
 
 function isRecent(at: number, now: Date): boolean {
   const age = now.getTime() - at;
   return age >= 0 && age < REMEMBERED_MS;
+}
+
+function vmiKey(cluster: string, namespace: string, name = ""): string {
+  return `${cluster} ${namespace}/${name}`;
 }
 
 function keyFor({ cluster, pod, request }: Asked): string {

@@ -33,7 +33,7 @@ const refused: string[] = [];
 // A time may end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
 beforeAll(async () => {
-  stage = await startStage({ nodes: [], onLog });
+  stage = await startStage({ nodes: [], onLog, relay: true });
   for (const name of ["spare-1", "spare-2"]) await createNode(stage.client, name, { memory: "256Gi" });
 });
 afterAll(() => stage.stop());

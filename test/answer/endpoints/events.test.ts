@@ -1,9 +1,12 @@
-/** The relay's door: what it answers where objects that it is told of cannot be read, or never can. */
+/** The relay's door: what it answers where objects that it is told of cannot be read, or never can; and what is read anew from then on. */
 import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";
 import { BATCH_CONTENT_TYPE } from "../../../shared/events/cloud-event.ts";
 import { CANNED_VMI, type CannedAnswers, configured, startCannedCluster } from "../../support/canned-cluster.ts";
-import { entry, NOW, openDoors } from "../../support/doors.ts";
+import { asWebhook, type Doors, entry, NOW, openDoors } from "../../support/doors.ts";
+import { FakeCluster, SERVER } from "../../support/fake-cluster.ts";
+import { evacuation, marked, pod } from "../../support/fixtures.ts";
+import { evictionOf } from "../../support/reviews.ts";
 import { html, json, status } from "../../support/answers.ts";
 
 const relaySecret = `whsec_${Buffer.from("a secret of thirty-two bytes, ok").toString("base64")}`;
@@ -34,9 +37,38 @@ test.each<[string, number, why: string, object, CannedAnswers]>([
 ])("a delivery about %s: %i, %s", async (...[, expected, , told, answers]) => {
   const { url } = startCannedCluster({ configuration: configured({ disruptionBudgets: "Never" }), ...answers });
   const doors = openDoors({ CLUSTERS: { prod: entry(url, { relaySecret }) } });
+  expect(await deliver(told, doors)).toBe(expected);
+});
+
+async function deliver(told: object, doors: Doors): Promise<number> {
   const body = JSON.stringify([told]);
   const headers = { "content-type": BATCH_CONTENT_TYPE, ...sign(body, NOW) };
   const { code } = await doors.request("/clusters/prod/events", { method: "POST", headers, body });
   await doors.settle();
-  expect(code).toBe(expected);
-});
+  return code;
+}
+
+test.each([
+  ["web", true],
+  ["db", false],
+])(
+  "given an event of VM %s, web's eviction, refused just now, is decided by what is read: %s",
+  async (name, isRead) => {
+    const fake = new FakeCluster();
+    fake.configure({ disruptionBudgets: "Never" });
+    fake.vmis.put(marked());
+    fake.pods.put(pod());
+    fake.evacuations.put(evacuation());
+    const requests: string[] = [];
+    const instead = { fetch: fake.api.fetch((label) => void requests.push(label)) };
+    const doors = openDoors({ CLUSTERS: { prod: entry(SERVER, { relaySecret }) } }, undefined, instead);
+    const init = { method: "POST", headers: asWebhook, body: JSON.stringify(evictionOf(pod())) };
+    const evict = () => doors.request("/clusters/prod/admission/evictions?timeout=10s", init);
+    await evict();
+    await doors.settle();
+    expect(await deliver(event("vmi.changed", { namespace: "apps", name, uid: "u" }), doors)).toBe(204);
+    requests.length = 0;
+    await evict();
+    expect(requests.length > 0).toBe(isRead);
+  },
+);
