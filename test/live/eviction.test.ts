@@ -14,7 +14,7 @@ const evacuation = { adoptSeconds: 0, maxAttempts: 2, backoffSeconds: 1.1, maxBa
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await startStage({ ...ALONE, configuration: { evacuation } });
+  stage = await startStage({ ...ALONE, configuration: { evacuation }, relay: true });
 });
 afterAll(() => stage.stop());
 afterEach(() => stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () => "Succeeded" }));
