@@ -53,10 +53,12 @@ export function knownDisruptions({ pod, vmi, evacuations, podUID }: Subject, now
 }
 
 /** An earlier one than what ends the pod by now. The VM still has to leave for another cause, so that no Evacuation ends with it. */
-function isOver({ cause, deadline, evacuation }: KnownDisruption, { disruptionTarget }: PodFacts, now: Date): boolean {
+function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
+  const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  if (cause === "Preemption") return over <= now.getTime();
+  // Once it has been let go, the pod may take long to end.
+  if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
 }

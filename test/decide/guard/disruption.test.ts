@@ -44,6 +44,15 @@ describe("the watch", () => {
     expect(verbs(plannedDisruptions({ evacuations, pods: [terminating] }))).toEqual(begun ? BEGUN : []);
   });
 
+  test.each([
+    ["by the same preemption, a minute after its deadline", -3, false],
+    ["by another one since", 180, true],
+  ] as const)("a pod that terminates %s, beside a drain's Duplicate: begun %s", (_, since, begun) => {
+    const evacuations = [drained(), disrupted("Preemption", 117, { status: { phase: "Duplicate" } })];
+    const pods = [target("Preemption", since, { deleting: true })];
+    expect(verbs(plannedDisruptions({ evacuations, pods, now: at(190) }))).toEqual(begun ? BEGUN : []);
+  });
+
   // prettier-ignore
   test.each([
     ["a plain deletion",               { pods: [pod({ deleting: true })] }],
