@@ -30,7 +30,8 @@ import {
   untilPreempted,
 } from "./victims.ts";
 
-const GROUPS = { tags: ["groups"] };
+const NIGHT = { tags: ["nightly"] };
+const GROUPS = { tags: ["groups", "nightly"] };
 
 /** As the scheduler asks for one after another, four of them show all that twelve do. */
 const COUNT = IS_REAL ? 12 : 4;
@@ -80,7 +81,7 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     expectFewRequests(scene);
   });
 
-  test("two preemptions for one node", { tags: ["nightly"] }, async (context) => {
+  test("two preemptions for one node", NIGHT, async (context) => {
     const scene = await start(context);
     const names = await createVms(scene, COUNT, { memory: `${48 / COUNT}Gi` });
     migrate(scene, 5, 0.5);
@@ -126,7 +127,7 @@ describe("all at a time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
     },
   );
 
-  test("VMs that never move: past the deadline they go, the last one after the others", async (context) => {
+  test("VMs that never move: past the deadline they go, the last one after the others", NIGHT, async (context) => {
     // The deadline is looked at by Lifeboat's clock.
     const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
     await createVms(scene, 3);
