@@ -154,7 +154,7 @@ test(
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
-    const delaying = await startSimulatedStage({ clock, optional, configuration });
+    const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
       // Creation times are in whole seconds, and say which migration is the newest.

@@ -58,9 +58,12 @@ export function openFakeDoors(fake: FakeCluster, before?: Before, { clock, store
   const env = { CLUSTERS: JSON.stringify({ prod }) };
   const target = targetOf("prod", { ...prod, headers: {} }, { env, platform, state });
   fake.now = platform.now;
-  const app = createApp(platform, state);
-  const ask = async (path: string, init: RequestInit) =>
-    await answerOf(await app.request(`/clusters/prod/${path}`, init, env, context));
+  let app: ReturnType<typeof createApp> | undefined;
+  const ask = async (path: string, init: RequestInit) => {
+    // Its routes take longer than a reconcile, which needs none.
+    app ??= createApp(platform, state);
+    return await answerOf(await app.request(`/clusters/prod/${path}`, init, env, context));
+  };
   const post = (path: string, body?: unknown) =>
     ask(path, { method: "POST", headers: asWebhook, ...(body !== undefined && { body: JSON.stringify(body) }) });
   const asking = async () => {
