@@ -58,17 +58,21 @@ export async function reconcileIdentity({ cluster, connect, clock, use }: Keeper
   const secret = await readSecret(client);
   const { isCertManagers } = secret;
   const identity = identityOf(secret);
+  let soon = Infinity;
   if (identity !== undefined) {
     const [webhookToken] = identity.webhookToken;
     await use(identity);
     // Only what the API server trusts is served later: a failure here puts off the next step.
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
-    if ((await pointWebhooks(pointing, client)) === "Conflict") return 0;
+    const pointed = await pointWebhooks(pointing, client);
+    if (pointed === "Conflict") return 0;
+    // Until it names these certificates, evictions fail.
+    if (pointed === "Missing") soon = RETRY_MS;
   }
   const { data } = secret;
   const kept = keptIn(data["tls.crt"], data["next.crt"], data["previous.crt"]);
   const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(kept, secret, clock.now())) };
-  if (Object.keys(change).length === 0) return requeueAfterMs(kept);
+  if (Object.keys(change).length === 0) return Math.min(soon, requeueAfterMs(kept));
   await changeSecret(secret, change, client);
   return 0;
 }

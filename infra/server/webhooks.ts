@@ -31,22 +31,24 @@ const Configuration = kind(
 );
 type Configuration = z.output<typeof Configuration>;
 
+const [EVICTIONS] = WEBHOOK_CONFIGURATIONS;
 const RESOURCE = "validatingwebhookconfigurations";
 const CHANGED = { 404: "Conflict", 409: "Conflict", 422: "Conflict" } as const;
 
-/** Resolves once all of them are as they should be; a Conflict is left to the next reconcile. */
-export async function pointWebhooks(pointing: Pointing, cluster: Client): Promise<"Done" | "Conflict"> {
+/** Resolves once all of them are as they should be; a Conflict, and evictions' before it is installed, are left to the next reconcile. */
+export async function pointWebhooks(pointing: Pointing, cluster: Client): Promise<"Done" | "Conflict" | "Missing"> {
   const results = await Promise.all(
     WEBHOOK_CONFIGURATIONS.map(async (name) => {
       const found = await cluster.get(RESOURCE, named(name), { as: Configuration });
-      const changes = found === undefined ? [] : changesOf(found, pointing);
-      if (found === undefined || changes.length === 0) return "Done";
+      if (found === undefined) return name === EVICTIONS ? "Missing" : "Done";
+      const changes = changesOf(found, pointing);
+      if (changes.length === 0) return "Done";
       const test = { op: "test", path: "/metadata/resourceVersion", value: found.resourceVersion };
       const answer = await cluster.patch(RESOURCE, named(name), [test, ...changes]);
       return meaningOf(answer, CHANGED);
     }),
   );
-  return results.every((result) => result === "Done") ? "Done" : "Conflict";
+  return results.find((result) => result !== "Done") ?? "Done";
 }
 
 function changesOf({ webhooks }: Configuration, { cluster, webhookToken, trusted }: Pointing) {

@@ -6,7 +6,7 @@ import { createSteppedClock, type Sandbox, secrets, type SteppedClock } from "..
 import { makeCertificate, validityFrom } from "../../../infra/server/certificate.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
 import { HOST } from "../../../infra/server/names.ts";
-import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";
+import { applyInCluster, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import type { Client } from "../../../shared/kube/client.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
 import { startInstalled } from "../../support/server/installed.ts";
@@ -123,6 +123,16 @@ test("renewed: announced before it is served, and the old one is trusted a while
   clock.advance(10 * MINUTE);
   expect(await settle()).toEqual({ pair: renewed, ...tokens });
   expect(same(await bundle())).toEqual(same([renewed.certPem]));
+});
+
+test("until evictions' webhook is installed it looks every two seconds, and then every ten", async () => {
+  await settle();
+  const look = () => lookOnce(() => undefined);
+  expect(await look()).toBe(10_000);
+  await sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
+  expect(await look()).toBe(2000);
+  await applyInCluster(sandbox.client, OPTIONAL);
+  expect(await settle().then(look)).toBe(10_000);
 });
 
 test("a certificate of cert-manager's is served, and neither it nor the caBundle is written", async () => {
