@@ -1,4 +1,4 @@
-/** `lifeboat drain`, `pause`, `resume` and `cancel` of nodes, against the sandbox with Lifeboat as it is shipped. */
+/** `lifeboat drain`, against the sandbox with Lifeboat as it is shipped. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
@@ -91,60 +91,6 @@ describe("given a VM that cannot move", () => {
     };
     const again = await on.lifeboat(`drain ${node} --wait-for-blocked`, { meanwhile });
     expect([again.code, (await on.maintenanceOf(node)).length]).toEqual([0, 1]);
-  });
-});
-
-describe("given VMs that wait in KubeVirt's queue", () => {
-  test("Ctrl-C leaves it at work; pause and resume change it, the same command follows it again: 0", async () => {
-    const node = await on.freshNode();
-    const name = await on.vmOn(node);
-    await on.limitMigrations(0);
-    const stopped = await on.lifeboat(`drain ${node}`, { meanwhile: (waits, stop) => waits === 2 && stop() });
-    expect(stopped.code).toBe(130);
-    expect(stopped.out.join("\n")).toMatch(new RegExp(`lifeboat pause ${node} [^]*lifeboat cancel node/${node} `));
-    expect((await on.lifeboat(`pause ${node}`)).code).toBe(0);
-    expect((await on.lifeboat(`drain ${node} --timeout 1s`)).code).toBe(1);
-    expect((await on.maintenanceOf(node))[0]?.spec.progress).toBe("Paused");
-    expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
-    await on.limitMigrations(5);
-    const other = await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`);
-    expect(other.err.join()).toContain(
-      "has not ended, and has --order ByPriority, --when-blocked Wait: cancel it first",
-    );
-    const { code, err } = await on.lifeboat(`drain ${node}`);
-    expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
-    expect(await on.nodeOf(name)).not.toBe(node);
-  });
-
-  test("cancel node/NAME: what has not moved stays, and the node is uncordoned; the drain ends: 3; there is nothing more to cancel: 1", async () => {
-    const node = await on.freshNode();
-    const name = await on.vmOn(node);
-    await on.limitMigrations(0);
-    const meanwhile = async (waits: number) => {
-      if (waits !== 1) return;
-      const { code, out } = await on.lifeboat(`cancel node/${node}`);
-      expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/cancelled$/)] });
-    };
-    expect((await on.lifeboat(`drain ${node}`, { meanwhile })).code).toBe(3);
-    expect([await on.isCordoned(node), await on.nodeOf(name)]).toEqual([false, node]);
-    expect((await on.lifeboat(`cancel node/${node}`)).err).toEqual([
-      `error: no maintenance of node "${node}" is scheduled or under way`,
-    ]);
-    await on.limitMigrations(5);
-  });
-
-  test("an API server that does not answer for a while is waited for, and that is said once: 0", async () => {
-    const node = await on.freshNode();
-    await on.vmOn(node);
-    await on.limitMigrations(0);
-    const meanwhile = async (waits: number) => {
-      if (waits === 1) await on.stage.sandbox.apiServer.suspend();
-      if (waits === 4) await on.stage.sandbox.apiServer.resume();
-      if (waits === 5) await on.limitMigrations(5);
-    };
-    const { code, err } = await on.lifeboat(`drain ${node}`, { meanwhile });
-    const silences = err.filter((line) => line.endsWith(": trying again")).length;
-    expect({ code, silences }).toEqual({ code: 0, silences: 1 });
   });
 });
 
