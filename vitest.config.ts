@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { IS_REAL } from "./infra/lab/stage/control-plane.ts";
+import LongFiles from "./test/support/setup/long-files.ts";
 import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/support/setup/simulated-only.ts";
 
 /** Tests that share nothing and wait for nothing: their files may share threads, and load each module once. */
@@ -23,7 +24,8 @@ export default defineConfig({
     // For a third of the time tests wait for workerd, a sandbox or kubectl.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     // A real control plane keeps a core busy by itself.
-    ...(IS_REAL && { maxWorkers: "50%", reporters: ["default", new LeftOut()] }),
+    ...(IS_REAL && { maxWorkers: "50%" }),
+    reporters: ["default", IS_REAL ? new LeftOut() : new LongFiles()],
     projects: [
       {
         test: {

@@ -1,0 +1,31 @@
+/** A file that takes more than its share of a whole run fails it: at the end everything waits for the longest. */
+import type { Reporter, TestModule } from "vitest/node";
+
+/** A limit in seconds would fail by chance where the machine is slow. With three at a time this is twelve to twenty seconds. */
+const SHARE = 1 / 20;
+
+/** A run of some folders has fewer files. */
+const WHOLE = 150;
+
+export default class LongFiles implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    if (modules.length < WHOLE || process.env["LIFEBOAT_NIGHTLY"] !== undefined) return;
+    const all = modules.map((module) => ({ name: module.relativeModuleId, ms: msOf(module) }));
+    const most = SHARE * all.reduce((sum, { ms }) => sum + ms, 0);
+    for (const { name, ms } of all.filter((one) => one.ms > most)) {
+      console.error(
+        `${name} takes ${seconds(ms)}, of all files at most ${seconds(most)}: make it shorter, or split it`,
+      );
+      process.exitCode = 1;
+    }
+  }
+}
+
+function msOf(module: TestModule): number {
+  const { collectDuration, duration } = module.diagnostic();
+  return collectDuration + duration;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
