@@ -7,6 +7,7 @@ const SHARE = 1 / 20;
 /** A run of some folders has fewer files. */
 const WHOLE = 150;
 
+// oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its path.
 export default class LongFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length < WHOLE || process.env["LIFEBOAT_NIGHTLY"] !== undefined) return;
