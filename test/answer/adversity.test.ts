@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
+import { present } from "../support/kube/connected.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
 /** At night all of it. Else each write once, and each kind of write in each of the ways; of reads what this number draws. */
@@ -46,11 +47,15 @@ async function each(flow: Flow, requests: readonly Request[], how: Omit<Disturba
   }
 }
 
-test.each(["403", "422"])("a preempted VM moves although writes of a kind are refused for good: %s", async (code) => {
-  const way = Object.keys(WRITE_FAULTS).findIndex((name) => name.endsWith(code));
-  const fault = Object.values(WRITE_FAULTS)[way] ?? expect.fail();
-  for (const flow of FLOWS.filter(({ asks }) => asks === "deletes"))
-    await each(flow, writesOf(flow, 0), { isLasting: true, fault });
+describe.each(FLOWS.filter(({ asks }) => asks === "deletes"))("$name, where it lasts", (flow) => {
+  test.each(["is refused: 403", "is refused: 422"])("each kind of write: it %s", async (name) => {
+    await each(flow, writesOf(flow, 0), { isLasting: true, fault: present(WRITE_FAULTS[name]) });
+  });
+
+  test("each kind of read: it is forbidden", async () => {
+    const reads = [...(COURSES.get(flow) ?? [])].flatMap(([label]) => (isRead(label) ? [{ label, time: 1 }] : []));
+    await each(flow, reads, { isLasting: true, fault: present(READ_FAULTS["is forbidden"]) });
+  });
 });
 
 describe.each(FLOWS)("$name", (flow) => {
