@@ -67,14 +67,14 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
   });
 }
 
-/** A tick for these clusters, in this order: which of them it has looked at, how long it took, and what was logged. */
-async function tick(names: readonly string[]) {
+/** A tick for these clusters, in this order or as drawn: which of them it has looked at, how long it took, and what was logged. */
+async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));
   const reached = new Set<string>();
   const { platform, world } = newPlatform(undefined, undefined, {
     now: () => clock.now(),
     timeout: (ms) => clock.timeout(ms),
-    random: () => 0,
+    random,
     fetch: async (address, { signal }) => {
       const url = new URL(address);
       if (url.pathname.endsWith("/evacuations")) reached.add(url.hostname);
@@ -98,10 +98,11 @@ test.each<[drips: number, well: number, seconds: number, why: string]>([
   expect({ reached: reached.size, took }).toEqual({ reached: drips + well, took: seconds });
 });
 
-test("given so many that the minute is over, those that were not reached are logged", async () => {
+test("given so many that the minute is over, those that were not reached are logged, and another tick draws others", async () => {
   const names = [...named("drips", 30), ...named("well", 10)];
   const { reached, log } = await tick(names);
   const missed = names.filter((name) => !reached.has(name));
   expect(missed).toEqual(expect.arrayContaining(named("well", 10)));
   expect(log.flatMap(({ level, cluster }) => (level === "warn" ? [cluster] : []))).toEqual(missed);
+  expect([...(await tick(names, () => 0.99)).reached]).toEqual(expect.arrayContaining(named("well", 10)));
 });

@@ -140,6 +140,8 @@ test("while the Worker fails on one object, it is sent the others, also what is 
       .filter((id) => id !== "vm-3.1")
       .toSorted(),
   );
+  // By now it waits five seconds each time.
+  for (let seconds = 0; seconds < 30; seconds++) await pass(1000);
   delivery.put(vmiEvent("new"));
   await pass(500);
   expect(takenIds()).toContain("new.1");
