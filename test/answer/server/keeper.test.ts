@@ -30,6 +30,8 @@ afterAll(() => sandbox.stop());
 const lookOnce = async (use: (identity: Identity) => void) =>
   await reconcileIdentity({ cluster: "local", connect, clock, use, onFailure: () => undefined });
 
+const look = () => lookOnce(() => undefined);
+
 /** A replica looks until there is nothing to do for now; resolves to what it serves. */
 async function settle(): Promise<Identity> {
   const used: Identity[] = [];
@@ -127,7 +129,6 @@ test("renewed: announced before it is served, and the old one is trusted a while
 
 test("until evictions' webhook is installed it looks every two seconds, and then every ten", async () => {
   await settle();
-  const look = () => lookOnce(() => undefined);
   expect(await look()).toBe(10_000);
   await sandbox.client.delete(WEBHOOK_CONFIGURATIONS, { name: "lifeboat" });
   expect(await look()).toBe(2000);
