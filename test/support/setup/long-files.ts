@@ -1,8 +1,8 @@
 /** A file that takes more than its share of a whole run fails it: at the end everything waits for the longest. */
 import type { Reporter, TestModule } from "vitest/node";
 
-/** A limit in seconds would fail by chance where the machine is slow. With three at a time this is twelve to twenty seconds. */
-const SHARE = 1 / 20;
+/** A limit in seconds would fail by chance where the machine is slow. The longest ones take half of this. */
+const SHARE = 1 / 12;
 
 /** A run of some folders has fewer files. */
 const WHOLE = 150;
