@@ -58,7 +58,7 @@ export async function reconcileIdentity({ cluster, connect, clock, use }: Keeper
   const secret = await readSecret(client);
   const { isCertManagers } = secret;
   const identity = identityOf(secret);
-  let soon = Infinity;
+  let mostMs = Infinity;
   if (identity !== undefined) {
     const [webhookToken] = identity.webhookToken;
     await use(identity);
@@ -66,13 +66,13 @@ export async function reconcileIdentity({ cluster, connect, clock, use }: Keeper
     const pointing = { cluster, webhookToken, trusted: isCertManagers ? undefined : bundleOf(secret) };
     const pointed = await pointWebhooks(pointing, client);
     if (pointed === "Conflict") return 0;
-    // Until it names these certificates, evictions fail.
-    if (pointed === "Missing") soon = RETRY_MS;
+    // Until it names these certificates, the API server lets evictions pass without a review.
+    if (pointed === "Missing") mostMs = RETRY_MS;
   }
   const { data } = secret;
   const kept = keptIn(data["tls.crt"], data["next.crt"], data["previous.crt"]);
   const change = { ...tokensDue(secret), ...(isCertManagers ? {} : await changeDue(kept, secret, clock.now())) };
-  if (Object.keys(change).length === 0) return Math.min(soon, requeueAfterMs(kept));
+  if (Object.keys(change).length === 0) return Math.min(mostMs, requeueAfterMs(kept));
   await changeSecret(secret, change, client);
   return 0;
 }

@@ -35,7 +35,7 @@ const [EVICTIONS] = WEBHOOK_CONFIGURATIONS;
 const RESOURCE = "validatingwebhookconfigurations";
 const CHANGED = { 404: "Conflict", 409: "Conflict", 422: "Conflict" } as const;
 
-/** Resolves once all of them are as they should be; a Conflict, and evictions' before it is installed, are left to the next reconcile. */
+/** `Conflict`: another writer was faster with one of them. `Missing`: the evictions' webhook is not installed yet. */
 export async function pointWebhooks(pointing: Pointing, cluster: Client): Promise<"Done" | "Conflict" | "Missing"> {
   const results = await Promise.all(
     WEBHOOK_CONFIGURATIONS.map(async (name) => {
@@ -48,7 +48,7 @@ export async function pointWebhooks(pointing: Pointing, cluster: Client): Promis
       return meaningOf(answer, CHANGED);
     }),
   );
-  return results.find((result) => result !== "Done") ?? "Done";
+  return (["Conflict", "Missing"] as const).find((result) => results.includes(result)) ?? "Done";
 }
 
 function changesOf({ webhooks }: Configuration, { cluster, webhookToken, trusted }: Pointing) {

@@ -6,9 +6,11 @@ import { createSteppedClock, type Sandbox, secrets, type SteppedClock } from "..
 import { makeCertificate, validityFrom } from "../../../infra/server/certificate.ts";
 import { type Identity, reconcileIdentity } from "../../../infra/server/keeper.ts";
 import { HOST } from "../../../infra/server/names.ts";
+import { pointWebhooks } from "../../../infra/server/webhooks.ts";
 import { applyInCluster, SERVER } from "../../../infra/lab/stage/in-cluster.ts";
 import type { Client } from "../../../shared/kube/client.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
+import { connectTo, FakeCluster } from "../../support/fake-cluster.ts";
 import { startInstalled } from "../../support/server/installed.ts";
 
 const MINUTE = 60_000;
@@ -134,6 +136,23 @@ test("until evictions' webhook is installed it looks every two seconds, and then
   expect(await look()).toBe(2000);
   await applyInCluster(sandbox.client, OPTIONAL);
   expect(await settle().then(look)).toBe(10_000);
+});
+
+/** Another writer is faster. */
+function conflict(label: string): Response | undefined {
+  const status = { kind: "Status", reason: "Conflict", code: 409 };
+  return label.startsWith("patch") ? Response.json(status, { status: 409 }) : undefined;
+}
+
+test("given a conflict at the guard's webhook, it is tried again first, also before evictions' webhook is installed", async () => {
+  const fake = new FakeCluster();
+  fake.unreadable.clear();
+  const webhooks = [{ name: "deletions.lifeboat.dev", clientConfig: { service: SERVER } }];
+  const metadata = { name: "lifeboat-guard", uid: "guard", resourceVersion: "1" };
+  fake.api.put("validatingwebhookconfigurations", { metadata, webhooks });
+  const pointing = { cluster: "local", webhookToken: "token", trusted: "PEM" };
+  expect(await pointWebhooks(pointing, connectTo(fake, conflict))).toBe("Conflict");
+  expect(await pointWebhooks(pointing, connectTo(fake))).toBe("Missing");
 });
 
 test("a certificate of cert-manager's is served, and neither it nor the caBundle is written", async () => {
