@@ -130,7 +130,7 @@ async function personally({ person }: Flow, app: FakeDoors): Promise<boolean> {
 
 /** Without these it is not known who has to leave, or there is no mark that could move it: until the deadline it stays where it is. */
 const NEEDED =
-  /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods.eviction)/;
+  /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods\/eviction)/;
 
 function expectSaved({ end }: Flow, fake: FakeCluster, label: string): void {
   const { phase, nodeName } = fake.vmis.get(WEB) ?? {};

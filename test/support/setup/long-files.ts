@@ -15,7 +15,7 @@ export default class LongFiles implements Reporter {
     const most = SHARE * all.reduce((sum, { ms }) => sum + ms, 0);
     for (const { name, ms } of all.filter((one) => one.ms > most)) {
       console.error(
-        `${name} takes ${seconds(ms)}, of all files at most ${seconds(most)}: make it shorter, or split it`,
+        `${name} takes ${seconds(ms)}, more than a twelfth of all files' time (${seconds(most)}): shorten it, or split it`,
       );
       process.exitCode = 1;
     }
