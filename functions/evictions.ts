@@ -145,7 +145,10 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
 }
 
 function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
-  return isBusy(error) ? "refuse" : whenEvictionIsUndecided(pod, isForGood(error, hasFacts));
+  if (isBusy(error)) return "refuse";
+  // The pod is read first: without it, the odd object is the pod.
+  const isOdd = pod === undefined && error instanceof ClusterError && isOddObject(error.failure);
+  return whenEvictionIsUndecided(isOdd ? "Odd" : pod, isForGood(error, hasFacts));
 }
 
 function answerUndecided(posture: Posture, uid: string, key: NamespacedName, error: unknown): review.AdmissionReview {

@@ -1,15 +1,10 @@
 /** The cluster that a kubeconfig names, as the command talks to it. */
-import {
-  HttpMethod,
-  IsomorphicFetchHttpLibrary,
-  KubeConfig,
-  RequestContext,
-  type ResponseContext,
-} from "@kubernetes/client-node";
+import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { createClient } from "../../shared/kube/client.ts";
 import { sender, type Endpoint, type Fetch } from "../../shared/kube/transport.ts";
 import { SettingsCache } from "../../shared/settings/load-settings.ts";
+import { kubeFetch } from "../relay/kube-fetch.ts";
 import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { plain, quoted, withoutControls } from "./print.ts";
@@ -85,34 +80,6 @@ function noCluster(context: string | undefined): string {
   if (context === MADE_UP) return "there is no kubeconfig: set KUBECONFIG, or say --kubeconfig FILE";
   if (!context) return "the kubeconfig has no current context: choose one with --context";
   return `the kubeconfig's context "${context}" names no cluster: choose another one with --context`;
-}
-
-const METHODS = new Map<string, HttpMethod>(Object.values(HttpMethod).map((method) => [method, method]));
-
-/**
- * Requests with a kubeconfig's credentials. client-node makes a new pool of connections for every request: here they share one, until
- * the cluster refuses the credentials, because a plugin may have others by then.
- */
-function kubeFetch(config: KubeConfig): Fetch {
-  const library = new IsomorphicFetchHttpLibrary();
-  let pool: ReturnType<RequestContext["getDispatcher"]>;
-  return async (url, { method = "GET", headers, body, signal }) => {
-    const request = new RequestContext(url, METHODS.get(method) ?? HttpMethod.GET);
-    for (const [name, value] of new Headers(headers)) if (name !== "authorization") request.setHeaderParam(name, value);
-    if (typeof body === "string") request.setBody(body);
-    if (signal) request.setSignal(signal);
-    await config.applySecurityAuthentication(request);
-    pool ??= request.getDispatcher();
-    if (pool !== undefined) request.setDispatcher(pool);
-    const answer = await library.send(request).toPromise();
-    if (answer.httpStatusCode === 401) pool = undefined;
-    return responseOf(answer);
-  };
-}
-
-/** Of its headers, only the API server's warnings matter. */
-function responseOf({ httpStatusCode, headers: { warning = "" }, body }: ResponseContext): Response {
-  return new Response(body.stream(), { status: httpStatusCode, headers: { warning } });
 }
 
 const Status = z.object({ message: z.string() });

@@ -25,6 +25,8 @@ export interface Seen<Facts, View = never> {
   readonly facts: Facts;
   /** What else is kept. */
   readonly view?: View;
+  /** Why there is no view, though there should be one. */
+  readonly odd?: string;
 }
 
 /** What the Worker has to know, before it becomes an event. */
@@ -68,13 +70,18 @@ export function kind<Fields extends Shape, Facts>({ fields, facts, ...kept }: Ki
 }
 
 const Conditions = listOf(z.object({ type: z.string(), status: z.string(), reason: Text, lastTransitionTime: Text }));
-const Metadata = z.object({
+const Identified = z.object({
   namespace: z.exactOptional(z.string()),
   name: z.string(),
   uid: z.string(),
   resourceVersion: z.string(),
-  deletionTimestamp: Text,
 });
+const Metadata = z.extend(Identified, { deletionTimestamp: Text });
+
+/** Undefined: it is no object of the API. */
+export function identityIn(object: unknown): Identity | undefined {
+  return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
+}
 
 export interface PodFacts {
   readonly node: string | undefined;

@@ -2,6 +2,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Stores } from "../../shared/kube/cache.ts";
 import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
+import { apiServerOf } from "./api-server.ts";
 import type { Clock, Random } from "./clock.ts";
 import { startDelivery } from "./deliver.ts";
 import { eventOf, type Lane, LANE_OF, noticeOf, type Noticed } from "./event.ts";
@@ -43,6 +44,7 @@ const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 
 export function startRelay(options: RelayOptions): Relay {
   const { clock, random, log, within } = options;
+  const api = apiServerOf(options.kubeConfig);
   const counters = createCounters();
   const outboxes = { urgent: createOutbox(), routine: createOutbox() };
   const send = createSend(options);
@@ -84,7 +86,7 @@ export function startRelay(options: RelayOptions): Relay {
       report(noticeOf(kind, now, before));
       if (now !== undefined && now.metadata.uid !== before?.metadata.uid) onSeen?.(now);
     };
-    const watched = startWatch(kind, { ...options, onChange, onFailure });
+    const watched = startWatch(kind, { ...options, api, onChange, onFailure });
     watches.set(kind.name, watched);
     return watched;
   };

@@ -2,10 +2,11 @@
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
 import { type Facts, SCHEMAS } from "../../shared/kube/resources.ts";
-import type { WatchedKind } from "./kinds.ts";
+import type { Identity, WatchedKind } from "./kinds.ts";
+import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
-/** Where the app reads them, its facts of each object are kept. One that it cannot understand has none, as if it were not there. */
+/** Keeps, where the app reads them, the app's facts of each object. An object that the app cannot understand has none, and counts as odd. */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,
   kind: WatchedKind<Noted>,
@@ -18,7 +19,7 @@ export function keptOf<R extends CachedResource, Noted>(
     read: (object) => {
       const seen = kind.read(object);
       const parsed = schema.safeParse(object);
-      return seen && { ...seen, ...(parsed.success && { view: parsed.data }) };
+      return seen && { ...seen, ...(parsed.success ? { view: parsed.data } : { odd: reasonOf(parsed.error) }) };
     },
   };
 }
@@ -31,11 +32,20 @@ export function storeOf<Noted, View extends Versioned>(watched: Watched<Noted, V
     written.delete(keyOf(view));
     return view;
   };
+  const isOdd = ({ view }: { readonly view?: View }) => view === undefined;
   const shown = ({ view }: { readonly view?: View }) => (view === undefined ? [] : [newest(view)]);
   return {
     isCurrent: () => watched.isCurrent(),
     get: ({ namespace, name }) => shown(watched.get(namespace, name) ?? {})[0],
     all: () => [...watched.all()].flatMap(shown),
+    isOdd: ({ namespace, name }) => {
+      const seen = watched.get(namespace, name);
+      return seen === undefined ? watched.isOdd(namespace, name) : isOdd(seen);
+    },
+    hasOddIn: (namespace) => {
+      const isThere = ({ namespace: its = "" }: Identity) => its === namespace;
+      return watched.odd().some(isThere) || [...watched.all()].some((seen) => isOdd(seen) && isThere(seen.metadata));
+    },
     note: (view) => void written.set(keyOf(view), view),
   };
 }

@@ -1,23 +1,21 @@
 /**
  * Watches one kind until stopped: lists it, then follows its changes from there. Of each object only the few facts are kept.
  *
- * Lists are plain JSON, page by page: client-node's models cost time to build, and turn timestamps into dates, which a watch does not.
- * Its informer keeps whole objects.
+ * Lists and lines are bounded in bytes, because tenants decide how large their objects are. client-node's informer keeps whole objects, and
+ * its watch whole lines.
  */
-import {
-  HttpMethod,
-  IsomorphicFetchHttpLibrary,
-  type KubeConfig,
-  RequestContext,
-  Watch,
-} from "@kubernetes/client-node";
 import * as z from "zod/mini";
+import { ClusterError } from "../../shared/kube/failures.ts";
+import { readPages } from "../../shared/kube/read.ts";
+import { LARGEST_FACTS } from "../../shared/kube/schemas/bounds.ts";
+import type { ApiServer } from "./api-server.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
-import type { Identity, Seen, WatchedKind } from "./kinds.ts";
+import { type Identity, identityIn, type Seen, type WatchedKind } from "./kinds.ts";
 import { type Log, reasonOf } from "./log.ts";
+import { UnreadLine, watchEvents } from "./watch-lines.ts";
 
 export interface WatchOptions<Facts, View = never> {
-  readonly kubeConfig: KubeConfig;
+  readonly api: ApiServer;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -33,6 +31,9 @@ export interface Watched<Facts, View = never> {
   isCurrent(): boolean;
   get(namespace: string, name: string): Seen<Facts, View> | undefined;
   all(): Iterable<Seen<Facts, View>>;
+  /** Objects that are there, but too large or not as expected: nothing else is known of them. */
+  odd(): readonly Identity[];
+  isOdd(namespace: string, name: string): boolean;
   stop(): void;
 }
 
@@ -41,73 +42,123 @@ const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** Where watches end one after the other and bring nothing. */
 const RECONNECT_MS = 2_000;
+/** A healthy API server sends a bookmark about once a minute, and a kind that changes much more often. */
+const SILENCE_MS = 30_000;
 
 export function startWatch<Facts, View>(
   kind: WatchedKind<Facts, View>,
   options: WatchOptions<Facts, View>,
 ): Watched<Facts, View> {
-  const { kubeConfig, clock, random, onChange, onFailure } = options;
+  const { api, clock, random, onChange, onFailure } = options;
   const log: Log = (level, message, details) => options.log(level, message, { watch: kind.name, ...details });
-  const read = createReader(kind, log);
   const known = new Map<string, Seen<Facts, View>>();
+  const odd = new Map<string, Identity>();
   const { promise: synced, resolve: markSynced } = Promise.withResolvers<void>();
   const stopped = new AbortController();
   const { signal } = stopped;
-  let request: AbortController | undefined;
   let [isSynced, isOpen] = [false, false];
   /** From where to watch; undefined: from a new list. */
   let version: string | undefined;
 
+  const logOdd = ({ namespace, name }: Identity, reason: string) =>
+    log("error", "an object is too large or not as expected", { namespace, name, reason });
   const put = (seen: Seen<Facts, View>) => {
-    const before = known.get(keyOf(seen.metadata));
+    const key = keyOf(seen.metadata);
+    odd.delete(key);
+    const before = known.get(key);
     if (before?.metadata.resourceVersion === seen.metadata.resourceVersion) return;
-    known.set(keyOf(seen.metadata), seen);
+    if (seen.odd !== undefined && before?.odd === undefined) logOdd(seen.metadata, seen.odd);
+    known.set(key, seen);
     onChange(seen, before);
   };
-  const remove = (seen: Seen<Facts, View>) => {
-    if (known.delete(keyOf(seen.metadata))) onChange(undefined, seen);
+  /** `last`: the object as it was when it was deleted. */
+  const remove = (key: string, last = known.get(key)) => {
+    odd.delete(key);
+    if (known.delete(key)) onChange(undefined, last);
+  };
+  const putOdd = (identity: Identity, reason: string) => {
+    const key = keyOf(identity);
+    if (!odd.has(key)) logOdd(identity, reason);
+    odd.set(key, identity);
+    known.delete(key);
+  };
+  /** Returns the key of an object that is there. */
+  const look = (object: unknown): string | undefined => {
+    try {
+      const seen = kind.read(object);
+      if (seen === undefined) return undefined;
+      if (JSON.stringify(seen.facts).length > LARGEST_FACTS) throw new Error("too large");
+      put(seen);
+      return keyOf(seen.metadata);
+    } catch (error) {
+      const identity = identityIn(object);
+      if (identity === undefined) log("error", "left out what is no object", { reason: reasonOf(error) });
+      else putOdd(identity, reasonOf(error));
+      return identity && keyOf(identity);
+    }
   };
 
   const list = async () => {
-    const { items, resourceVersion } = await listPages(kubeConfig, { ...kind, read }, signal);
-    const there = new Set(items.map(({ metadata }) => keyOf(metadata)));
-    for (const [key, seen] of known) if (!there.has(key)) remove(seen);
-    items.forEach(put);
+    const { path, labelSelector, fieldSelector } = kind;
+    const query = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+    const there = new Set<string>();
+    let listed: string | undefined;
+    for await (const { items, metadata } of readPages(api.readPage(signal), path, { query })) {
+      for (const item of items) there.add(look(item) ?? "");
+      listed = metadata.resourceVersion;
+    }
+    if (listed === undefined) throw new Error("a list without a resourceVersion");
+    for (const key of [...known.keys(), ...odd.keys()]) if (!there.has(key)) remove(key);
     if (!isSynced) log("info", "synced", { objects: known.size });
     isSynced = true;
     markSynced();
-    return resourceVersion;
+    return listed;
   };
 
-  const onEvent = (phase: string, object: unknown) => {
-    const { metadata, code, reason } = Versioned.safeParse(object).data ?? {};
-    if (phase === "ERROR") {
-      log("warn", "the API server ended a watch", { code, reason });
-      if (code === GONE) version = undefined;
-      return;
+  const onError = (object: unknown) => {
+    const { code, reason } = Status.safeParse(object).data ?? {};
+    log("warn", "the API server ended a watch", { code, reason });
+    if (code === GONE) version = undefined;
+  };
+  const readIfPossible = (object: unknown) => {
+    try {
+      return kind.read(object);
+    } catch {
+      return undefined;
     }
-    const seen = phase === "BOOKMARK" ? undefined : read(object);
-    if (seen !== undefined) (phase === "DELETED" ? remove : put)(seen);
-    // Also by an object that is ignored.
-    version = metadata?.resourceVersion;
+  };
+  const onObject = (type: string, object: unknown) => {
+    if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
+    else if (type !== "BOOKMARK") look(object);
+    // An object that is ignored also moves the watch on.
+    version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 
   /** Resolves when the watch has ended; to false if it was only silent for too long. */
   const watchFrom = async (resourceVersion: string): Promise<boolean> => {
-    const { path, labelSelector, fieldSelector } = kind;
-    const query = { labelSelector, fieldSelector, resourceVersion, allowWatchBookmarks: true };
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const onEnd = (error: unknown) => {
-      // Silence: of one that never opened it is a failure.
-      const isSilent = isOpen && error instanceof Error && error.name === "TimeoutError";
-      if (error instanceof Error && !isSilent) reject(error);
-      else resolve(!isSilent);
-    };
-    request = await new Watch(kubeConfig).watch(path, query, onEvent, onEnd);
-    // It could not be aborted while it was being opened.
-    if (signal.aborted) request.abort();
-    isOpen = true;
-    return await promise.finally(() => (isOpen = false));
+    const silence = silenceAfter(SILENCE_MS);
+    try {
+      const body = await openWatch(api, kind, resourceVersion, AbortSignal.any([signal, silence.signal]));
+      isOpen = true;
+      for await (const { type, object, identity } of watchEvents(body, silence.interrupt)) {
+        if (type === "ERROR") onError(object);
+        else if (identity === undefined) onObject(type, object);
+        else {
+          if (type === "DELETED") remove(keyOf(identity));
+          else putOdd(identity, "a watch event of more than 256 KiB");
+          version = identity.resourceVersion;
+        }
+      }
+      return true;
+    } catch (error) {
+      // Silence of a watch that never opened is a failure.
+      if (isOpen && silence.signal.aborted) return false;
+      if (error instanceof UnreadLine) version = undefined;
+      throw error;
+    } finally {
+      isOpen = false;
+      silence.end();
+    }
   };
 
   let [failures, silent, since] = [0, 0, 0];
@@ -150,76 +201,46 @@ export function startWatch<Facts, View>(
     isCurrent: () => isSynced && isOpen,
     get: (namespace, name) => known.get(`${namespace}/${name}`),
     all: () => known.values(),
-    stop() {
-      stopped.abort();
-      request?.abort();
-    },
+    odd: () => [...odd.values()],
+    isOdd: (namespace, name) => odd.has(`${namespace}/${name}`),
+    stop: () => stopped.abort(),
   };
 }
 
-const Versioned = z.object({
-  metadata: z.optional(z.object({ resourceVersion: z.optional(z.string()) })),
-  code: z.optional(z.number()),
-  reason: z.optional(z.string()),
-});
+const Versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const Status = z.object({ code: z.optional(z.number()), reason: z.optional(z.string()) });
+
+async function openWatch(
+  { endpoint }: ApiServer,
+  { path, labelSelector, fieldSelector }: Pick<WatchedKind<unknown>, "path" | "labelSelector" | "fieldSelector">,
+  resourceVersion: string,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
+  const query = new URLSearchParams({ ...selectors, watch: "true", allowWatchBookmarks: "true", resourceVersion });
+  const url = `${endpoint.server}${path}?${query.toString()}`;
+  const { status, body } = await endpoint.fetch(url, { headers: { accept: "application/json" }, signal });
+  if (status === 200 && body !== null) return body;
+  await body?.cancel();
+  throw new ClusterError({ reason: "Refused", code: status, request: `watch of ${path}` });
+}
+
+/** Aborts its signal when nothing has interrupted the silence for so long. */
+function silenceAfter(ms: number) {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(), ms).unref();
+  return { signal: silence.signal, interrupt: () => void timer.refresh(), end: () => clearTimeout(timer) };
+}
+
+function keyIn(object: unknown): string {
+  const identity = identityIn(object);
+  return identity === undefined ? "" : keyOf(identity);
+}
 
 function keyOf({ namespace = "", name }: Identity): string {
   return `${namespace}/${name}`;
 }
 
-/** Of an error of client-node. */
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
-}
-
-/** Leaves out, and logs, an object that is not as expected: it hides no other one. */
-export function createReader<Facts, View>(
-  { read }: Pick<WatchedKind<Facts, View>, "read">,
-  log: Log,
-): WatchedKind<Facts, View>["read"] {
-  return (object) => {
-    try {
-      return read(object);
-    } catch (error) {
-      log("error", "left out an object that is not as expected", { reason: reasonOf(error) });
-      return undefined;
-    }
-  };
-}
-
-const [PAGE, PAGE_TIMEOUT_MS] = [250, 60_000];
-
-const Page = z.object({
-  kind: z.string().check(z.endsWith("List")),
-  metadata: z.object({ resourceVersion: z.string(), continue: z.optional(z.string()) }),
-  items: z.nullish(z.array(z.unknown())),
-});
-
-async function listPages<Facts, View>(
-  kubeConfig: KubeConfig,
-  { path, labelSelector, fieldSelector, read }: Omit<WatchedKind<Facts, View>, "notice">,
-  signal: AbortSignal,
-): Promise<{ readonly items: readonly Seen<Facts, View>[]; readonly resourceVersion: string }> {
-  const items: Seen<Facts, View>[] = [];
-  const selectors = { ...(labelSelector && { labelSelector }), ...(fieldSelector && { fieldSelector }) };
-  for (let next: string | undefined; ;) {
-    const query = new URLSearchParams({ ...selectors, limit: String(PAGE), ...(next && { continue: next }) });
-    const page = Page.parse(await get(kubeConfig, `${path}?${query.toString()}`, signal));
-    items.push(...(page.items ?? []).flatMap((object) => read(object) ?? []));
-    next = page.metadata.continue;
-    if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
-  }
-}
-
-async function get(kubeConfig: KubeConfig, path: string, signal: AbortSignal): Promise<unknown> {
-  const server = kubeConfig.getCurrentCluster()?.server;
-  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
-  const request = new RequestContext(server + path, HttpMethod.GET);
-  request.setHeaderParam("Accept", "application/json");
-  request.setSignal(AbortSignal.any([signal, AbortSignal.timeout(PAGE_TIMEOUT_MS)]));
-  await kubeConfig.applySecurityAuthentication(request);
-  const response = await new IsomorphicFetchHttpLibrary().send(request).toPromise();
-  const text = await response.body.text();
-  if (response.httpStatusCode !== 200) throw new Error(`HTTP ${response.httpStatusCode}`);
-  return JSON.parse(text);
+function codeOf(error: unknown): number | undefined {
+  return error instanceof ClusterError && error.failure.reason === "Refused" ? error.failure.code : undefined;
 }

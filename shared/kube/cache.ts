@@ -37,6 +37,9 @@ export interface Store<T> {
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
+  /** The object is there, but the watch does not show what it is: only a live read tells, or says why it cannot. */
+  isOdd(key: NamespacedName): boolean;
+  hasOddIn(namespace: string): boolean;
   /** As it is after a write of this process, until the watch shows it. */
   note(facts: T): void;
 }
@@ -52,7 +55,8 @@ export function readsFrom(stores: Stores, client: Client): Client {
   ): Promise<NoInfer<T> | undefined>;
   async function get(resource: Resource, key: NamespacedName, how: Reading<unknown> = {}) {
     const store = how.as === undefined && isCached(resource) ? stores[resource] : undefined;
-    return store?.isCurrent() === true ? store.get(key) : await client.get(resource, key, how);
+    const isShown = store?.isCurrent() === true && !store.isOdd(key);
+    return isShown ? store.get(key) : await client.get(resource, key, how);
   }
 
   function list<R extends Resource, T = Facts<R>>(
@@ -95,7 +99,7 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
     store: Store<T>,
     valueOf: (facts: T) => string | undefined,
   ) =>
-    store.isCurrent()
+    store.isCurrent() && namespace !== undefined && !store.hasOddIn(namespace)
       ? [...store.all()].filter((one) => one.namespace === namespace && values.has(valueOf(one) ?? ""))
       : undefined;
   switch (`${resource} by ${criterion}`) {

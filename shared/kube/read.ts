@@ -71,7 +71,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
 }
 
 /** How much of what can be held is asked for, if the next items are as large as the last ones. */
-const FILLED = 0.75;
+const FILLED = 0.6;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {
   if (items === 0) return limit;
@@ -100,20 +100,46 @@ export async function readAll<S extends z.ZodMiniType>(
 ): Promise<readonly z.output<S>[]> {
   const path = collection(resource, namespace);
   const kept: z.output<S>[] = [];
+  for await (const { items } of readPages(send, path, { query, most })) {
+    for (const item of items) {
+      const parsed = schema.safeParse(item);
+      if (parsed.success) kept.push(parsed.data);
+      else onOddItem(resource, `${nameOf(item)}: ${issueOf(parsed.error)}`);
+    }
+  }
+  return kept;
+}
+
+const Identified = z.lazy(() =>
+  z.object({ metadata: z.object({ namespace: z.optional(z.string()), name: z.string() }) }),
+);
+
+function nameOf(item: unknown): string {
+  const { namespace, name } = Identified.safeParse(item).data?.metadata ?? {};
+  return namespace === undefined ? (name ?? "one without a name") : `${namespace}/${name}`;
+}
+
+interface Pages {
+  readonly query: Readonly<Record<string, string>>;
+  /** No more than these are read; absent: all. */
+  readonly most?: number | undefined;
+}
+
+/** Reads a list page by page. No page takes more memory than LARGEST_ANSWER_BYTES, however large its items are. */
+export async function* readPages(
+  send: Send,
+  path: string,
+  { query, most }: Pages,
+): AsyncGenerator<z.output<typeof Page>> {
   let limit = most ?? PAGE_SIZE;
   let next: string | undefined;
   do {
     const read = await readPage(send, path, { ...query, continue: next }, limit);
     const page = parseAnswer(Page, read.body, `GET ${path}`);
     limit = Math.min(PAGE_SIZE, nextLimit(page.items.length, read));
-    for (const item of page.items) {
-      const parsed = schema.safeParse(item);
-      if (parsed.success) kept.push(parsed.data);
-      else onOddItem(resource, issueOf(parsed.error));
-    }
+    yield page;
     next = most === undefined ? page.metadata.continue : undefined;
   } while (next);
-  return kept;
 }
 
 const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.object({ name: z.string() })) });

@@ -12,6 +12,8 @@ export const WHEN_UNDECIDED = {
   evictionOfLivePodForGood: "fail",
   /** The pod has just been read: it has ended, or is not one of KubeVirt's. */
   evictionOfOtherPod: "allow",
+  /** The pod is there, but too large to be read, or not what a pod looks like: whose guest it has is not known. A person has to look. */
+  evictionOfOddPod: "refuse",
   /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
   /** Scheduler and taint manager ask no budget. The pod comes with the request, and shows until when it is refused. */
@@ -21,7 +23,8 @@ export const WHEN_UNDECIDED = {
 } as const satisfies Record<string, Posture>;
 
 /** `pod`: as it has just been read. `forGood`: the same request would fail in the same way again. */
-export function whenEvictionIsUndecided(pod: PodFacts | undefined, forGood: boolean): Posture {
+export function whenEvictionIsUndecided(pod: PodFacts | "Odd" | undefined, forGood: boolean): Posture {
+  if (pod === "Odd") return WHEN_UNDECIDED.evictionOfOddPod;
   if (pod === undefined) return WHEN_UNDECIDED.evictionOfUnknownPod;
   if (!isOfLiveVm(pod)) return WHEN_UNDECIDED.evictionOfOtherPod;
   return forGood ? WHEN_UNDECIDED.evictionOfLivePodForGood : WHEN_UNDECIDED.evictionOfLivePod;

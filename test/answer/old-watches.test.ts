@@ -57,7 +57,7 @@ function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefin
   const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
     const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);
     const [get, all] = [(key: NamespacedName) => at(() => shelf.get(key)), () => at(() => shelf.list())];
-    return { isCurrent: () => isCurrent, get, all, note: () => undefined };
+    return { isCurrent: () => isCurrent, get, all, note: () => undefined, isOdd: () => false, hasOddIn: () => false };
   };
   return {
     pods: store("pods", fake.pods),

@@ -5,12 +5,13 @@ import type { PodFacts } from "../../shared/kube/facts.ts";
 import { hotplug, pod } from "../support/fixtures.ts";
 
 // prettier-ignore
-test.each<[string, PodFacts | undefined, forAMoment: string, forGood: string]>([
+test.each<[string, PodFacts | "Odd" | undefined, forAMoment: string, forGood: string]>([
   ["a launcher pod",                        pod(),                         "refuse", "fail"],
   ["… that terminates",                     pod({ deleting: true }),       "refuse", "fail"],
   ["a hotplug pod",                         hotplug(),                     "refuse", "fail"],
   ["a launcher pod that has completed",     pod({ phase: "Succeeded" }),   "allow",  "allow"],
   ["a pod that is none of KubeVirt's",      pod({ labels: {} }),           "allow",  "allow"],
+  ["an odd pod",                            "Odd",                         "refuse", "refuse"],
   ["a pod that could not be read",          undefined,                     "fail",   "fail"],
 ])("%s: %s, for good %s", (_, subject, forAMoment, forGood) => {
   expect(whenEvictionIsUndecided(subject, false)).toBe(forAMoment);

@@ -1,5 +1,6 @@
 /** What objects of many kinds have in common: metadata, conditions, quantities, and values that Go leaves out. */
 import * as z from "zod/mini";
+import { checkSize, checkTexts, LARGEST_FACTS } from "./bounds.ts";
 
 /** A list that Go may have left out or written as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {
@@ -76,9 +77,27 @@ export function present(fields: Readonly<Record<string, unknown>>): object {
   return kept;
 }
 
-/** A kind's schema and its facts, built when something is first parsed: all of them would take a third of an isolate's start-up. */
-export function kind<S extends Shape, Facts>(shape: () => S, facts: (object: z.output<ObjectOf<S>>) => Facts) {
-  return z.lazy(() => z.pipe(z.object(shape()), z.transform(facts)));
+/** Builds a kind's schema when something is first parsed with it: all of them would take a third of an isolate's start-up. */
+export function kind<S extends Shape, Facts>(
+  shape: () => S,
+  facts: (object: z.output<ObjectOf<S>>) => Facts,
+  most = LARGEST_FACTS,
+) {
+  const bounded = z.transform((object: z.output<ObjectOf<S>>, { issues }): Facts => {
+    const found = facts(object);
+    checkSize(JSON.stringify(found)?.length ?? 0, most, { of: "the fields that Lifeboat reads", issues });
+    return found;
+  });
+  return z.lazy(() => z.pipe(z.object(shape()), bounded));
+}
+
+/** Keeps the texts that some rule reads, by name. */
+export function knownOf(texts: Texts | undefined, keys: readonly string[]): Texts {
+  const known = keys.flatMap((key) => {
+    const value = texts !== undefined && Object.hasOwn(texts, key) ? texts[key] : undefined;
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return known.length === 0 ? NONE : Object.fromEntries(known);
 }
 
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
@@ -122,6 +141,17 @@ export const Meta = z.lazy(() =>
   }),
 );
 
+/** A pod's: anybody who may create pods decides how large it is. */
+export const PodMeta = z.lazy(() =>
+  z.pipe(
+    Meta,
+    z.transform((metadata, { issues }) => {
+      checkTexts([metadata.labels, metadata.annotations], issues);
+      return metadata;
+    }),
+  ),
+);
+
 type Metadata = z.output<typeof Meta>;
 
 export function identityOf({ namespace, name, uid, resourceVersion, deletionTimestamp }: Metadata) {
@@ -161,7 +191,7 @@ export const Page = z.lazy(() =>
   z.object({
     // Without this any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
     kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
-    metadata: part({ continue: Text, remainingItemCount: z.nullish(z.number()) }),
+    metadata: part({ continue: Text, resourceVersion: Text, remainingItemCount: z.nullish(z.number()) }),
     items: listOf(z.unknown()),
   }),
 );

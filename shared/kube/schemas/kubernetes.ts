@@ -2,16 +2,19 @@
 import * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
 import * as names from "../names.ts";
+import { LARGE_FACTS } from "./bounds.ts";
 import {
   Conditions,
   Count,
   createdAt,
   identityOf,
   kind,
+  knownOf,
   listOf,
   Meta,
   part,
   Phase,
+  PodMeta,
   present,
   Quantities,
   Selector,
@@ -20,9 +23,13 @@ import {
   Toleration,
 } from "./fields.ts";
 
+/** The labels and annotations of a pod that its rules read. */
+const POD_LABELS = [names.COMPONENT_LABEL, names.CREATED_BY_LABEL];
+const POD_ANNOTATIONS = [names.DOMAIN_ANNOTATION];
+
 export const Pod = kind(
   () => ({
-    metadata: Meta,
+    metadata: PodMeta,
     spec: z.object({
       nodeName: Text,
       priority: z.nullish(z.number()),
@@ -37,8 +44,8 @@ export const Pod = kind(
       phase,
       nodeName: spec.nodeName,
       ready: conditions.some(({ type, status }) => type === "Ready" && status === "True"),
-      labels: metadata.labels ?? {},
-      annotations: metadata.annotations ?? {},
+      labels: knownOf(metadata.labels, POD_LABELS),
+      annotations: knownOf(metadata.annotations, POD_ANNOTATIONS),
       owners: metadata.ownerReferences,
       priority: spec.priority ?? 0,
       tolerations: spec.tolerations,
@@ -62,11 +69,11 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
   return present({ active: status === "True", since, reason });
 }
 
-const DESCHEDULING: readonly string[] = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
+const DESCHEDULING = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
 
 /** A launcher pod, as far as annotating it goes: much smaller than a pod's own facts. */
 export const Launcher = kind(
-  () => ({ metadata: Meta, spec: z.object({ nodeName: Text }), status: part({ phase: Phase }) }),
+  () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: Phase }) }),
   ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
     const { labels, annotations } = metadata;
     return present({
@@ -76,7 +83,7 @@ export const Launcher = kind(
       nodeName,
       createdAt: createdAt(metadata),
       hasAnnotations: Boolean(annotations),
-      annotations: Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => DESCHEDULING.includes(key))),
+      annotations: knownOf(annotations, DESCHEDULING),
     });
   },
 );
@@ -145,6 +152,8 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
+  // A policy. Lifeboat reads no other ConfigMaps than those of its own namespace, one at a time.
+  8 * LARGE_FACTS,
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
 

@@ -12,6 +12,7 @@ import {
 import type { ConfigurationObserved } from "../facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL, NOT_BEFORE_ANNOTATION, WHEN_BLOCKED_ANNOTATION } from "../names.ts";
 import * as nodes from "../node-evacuation.ts";
+import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 
 const Words = z._default(z.string(), "");
@@ -137,6 +138,8 @@ export const NodeEvacuation = kind(
     spec: { ...spec, returnVMs: afterwards.returnVMs },
     status: { ...status, conditions: status.conditions.filter(isNodes) },
   }),
+  // Its blockers may be many.
+  LARGE_FACTS,
 );
 
 function isNodes(condition: Record<keyof nodes.NodeCondition, string>): condition is nodes.NodeCondition {
@@ -175,4 +178,5 @@ export const LifeboatConfiguration = kind(
   ({ metadata: { resourceVersion, generation }, spec = {}, status }): ConfigurationFacts => {
     return { resourceVersion, generation, spec, conditions: status.conditions };
   },
+  LARGE_FACTS,
 );

@@ -2,11 +2,10 @@
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
-import { Conditions, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
+import { checkSize, checkTexts, LARGEST_FACTS, lengthOf } from "./bounds.ts";
+import { Conditions, knownOf, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
 import { AntiAffinity, Asked, Computed, resourcesOf, Tolerations } from "./pod-requirements.ts";
-
-const NONE: Labels = {};
 
 const KNOWN_ANNOTATIONS = [
   names.DOMAIN_ANNOTATION,
@@ -15,14 +14,6 @@ const KNOWN_ANNOTATIONS = [
   names.MIRROR_POD_ANNOTATION,
   names.CONFIG_SOURCE_ANNOTATION,
 ];
-
-function knownOf(annotations: Labels): Labels {
-  const known = KNOWN_ANNOTATIONS.flatMap((name) => {
-    const value = annotations[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return known.length === 0 ? NONE : Object.fromEntries(known);
-}
 
 const TIME = "expected a time";
 export const Time = z.lazy(() =>
@@ -117,6 +108,23 @@ function newMemory() {
     antiAffinity: remembered(AntiAffinity, ["spec", "affinity", "podAntiAffinity", REQUIRED]),
     tolerations: remembered(Tolerations, ["spec", "tolerations"]),
     text: rememberedText(),
+    labels: boundedLabels(),
+  };
+}
+
+/** The characters of labels of all pods of one list, from which on a pod with many of them is odd: 50,000 pods have some 15 MB. */
+const LABELS_OF_A_LIST = 24 * 1024 * 1024;
+const FEW_LABELS = 1024;
+
+function boundedLabels() {
+  let all = 0;
+  return ({ labels, annotations }: PodObject["metadata"], issues: Issues): Labels => {
+    checkTexts([labels, annotations], issues);
+    const own = lengthOf(labels);
+    all += own;
+    if (all > LABELS_OF_A_LIST)
+      checkSize(own, FEW_LABELS, { of: "labels, because all pods have too many together", issues });
+    return labels;
   };
 }
 
@@ -132,9 +140,9 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     phase: memory.text(status.phase),
     nodeName: memory.text(spec.nodeName),
     ready: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
-    labels: metadata.labels,
-    annotations: knownOf(metadata.annotations),
-    owners: metadata.ownerReferences.map((owner) => ({ ...owner, kind: memory.text(owner.kind) })),
+    labels: memory.labels(metadata, issues),
+    annotations: knownOf(metadata.annotations, KNOWN_ANNOTATIONS),
+    owners: bounded(metadata.ownerReferences, issues).map((owner) => ({ ...owner, kind: memory.text(owner.kind) })),
     ...(spec.priority === undefined || spec.priority === null ? {} : { priority: spec.priority }),
     tolerations: memory.tolerations(spec.tolerations, issues),
     createdAt: metadata.creationTimestamp,
@@ -143,10 +151,18 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
     placement: memory.placement({ nodeSelector, nodeAffinity: affinity?.nodeAffinity }, issues),
     antiAffinity: memory.antiAffinity(antiAffinity, issues),
     localStorage: spec.volumes.some(({ emptyDir, hostPath }) => Boolean(emptyDir) || Boolean(hostPath)),
-    claims: claimsOf(spec),
+    claims: bounded(claimsOf(spec), issues),
     hasResourceClaims: spec.resourceClaims.length > 0,
   };
 }
+
+/** A list of which most pods have one or two items. */
+function bounded<T>(items: readonly T[], issues: Issues): readonly T[] {
+  if (items.length > MOST_ITEMS)
+    checkSize(JSON.stringify(items).length, LARGEST_FACTS, { of: "owners or claims", issues });
+  return items;
+}
+const MOST_ITEMS = 20;
 
 const NO_CLAIMS: readonly string[] = [];
 
@@ -169,7 +185,10 @@ function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
     const text = JSON.stringify(input) ?? "";
     const known = seen.get(text);
     if (known !== undefined) return known;
+    checkSize(text.length, LARGEST_FACTS, { of: at.join("."), issues });
     const parsed = schema.safeParse(input);
+    // Nothing of an odd pod is remembered.
+    if (parsed.success && text.length > LARGEST_FACTS) return parsed.data;
     if (parsed.success) seen.set(text, parsed.data);
     else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));
     return parsed.success ? parsed.data : z.NEVER;

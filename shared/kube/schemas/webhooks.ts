@@ -1,5 +1,6 @@
 /** ValidatingWebhookConfigurations, Lifeboat's own and KubeVirt's: the fields that decide whether the API server asks. */
 import * as z from "zod/mini";
+import { LARGE_FACTS } from "./bounds.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
 import type { InstalledWebhook, InstalledWebhooks } from "../facts.ts";
 
@@ -28,4 +29,5 @@ const Webhook = kind(
 export const WebhookConfiguration = kind(
   () => ({ metadata: Meta, webhooks: listOf(Webhook) }),
   ({ metadata: { uid, resourceVersion }, webhooks }): InstalledWebhooks => ({ uid, resourceVersion, webhooks }),
+  LARGE_FACTS,
 );

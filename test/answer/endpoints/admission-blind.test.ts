@@ -13,6 +13,8 @@ import * as stub from "../../support/answers.ts";
 const BLIND = 'cannot decide on the eviction of pod "apps/virt-launcher-web-abcde", try again: ';
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
+const LARGE = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`label-${i}`, "x".repeat(90)]));
+
 let server: stub.Stub | undefined;
 let doors: Doors | undefined;
 afterEach(async () => {
@@ -55,6 +57,19 @@ test.each(MISBEHAVIOURS)("whatever the API server is asked: %s", async (_, behav
   expect(answer).toMatchObject(FAILS);
   expect(doors?.log).toContainEqual(expect.objectContaining({ level: "error", doing: "reviewing an eviction" }));
   expect(answer.text).not.toContain(stub.SECRET_OF_UPSTREAM);
+  expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
+});
+
+// prettier-ignore
+test.each<[string, object, string]>([
+  ["too many labels",     { metadata: { ...CANNED_POD.metadata, labels: { ...CANNED_POD.metadata.labels, ...LARGE } } }, "metadata: expected at most 16 KiB of labels and annotations, not 20 KiB"],
+  ["too many tolerations", { spec: { ...CANNED_POD.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of the fields that Lifeboat reads"],
+])("a pod with %s: 429 that says why, and nothing is written", async (_, tweak, why) => {
+  expect(await ask({ pod: stub.json({ ...CANNED_POD, ...tweak }) })).toMatchObject({
+    code: 200,
+    body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot read the object of GET `)),
+  });
+  expect(JSON.stringify(doors?.log)).toContain(why);
   expect(asked().filter((question) => question === "mark" || question === "event")).toEqual([]);
 });
 

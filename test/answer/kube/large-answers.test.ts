@@ -37,7 +37,7 @@ describe("a list of", () => {
   // prettier-ignore
   test.each<[string, number[], number[]]>([
     ["small objects",                       times(300, 100),                               [250, 250]],
-    ["objects that just do not",            times(250, 35_000),                            [250, 125, 177]],
+    ["objects that just do not",            times(250, 45_000),                            [250, 125, 138]],
     ["large objects",                       times(12, MB),                                 [250, 125, 63, 32, 16, 8, 6]],
   ])("%s", async (_, sizes, limits) => {
     const given = await clusterOf(sizes);

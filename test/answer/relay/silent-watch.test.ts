@@ -1,6 +1,7 @@
 /** A watch that the API server does not answer, as behind a proxy that keeps what streams. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { apiServerOf } from "../../../infra/relay/api-server.ts";
 import { NODES } from "../../../infra/relay/kinds.ts";
 import { startWatch } from "../../../infra/relay/watch.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";
@@ -19,7 +20,7 @@ test("a watch that is never answered is not current, and a failure is counted", 
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const failed = Promise.withResolvers<void>();
   const watched = startWatch(NODES, {
-    kubeConfig,
+    api: apiServerOf(kubeConfig),
     clock: createSteppedClock(),
     random: () => 0,
     log: () => undefined,

@@ -56,7 +56,8 @@ test("what this process has written is shown until the watch shows it, or what c
   const metadata = { ...view, uid: "1" };
   const all = () => [{ metadata, facts: undefined, view }];
   const watched = { synced: Promise.resolve(), isSynced: () => true, isCurrent: () => true, stop: () => undefined };
-  const store = storeOf({ ...watched, get: () => all()[0], all });
+  const noneOdd = { odd: () => [], isOdd: () => false };
+  const store = storeOf({ ...watched, ...noneOdd, get: () => all()[0], all });
   store.note(seen(10));
   expect([store.get(WEB), ...store.all()]).toEqual([seen(10), seen(10)]);
   view = seen(10);

@@ -1,23 +1,63 @@
-/** What memory.test.ts runs in an isolate of limited memory: lists VMIs and says how many there are, or reviews so often and says what was answered. */
+/** What memory.test.ts runs in an isolate of limited memory: lists VMIs and counts them, watches pods, foretells a drain, or reviews evictions. */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
+import { KubeConfig } from "@kubernetes/client-node";
+import { apiServerOf } from "../../../infra/relay/api-server.ts";
+import { PODS } from "../../../infra/relay/kinds.ts";
+import { keptOf } from "../../../infra/relay/stores.ts";
+import { startWatch } from "../../../infra/relay/watch.ts";
+import { createSteppedClock } from "../../../infra/sandbox/index.ts";
+import { observePreflight } from "../../../shared/preflight/observe.ts";
+import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";
 import { createApp } from "../../../functions/app.ts";
 import { newIsolateState } from "../../../functions/target.ts";
-import { createClient } from "../../../shared/kube/client.ts";
+import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { asWebhook, entry, newPlatform } from "../../support/doors.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
-const Order = z.object({ server: z.string(), reviews: z.optional(z.number()) });
-const { server, reviews } = Order.parse(workerData);
-parentPort?.postMessage(reviews === undefined ? await list() : await review(reviews), []);
-
+const Order = z.object({
+  server: z.string(),
+  doing: z.enum(["list", "watch", "forecast", "review"]),
+  reviews: z._default(z.number(), 0),
+});
+const { server, doing, reviews } = Order.parse(workerData);
+const DEEDS = { list, watch, forecast, review: () => review(reviews) };
 /** Memory is the limit here, not time. */
 const never = () => new AbortController().signal;
 
-async function list(): Promise<number> {
+parentPort?.postMessage(await DEEDS[doing](), []);
+
+function connect(): Client {
   const endpoint = { server, token: "t", headers: {}, fetch: (url: string, init: RequestInit) => fetch(url, init) };
-  const cluster = createClient({ endpoint, signal: never(), timeout: never, onOddItem: () => undefined });
-  return (await cluster.list("virtualmachineinstances")).length;
+  return createClient({ endpoint, signal: never(), timeout: never, onOddItem: () => undefined });
+}
+
+async function list(): Promise<number> {
+  return (await connect().list("virtualmachineinstances")).length;
+}
+
+/** As the server in the cluster does. */
+async function watch(): Promise<number> {
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromClusterAndUser({ name: "c", server, skipTLSVerify: true }, { name: "u" });
+  const [clock, nothing] = [createSteppedClock(), () => undefined];
+  const options = {
+    api: apiServerOf(kubeConfig),
+    clock,
+    random: () => 0,
+    log: nothing,
+    onChange: nothing,
+    onFailure: nothing,
+  };
+  const watched = startWatch(keptOf("pods", PODS, true), options);
+  await watched.synced;
+  watched.stop();
+  return [...watched.all()].length;
+}
+
+async function forecast(): Promise<unknown> {
+  const observer = { cluster: connect(), settings: DEFAULT_SETTINGS, now: new Date() };
+  return (await observePreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
 }
 
 /** At the same time. */

@@ -12,7 +12,7 @@ import { startStubServer } from "../../support/stub-server.ts";
 
 /** A Worker has 128 for everything that it does at a time. */
 const MEGABYTES = 96;
-const VMIS = 120;
+const LARGE = 120;
 const REVIEWS = 120;
 
 /** About what etcd takes. */
@@ -27,17 +27,20 @@ const LARGE_POD = {
 };
 
 /** Page by page. The client hangs up when it has read enough. */
-const pages: Behaviour = ({ query }) => {
-  const text = JSON.stringify(LARGE_VMI);
-  const from = Number(query.get("continue") ?? 0);
-  const to = Math.min(VMIS, from + Number(query.get("limit")));
-  const parts = function* () {
-    yield `{"kind":"List","metadata":{"continue":"${to < VMIS ? to : ""}"},"items":[${text}`;
-    for (let i = from + 1; i < to; i++) yield `,${text}`;
-    yield "]}";
+const pages =
+  (object: unknown): Behaviour =>
+  ({ query }) => {
+    const text = JSON.stringify(object);
+    const item = (i: number) => text.replace(/"name":"[^"]+"/, `"name":"virt-launcher-${i}"`);
+    const from = Number(query.get("continue") ?? 0);
+    const to = Math.min(LARGE, from + Number(query.get("limit")));
+    const parts = function* () {
+      yield `{"kind":"List","metadata":{"resourceVersion":"5","continue":"${to < LARGE ? to : ""}"},"items":[${item(from)}`;
+      for (let i = from + 1; i < to; i++) yield `,${item(i)}`;
+      yield "]}";
+    };
+    return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
   };
-  return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
-};
 
 /** Whole but for its last byte, so that all answers are on their way at the same time. */
 function nearlyAll(object: unknown): Behaviour {
@@ -50,7 +53,7 @@ function nearlyAll(object: unknown): Behaviour {
   return () => new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
 }
 
-async function inIsolate(behaviour: (path: string) => Behaviour, order: object = {}): Promise<unknown> {
+async function inIsolate(behaviour: (path: string) => Behaviour, order: object): Promise<unknown> {
   const server = await startStubServer(({ path }) => behaviour(path));
   onTestFinished(() => server.stop());
   const worker = new Worker(new URL("isolate.ts", import.meta.url), {
@@ -63,7 +66,7 @@ async function inIsolate(behaviour: (path: string) => Behaviour, order: object =
 }
 
 test("given VMIs that are larger together than its memory, an isolate lists them all", async () => {
-  expect(await inIsolate(() => pages)).toBe(VMIS);
+  expect(await inIsolate(() => pages(LARGE_VMI), { doing: "list" })).toBe(LARGE);
 });
 
 test(
@@ -76,10 +79,24 @@ test(
       if (path.includes("/virtualmachineinstances/")) return vmi;
       return path.includes("/lifeboatconfigurations/") ? configured({}) : list();
     };
-    const answered = await inIsolate(behaviour, { reviews: REVIEWS });
+    const answered = await inIsolate(behaviour, { doing: "review", reviews: REVIEWS });
     expect(answered).toEqual({ busy: expect.any(Number), reviewed: expect.any(Number) });
     const { busy, reviewed } = Object(answered);
     expect(Math.min(busy, reviewed)).toBeGreaterThan(0);
     expect(busy + reviewed).toBe(REVIEWS);
   },
 );
+
+test("given a tenant's pods that are larger together than its memory, the watch of a server counts them all", async () => {
+  expect(await inIsolate(() => pages(LARGE_POD), { doing: "watch" })).toBe(LARGE);
+});
+
+test("given a tenant's pods that are larger together than its memory, a forecast says how many it could not judge", async () => {
+  const node = { metadata: { name: "node-1", uid: "1", resourceVersion: "1" }, spec: {}, status: {} };
+  const behaviour = (path: string) => {
+    if (path.endsWith("/pods")) return pages(LARGE_POD);
+    return path.endsWith("/nodes") ? list(node) : list();
+  };
+  const unread = await inIsolate(behaviour, { doing: "forecast" });
+  expect(unread).toEqual([`${LARGE} pods of the node`, `${LARGE} pods of other nodes`]);
+});

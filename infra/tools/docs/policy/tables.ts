@@ -128,6 +128,7 @@ const UNDECIDED_WORDS = {
     WHEN_UNDECIDED.evictionOfLivePodForGood,
   ],
   evictionOfOtherPod: ["eviction of a pod that has ended, or is none of KubeVirt's", WHEN_UNDECIDED.evictionOfOtherPod],
+  evictionOfOddPod: ["eviction of [an odd pod](#odd-objects)", WHEN_UNDECIDED.evictionOfOddPod],
   evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
   deletionBeforeDeadline: ["deletion that shows a deadline that is yet to come", WHEN_UNDECIDED.deletionBeforeDeadline],
   deletionOtherwise: ["any other deletion", WHEN_UNDECIDED.deletionOtherwise],

@@ -1,0 +1,29 @@
+/** The API server that the relay watches. */
+import type { KubeConfig } from "@kubernetes/client-node";
+import { type Endpoint, type Send, sender } from "../../shared/kube/transport.ts";
+import { kubeFetch } from "./kube-fetch.ts";
+
+export interface ApiServer {
+  readonly endpoint: Endpoint;
+  /** Reads one page. Watches take turns, so that the first lists of all kinds are not in memory at the same time. */
+  readPage(signal: AbortSignal): Send;
+}
+
+const PAGE_TIMEOUT_MS = 60_000;
+
+/** Throws where the kubeconfig names no cluster. */
+export function apiServerOf(kubeConfig: KubeConfig): ApiServer {
+  const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, "");
+  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
+  const endpoint: Endpoint = { server, token: "", headers: {}, fetch: kubeFetch(kubeConfig) };
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    endpoint,
+    readPage: (signal) => (request) => {
+      const read = () => sender(endpoint, AbortSignal.any([signal, AbortSignal.timeout(PAGE_TIMEOUT_MS)]))(request);
+      const answer = turn.then(read);
+      turn = answer.catch(() => undefined);
+      return answer;
+    },
+  };
+}

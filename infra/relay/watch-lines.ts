@@ -1,0 +1,77 @@
+/** Reads the lines of a watch, one event each. A line that is too long is not parsed: only the object's identity is picked out of it. */
+import * as z from "zod/mini";
+import type { Identity } from "./kinds.ts";
+import { TextPicker } from "./text-picker.ts";
+
+/** Annotations are limited to 256 KiB by the API server. What Lifeboat watches is a tenth of that. */
+export const LONGEST_LINE_BYTES = 256 * 1024;
+
+/** `object` is absent where the line was too long: `identity` is what is known of it then. */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object?: unknown;
+  readonly identity?: Identity;
+}
+
+const NEWLINE = 0x0a;
+
+/** What has changed is not known. */
+export class UnreadLine extends Error {}
+
+/** Throws UnreadLine where a line is no event. `onChunk` is called whenever something arrives. */
+export async function* watchEvents(body: ReadableStream<Uint8Array>, onChunk: () => void): AsyncGenerator<WatchEvent> {
+  let line = new Line();
+  for await (const chunk of body) {
+    onChunk();
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      line.take(chunk.subarray(from, end));
+      const event = line.event();
+      if (event !== undefined) yield event;
+      [line, from] = [new Line(), end + 1];
+    }
+    line.take(chunk.subarray(from));
+  }
+}
+
+const PATHS = ["namespace", "name", "uid", "resourceVersion"].map((field) => `object.metadata.${field}`);
+
+class Line {
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+  #picker: TextPicker | undefined;
+
+  take(piece: Uint8Array): void {
+    this.#bytes += piece.byteLength;
+    this.#pieces.push(piece);
+    if (this.#bytes <= LONGEST_LINE_BYTES) return;
+    this.#picker ??= new TextPicker(["type", ...PATHS]);
+    for (const one of this.#pieces.splice(0)) this.#picker.take(one);
+  }
+
+  /** Undefined: the line is empty. */
+  event(): WatchEvent | undefined {
+    if (this.#bytes === 0) return undefined;
+    return this.#picker === undefined ? parsed(this.#pieces) : longEvent(this.#picker.found);
+  }
+}
+
+const Event = z.object({ type: z.string(), object: z.unknown() });
+
+function parsed(pieces: readonly Uint8Array[]): WatchEvent {
+  const decoder = new TextDecoder();
+  const text = pieces.map((piece) => decoder.decode(piece, { stream: true })).join("") + decoder.decode();
+  try {
+    return Event.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new UnreadLine("a line of the watch is no event", { cause });
+  }
+}
+
+function longEvent(found: ReadonlyMap<string, string>): WatchEvent {
+  const [namespace, name, uid, resourceVersion] = PATHS.map((path) => found.get(path));
+  const type = found.get("type");
+  if (type === undefined || name === undefined || uid === undefined || resourceVersion === undefined)
+    throw new UnreadLine("a long line of the watch names no object");
+  return { type, identity: { ...(namespace !== undefined && { namespace }), name, uid, resourceVersion } };
+}
