@@ -97,6 +97,15 @@ function isDisruption({ disruption, deleting }: PodFacts, before: PodFacts | und
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
+/** The kubelet sets this when the containers have ended. It needs no Event, which the kubelet's own rate limit may drop. */
+const KUBELET = "TerminationByKubelet";
+
+/** Ignores those that ended before the relay started. */
+function isKubelets({ disruption, completed }: PodFacts, before: PodFacts | undefined): boolean {
+  const isNew = disruption !== before?.disruption && (before !== undefined || !completed);
+  return isNew && disruption?.split(" ")[0] === KUBELET;
+}
+
 export const PODS = kind({
   name: "pods",
   path: "/api/v1/pods",
@@ -115,7 +124,11 @@ export const PODS = kind({
     };
   },
   notice: ({ object: { namespace = "", name, uid }, facts, before, gone }) => {
-    if (gone || facts.completed || !isDisruption(facts, before)) return undefined;
+    if (gone) return undefined;
+    if (isKubelets(facts, before)) {
+      return { type: "dev.lifeboat.pod.killing.v1", data: { namespace, name, uid, reason: KUBELET } };
+    }
+    if (facts.completed || !isDisruption(facts, before)) return undefined;
     const { node } = facts;
     return {
       type: "dev.lifeboat.pod.disrupted.v1",

@@ -1,4 +1,4 @@
-/** Node pressure: which VMs leave a node before its kubelet kills them, by its condition, and which while it does, which is a race. */
+/** Node pressure: which VMs leave a node before its kubelet ends them, by the node's condition, and which ones move while it does. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -10,7 +10,7 @@ import type { EvacuationFacts, Phase } from "../kube/evacuation.ts";
 import { type FitNode, type FitPod, obstacleTo, type Room, roomWith, type Spot } from "../preflight/fit.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
-import { carriesDrainTaint } from "../kube/objects.ts";
+import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
 
 export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
@@ -33,6 +33,15 @@ export interface CandidateNode {
   readonly room: Room;
 }
 
+/** A kubelet says that it ends the pod of a guest. */
+export interface KubeletSignal {
+  readonly vmi: VmiFacts;
+  readonly pod: Pick<PodFacts, "name" | "uid">;
+  /** In the kubelet's word: the reason of its Event, or of the pod's condition. */
+  readonly reason: string;
+  readonly node: NodeFacts | undefined;
+}
+
 export interface PressureWorld extends Moment {
   readonly pressured: readonly {
     readonly node: NodeFacts;
@@ -40,12 +49,7 @@ export interface PressureWorld extends Moment {
     readonly evacuations: readonly EvacuationFacts[];
   }[];
   readonly candidateNodes: readonly CandidateNode[];
-  /** Guests that a kubelet is ending; `by`: the source of the signal. */
-  readonly signals: readonly {
-    readonly vmi: VmiFacts;
-    readonly pod: Pick<PodFacts, "name" | "uid">;
-    readonly by: string;
-  }[];
+  readonly signals: readonly KubeletSignal[];
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -54,7 +58,7 @@ export function planPressure(w: PressureWorld): Plan {
   if (!gate) return { chains: [] };
   const candidateNodes = w.candidateNodes.map((candidateNode) => ({ ...candidateNode }));
   const ending = endingOf(w);
-  const reactive = [...ending.values()].map(({ vmi, by, pod }) => markFor(vmi, by, w, pod));
+  const reactive = [...ending.values()].map(({ vmi, reason, pod }) => markFor(vmi, `kubelet: ${reason}`, w, pod));
   const proactive = w.pressured.flatMap((node) => {
     const asked = w.evacuations.filter(({ status: { sourceNode = node.node.name } }) => sourceNode === node.node.name);
     const evacuations = [...asked, ...node.evacuations];
@@ -66,10 +70,19 @@ export function planPressure(w: PressureWorld): Plan {
 
 /** Guests that are to move instead of ending, by UID: each once, however many signals there are. */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
-  const saved = signals.filter(({ vmi, pod }) => {
-    return shouldEvacuate(vmi, settings) && !isLeaving(vmi, evacuations) && isGuestOf(vmi, pod.uid);
+  const saved = signals.filter((signal) => {
+    const { vmi, pod } = signal;
+    const isEnding = isToMakeRoom(signal) && isGuestOf(vmi, pod.uid);
+    return isEnding && shouldEvacuate(vmi, settings) && !isLeaving(vmi, evacuations);
   });
   return new Map(saved.map((signal) => [signal.vmi.uid, signal]));
+}
+
+const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
+
+/** A kubelet also says `Killing` after a failed liveness probe and at its node's shutdown: it counts only while the node is under pressure. */
+function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
+  return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
 }
 
 /** The guest does not end with the target pod of its migration. */

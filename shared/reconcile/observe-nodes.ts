@@ -62,8 +62,8 @@ const MOST_CANDIDATES = 10;
 export async function observePressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
   const gate = settings.featureGates.includes("NodePressureEvictionLiveMigration");
   if (!gate) return { pressured: [], candidateNodes: [], signals: [] };
-  const signals = signalsOf(seen);
   const nodes = new Map((await nodesConcerned(seen, cluster)).map((node) => [node.name, node]));
+  const signals = signalsOf(seen, nodes);
   const pressing = [...nodes.values()].filter((node) => node.pressures.length > 0);
   if (pressing.length === 0) return { pressured: [], candidateNodes: [], signals };
   const pressured: Pressure["pressured"][number][] = [];
@@ -83,11 +83,16 @@ function largestFirst(a: FitNode, b: FitNode): number {
   return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
-/** Nodes that are asked for, and those that VMs are leaving because of pressure. */
-async function nodesConcerned({ nodes, evacuations }: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
+/** Nodes that are asked for, those whose kubelets end pods, and those that VMs are leaving because of pressure. */
+async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
+  const { nodes, evacuations } = seen;
   const known = new Set(nodes.map((node) => node.name));
   const leaving = evacuations.filter((e) => isActive(e) && e.spec.cause === "NodePressure");
-  const missing = leaving.flatMap((e) => e.status.sourceNode ?? []).filter((name) => !known.has(name));
+  const concerned = [
+    ...leaving.flatMap((e) => e.status.sourceNode ?? []),
+    ...endingPods(seen).flatMap(({ pod }) => pod.nodeName ?? []),
+  ];
+  const missing = concerned.filter((name) => !known.has(name));
   return [...nodes, ...(await readNodes(missing, cluster))];
 }
 
@@ -122,14 +127,20 @@ async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonl
   }
 }
 
-/** What only an event tells: the API shows a kubelet's killing when it is over. */
-function signalsOf({ requests, vmis, pods }: Seen): Pressure["signals"] {
-  const vmiOf = new Map(vmis.map((vmi) => [keyOf(vmi), vmi]));
+/** Pods that their kubelets end, ended ones included, with the reason that was reported. */
+function endingPods({ requests, pods }: Asked) {
   return requests.flatMap((request) => {
-    if (request.kind !== "EndingPod") return [];
-    const pod = pods.find((p) => keyOf(p) === keyOf(request) && !p.deleting && isLauncher(p));
-    const vmi = pod && vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
-    if (pod === undefined || vmi === undefined) return [];
-    return [{ vmi, pod, by: `kubelet: ${request.by}` }];
+    const pod = request.kind === "EndingPod" ? pods.find((one) => keyOf(one) === keyOf(request)) : undefined;
+    return request.kind !== "EndingPod" || pod === undefined ? [] : [{ pod, reason: request.by }];
+  });
+}
+
+/** Only an event reports them in time: until the containers have ended, the pod's status does not show that its kubelet ends it. */
+function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
+  const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));
+  return endingPods(seen).flatMap(({ pod, reason }) => {
+    const vmi = vmiOf.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" }));
+    if (vmi === undefined || pod.deleting || !isLauncher(pod)) return [];
+    return [{ vmi, pod, reason, node: nodes.get(pod.nodeName ?? "") }];
   });
 }

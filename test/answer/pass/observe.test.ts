@@ -74,11 +74,20 @@ test("their pods are read one node after another, and a node that takes too long
   expect(asked).toEqual([1, 1, 1, 1]);
 });
 
-test("a pod that a kubelet ends is a signal", async () => {
+test.each([
+  ["runs", {}, 1],
+  ["is being deleted", { deleting: true }, 0],
+  ["has ended", { phase: "Succeeded" }, 0],
+])("a pod that its kubelet ends and that %s: its node is read", async (_, tweak, count) => {
   const fake = new FakeCluster();
+  const ending = pod(tweak);
   fake.vmis.put(vmi());
-  fake.pods.put(pod());
-  const requests = [{ kind: "EndingPod", namespace: pod().namespace, name: pod().name, by: "Evicted" }] as const;
-  const { signals } = await observeNodes({ requests, pods: [pod()], vmis: [vmi()], evacuations: [] }, observer(fake));
-  expect(signals.map(({ by }) => by)).toEqual(["kubelet: Evicted"]);
+  fake.pods.put(ending);
+  fake.nodes.put(node({ pressures: ["DiskPressure"] }));
+  const requests = [{ kind: "EndingPod", namespace: ending.namespace, name: ending.name, by: "Killing" }] as const;
+  const told = { requests, pods: [ending], vmis: [vmi()], evacuations: [] };
+  const { signals, pressured } = await observeNodes(told, observer(fake));
+  const said = { reason: "Killing", node: expect.objectContaining({ name: NODE, pressures: ["DiskPressure"] }) };
+  expect(signals).toEqual(Array(count).fill(expect.objectContaining(said)));
+  expect(pressured.map((one) => one.node.name)).toEqual([NODE]);
 });

@@ -50,6 +50,7 @@ describe("a launcher pod", () => {
   const preempted = pod(target(0));
   const rescued = pod(target(0, false));
   const completed = { phase: "Succeeded" };
+  const evicted = (phase: string) => pod({ ...target(0, true, "TerminationByKubelet"), phase });
 
   // prettier-ignore
   changes(PODS, [
@@ -63,8 +64,18 @@ describe("a launcher pod", () => {
     ["is deleted",                            pod(),               pod({ deleting: true }),                     false],
     ["is deleted when it is preempted",       preempted,           pod({ ...target(0), deleting: true }),       REPORTED],
     ["is deleted when it has ended",          pod(completed),      pod({ ...completed, deleting: true }),       false],
-    ["ends as the kubelet wants",             pod(),               pod({ ...target(0, true, "TerminationByKubelet"), phase: "Failed" }), false],
+    ["fails as the kubelet wants",            pod(),               evicted("Failed"),                           REPORTED],
+    ["succeeds as the kubelet wants",         pod(),               evicted("Succeeded"),                        REPORTED],
+    ["still runs, as the kubelet ends it",    NONE,                evicted("Running"),                          REPORTED],
+    ["appears, ended by the kubelet",         NONE,                evicted("Failed"),                           false],
+    ["has been ended by the kubelet before",  evicted("Failed"),   evicted("Failed"),                           false],
+    ["fails by itself",                       pod(),               pod({ phase: "Failed" }),                    false],
   ]);
+
+  test("that its kubelet has ended is reported like the kubelet's Event", () => {
+    const data = { namespace: "apps", ...POD, reason: "TerminationByKubelet" };
+    expect(noticed(PODS, pod(), evicted("Succeeded"))).toEqual({ type: "dev.lifeboat.pod.killing.v1", data });
+  });
 });
 
 describe("a VMI", () => {

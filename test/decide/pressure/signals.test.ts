@@ -5,6 +5,7 @@ import {
   marked,
   MOBILITY,
   newborn,
+  node,
   NODE,
   NOW,
   only,
@@ -42,7 +43,7 @@ describe("should a guest that is being shut down move instead?", () => {
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
 describe("while a guest is being ended", () => {
-  const signal = { vmi: vmi(), pod: pod(), by: "kubelet: Killing" };
+  const signal = { vmi: vmi(), pod: pod(), reason: "Evicted", node: node() };
   const none = { pressured: [], candidateNodes: [] };
 
   test("it is marked though it has just moved: there is nothing left to choose", () => {
@@ -55,16 +56,32 @@ describe("while a guest is being ended", () => {
     expect(leaving([], { ...none, signals })).toEqual(["a", "b", "c"]);
     const [created] = only("CreateEvacuation", planPressure(pressureWorld([], { ...none, signals })).chains.flat());
     const { name, uid } = pod();
-    const spec = { cause: "NodePressure", requestedBy: signal.by, pod: { name, uid } };
+    const spec = { cause: "NodePressure", requestedBy: "kubelet: Evicted", pod: { name, uid } };
     expect(created?.evacuation.spec).toMatchObject(spec);
   });
 
   test("once, however many say so, and counts among those who leave", () => {
-    const signals = [signal, { ...signal, by: "kubelet: Evicted" }];
+    const signals = [signal, { ...signal, reason: "Preempting" }];
     const once = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"];
     expect(verbs(planPressure(pressureWorld([], { ...none, signals })).chains.flat())).toEqual(once);
     expect(leaving(abc, { signals: abc.slice(0, 1).map((a) => ({ ...signal, ...a })) })).toEqual(["a", "b"]);
   });
+
+  // prettier-ignore
+  test.each([
+    // the kubelet says        a sound node  under pressure  not ready  both   no node
+    ["Evicted",                true,         true,           true,      true,  true ],
+    ["Preempting",             true,         true,           true,      true,  true ],
+    ["Killing",                false,        true,           false,     false, false],
+    ["TerminationByKubelet",   false,        true,           false,     false, false],
+    ["Whatever",               false,        true,           false,     false, false],
+  ] as const)("%s: moves it from a sound node %s, under pressure %s, not ready %s, both %s, no node %s", (reason, ...expected) => {
+    const pressures = ["MemoryPressure"];
+    const nodes = [node(), node({ pressures }), node({ ready: false }), node({ ready: false, pressures }), undefined];
+    const moved = nodes.map((one) => leaving([], { ...none, signals: [{ ...signal, reason, node: one }] }).length > 0);
+    expect(moved).toEqual(expected);
+  });
+
   // prettier-ignore
   test.each([
     ["it is marked",                            { vmi: marked() }],
