@@ -80,7 +80,12 @@ export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean
 }
 
 export function isOfLiveVm(pod: PodFacts): boolean {
-  return !isFinal(pod) && (isLauncher(pod) || launcherOfHotplug(pod) !== undefined);
+  return !isFinal(pod) && isOfVm(pod);
+}
+
+/** Ended or not. */
+export function isOfVm(pod: PodFacts): boolean {
+  return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || launcherOfHotplug(pod) !== undefined;
 }
 
 export function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {

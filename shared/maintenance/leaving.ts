@@ -1,7 +1,7 @@
 /** Emptying a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
-import { keyOf } from "../kube/objects.ts";
+import { isOfVm, keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
@@ -53,10 +53,16 @@ function handedOver({ ne, node }: NodeWorld): readonly Action[] {
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
-/** What a drain waits for. */
+/** Whether a drain waits for the pod. */
 function isLeft(subject: Subject, { ne }: NodeWorld): boolean {
-  const isVms = subject.verdict.vmi !== undefined || subject.verdict.outcome === "Waits";
-  return !isMinor(subject) && (isVms || ne.spec.otherPods !== "Leave");
+  const { pod, verdict } = subject;
+  const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
+  return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
+}
+
+/** `kubectl drain` evicts pods that have ended, too: the API server deletes them at once. */
+function isCompleted({ verdict }: Subject): boolean {
+  return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
 /** Of one that is to be shut down: what it takes at two reads so far apart is no passing state. */
@@ -124,9 +130,10 @@ function create({ vmi, evacuations }: Candidate, { ne, now }: NodeWorld, own: Ow
 }
 
 /** A launcher pod only if that is how its VM leaves. */
-function isEvicted({ pod, verdict, vmi }: Subject, views: readonly VmView[], w: NodeWorld): boolean {
+function isEvicted(subject: Subject, views: readonly VmView[], w: NodeWorld): boolean {
+  const { pod, verdict, vmi } = subject;
   if (pod.deleting) return false;
-  if (verdict.vmi === undefined) return verdict.outcome === "Evicted";
+  if (verdict.vmi === undefined) return verdict.outcome === "Evicted" || isCompleted(subject);
   const going = views.find((view) => view.fate === "Goes" && view.vmi.uid === vmi?.uid);
   return verdict.outcome === "ShutsDown" && going !== undefined && isHeard(going.vmi, w);
 }

@@ -41,6 +41,9 @@ test("without the component it says what is missing; once that is installed, the
     "DrainInProgress False",
     "Drained True",
   ]);
+  // The launcher that the guest has left is gone too.
+  const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
+  expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
   // From now on the cordon is a person's.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);

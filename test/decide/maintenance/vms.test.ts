@@ -158,6 +158,8 @@ const subjects = (f: Parameters<typeof facts>[0]) => subjectsOf(facts({ pods: []
 describe("other pods", () => {
   const cart = plainPod("cart");
   const lone = plainPod("lone", { owners: [] });
+  const done = plainPod("done", { owners: [], phase: "Failed", localStorage: true });
+  const left = launcher("moved", { phase: "Succeeded" });
   const guarded = plainPod("guarded");
   const none = vmiOf("web", { evictionStrategy: "None" });
 
@@ -171,6 +173,10 @@ describe("other pods", () => {
     ["without a controller block",       { subjects: subjects({ pods: [lone] }) },                                "Blocked",             ["Unmanaged"]],
     ["behind a budget wait",             { subjects: subjects({ pods: [guarded], budgets }) },                    "Evacuating",          ["BudgetExhausted"]],
     ["that end are waited for",          { subjects: subjects({ pods: [{ ...cart, deleting: true }] }) },         "Evacuating",          []],
+    ["that have ended are evicted",      { subjects: subjects({ pods: [done] }) },             "Evacuating EvictPod", []],
+    ["… a launcher left by a migration", { subjects: subjects({ pods: [left] }) },                                "Evacuating EvictPod", []],
+    ["… once",                           { subjects: subjects({ pods: [{ ...left, deleting: true }] }) },         "Evacuating",          []],
+    ["… where others stay, launchers",   { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [done, left] }) }, "Evacuating EvictPod", []],
     ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated Uncordon", []],
     ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating Event EvictPod", []],
     ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
