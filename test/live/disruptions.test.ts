@@ -38,6 +38,7 @@ beforeAll(async () => {
       evictionSoft: { "memory.available": "2Gi" },
       evictionSoftGracePeriod: { "memory.available": "90s" },
       evictionMaxPodGracePeriod: 300,
+      nodeStatusUpdateFrequency: "1s",
     },
   });
 });

@@ -22,6 +22,7 @@ const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
   evictionPressureTransitionPeriod: "10ms",
+  nodeStatusUpdateFrequency: "0s",
 };
 const OPTIONAL = [
   "optional/guard/guard.yaml",

@@ -1,28 +1,35 @@
-/** Pods that a kubelet evicts by itself, without asking the API server. */
+/** Pods that a kubelet ends by itself, without asking the API server: by eviction, or because its node shuts down. */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
 import type { Pod } from "./resources.ts";
 
 type PodStatus = NonNullable<Pod["status"]>;
 
+interface Why {
+  readonly reason: "Evicted" | "Terminated";
+  readonly message: string;
+}
+
 export interface KubeletEvictions {
-  begin(podUid: string, message: string): void;
-  /** What the status of an ended pod says in addition if it was evicted. */
+  begin(podUid: string, why: Why): void;
+  /** What the status of an ended pod says in addition if its kubelet has ended it. */
   explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
 }
 
 export function createKubeletEvictions(): KubeletEvictions {
-  const messages = new Map<string, string>();
+  const known = new Map<string, Why>();
   return {
-    begin: (podUid, message) => void messages.set(podUid, message),
+    begin: (podUid, why) => void known.set(podUid, why),
     explain(podUid, ended, now) {
-      const message = messages.get(podUid);
-      if (message === undefined || ended === undefined) return ended;
+      const why = known.get(podUid);
+      if (why === undefined || ended === undefined) return ended;
+      const { message } = why;
       const target: Condition = { type: DISRUPTION_TARGET, status: "True", reason: "TerminationByKubelet", message };
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      return { ...ended, phase: "Failed", reason: "Evicted", message, conditions };
+      // A real kubelet computes the phase anew from the containers. If each of them ended with 0, only the condition is left.
+      return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };
 }

@@ -18,15 +18,23 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * For memory: pods above their request first, then lower priority, then the largest excess. Otherwise: lower priority.
+ * For memory: pods above their request first, then lower priority, then the largest excess. For disk: pods that request no disk first, as
+ * BestEffort pods, because each pod writes something; then lower priority. For processes: lower priority.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
-  const excess = (pod: Pod) => (signal === "memory.available" ? memoryOf(pod) - requestOf(pod, "memory") : 0);
+  const excess = (pod: Pod) => {
+    if (signal === "memory.available") return memoryOf(pod) - requestOf(pod, "memory");
+    return signal === "nodefs.available" && !requestsDisk(pod) ? 1 : 0;
+  };
   return pods
     .filter((pod) => !isCritical(pod))
     .toSorted(
       (a, b) => Number(excess(b) > 0) - Number(excess(a) > 0) || priorityOf(a) - priorityOf(b) || excess(b) - excess(a),
     );
+}
+
+function requestsDisk({ spec }: Pod): boolean {
+  return (spec?.containers ?? []).some(({ resources }) => resources?.requests?.["ephemeral-storage"] !== undefined);
 }
 
 function isCritical(pod: Pod): boolean {

@@ -11,6 +11,8 @@ export interface EvictionConfiguration {
   readonly evictionMaxPodGracePeriod?: number;
   /** How long a condition stays after its cause has gone. */
   readonly evictionPressureTransitionPeriod?: string;
+  /** How long a condition may take until the node shows it. A hard eviction does not wait for that. */
+  readonly nodeStatusUpdateFrequency?: string;
 }
 
 /** The kubelet's defaults. */
@@ -20,6 +22,7 @@ export const DEFAULT_EVICTION: Required<EvictionConfiguration> = {
   evictionSoftGracePeriod: {},
   evictionMaxPodGracePeriod: 0,
   evictionPressureTransitionPeriod: "5m",
+  nodeStatusUpdateFrequency: "10s",
 };
 
 export const PRESSURE = {

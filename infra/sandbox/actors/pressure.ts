@@ -31,14 +31,18 @@ interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
   /** By condition. */
   readonly lastMet: Map<string, number>;
+  /** When the kubelet next reports its node's status, if that has changed. */
+  reportsAt?: number | undefined;
   /** Uid of the pod that is being evicted; there is one at a time. */
   evicting?: string;
+  evictedAt?: number;
 }
 
 export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const { client, clock, runtime, stats, evictions, outages } = options;
   const configuration = { ...limits.DEFAULT_EVICTION, ...options.configuration };
   const thresholds = limits.thresholdsOf(configuration);
+  const statusMs = limits.durationMs(configuration.nodeStatusUpdateFrequency);
   const transitionMs = limits.durationMs(configuration.evictionPressureTransitionPeriod);
   const known = startInformer({ ...options, resource: nodes });
   const bound = startInformer({
@@ -62,10 +66,10 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     const observations = stats.observe(node, running);
     const met = thresholds.filter((threshold) => limits.isMet(threshold, observations));
     remember(state, met);
-    await report(node, state);
+    const reportLeft = await report(node, state);
     const [due] = met.filter((threshold) => graceLeft(state, threshold) <= 0);
     if (due !== undefined && !isEvicting(state)) await evict(node, { due, running, of: observations[due.signal] });
-    const waits = met.map((threshold) => graceLeft(state, threshold)).filter((left) => left > 0);
+    const waits = [reportLeft, ...met.map((threshold) => graceLeft(state, threshold))].filter((left) => left > 0);
     return { requeueAfterMs: Math.min(MONITOR_MS, ...waits) };
   };
 
@@ -85,19 +89,27 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
       }
   };
 
-  const graceLeft = ({ firstMet }: NodeState, threshold: limits.Threshold): number =>
-    (firstMet.get(threshold) ?? 0) + threshold.graceMs - clock.now().getTime();
+  /** How full a disk is, the kubelet measures so often: only then does it know whether one eviction was enough. */
+  const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
+    const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
+    return Math.max((firstMet.get(threshold) ?? 0) + threshold.graceMs, measuredAt) - clock.now().getTime();
+  };
 
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
-  /** The first met threshold sets the condition, long before a soft threshold evicts a pod. */
-  const report = async (node: Node, { lastMet }: NodeState): Promise<void> => {
+  /**
+   * The first met threshold sets the condition, long before a soft threshold evicts a pod. The node shows the condition with the next report
+   * of its status. Returns the time until then.
+   */
+  const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();
-    const isUnder = (type: string) => now - (lastMet.get(type) ?? -Infinity) < transitionMs;
+    const isUnder = (type: string) => now - (state.lastMet.get(type) ?? -Infinity) < transitionMs;
     const changed = pressureConditions(isUnder).filter(
       ({ type, status }) => findCondition(node.status?.conditions, type)?.status !== status,
     );
-    if (changed.length === 0) return;
+    state.reportsAt = changed.length === 0 ? undefined : (state.reportsAt ?? now + statusMs);
+    if (state.reportsAt === undefined || state.reportsAt > now) return (state.reportsAt ?? now) - now;
+    state.reportsAt = undefined;
     const time = timestamp(clock);
     const conditions = changed.map((wanted) =>
       findCondition(withCondition<Condition>(node.status?.conditions, wanted, time), wanted.type),
@@ -110,6 +122,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
       const recorder = createKubeletRecorder(kubelet, clock, node.metadata.name);
       await recorder.record(node, nodes, { type: "Normal", reason: reason.replace("Kubelet", "Node"), message });
     }
+    return 0;
   };
 
   /** No eviction request: the containers end, and only then does the kubelet report it to the API server. */
@@ -121,10 +134,10 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     const [victim] = rank(running, due.signal, (pod) => stats.memoryOf(pod));
     if (victim === undefined) return;
     const { uid } = victim.metadata;
-    stateOf(name).evicting = uid;
+    Object.assign(stateOf(name), { evicting: uid, evictedAt: clock.now().getTime() });
     const message = messageFor(victim, due, of, (pod) => stats.memoryOf(pod));
     await recorder.record(victim, pods, { type: "Warning", reason: "Evicted", message });
-    evictions.begin(uid, message);
+    evictions.begin(uid, { reason: "Evicted", message });
     runtime.terminate(uid, graceSeconds(victim, due) * 1000);
     await tellKilling(recorder, victim);
   };

@@ -23,6 +23,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
         evictionSoftGracePeriod: { "memory.available": patience },
         evictionMaxPodGracePeriod: GRACE_SECONDS,
         evictionPressureTransitionPeriod: "10ms",
+        nodeStatusUpdateFrequency: "1s",
       },
     },
     setScene,

@@ -118,7 +118,7 @@ function modelOf({ spec }: Vmi): Record<string, string> {
 
 function requestsOf({ spec }: Vmi): Record<string, string> {
   const { resources, memory } = spec.domain;
-  return { cpu: "100m", memory: memory?.guest ?? "128Mi", ...resources?.requests };
+  return { cpu: "100m", memory: memory?.guest ?? "128Mi", "ephemeral-storage": "50M", ...resources?.requests };
 }
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";

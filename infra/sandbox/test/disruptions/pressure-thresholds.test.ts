@@ -96,6 +96,20 @@ describe("who goes first", () => {
     expect(ranked.map(({ metadata }) => metadata.name).join(" ")).toBe(order);
   });
 
+  test("short of disk, a pod that requests some goes last, however important it is", () => {
+    const [modest, other] = ["a:0 1/9", "b:9 4/1"].map(pod);
+    if (modest === undefined || other === undefined) throw new Error("no pods");
+    const requests = { "ephemeral-storage": "50M" };
+    const asking = { ...modest, spec: { ...modest.spec, containers: [{ name: "main", resources: { requests } }] } };
+    const orders = (["nodefs.available", "pid.available"] as const).map((signal) =>
+      rank([asking, other], signal, usage).map(({ metadata }) => metadata.name),
+    );
+    expect(orders).toEqual([
+      ["b", "a"],
+      ["a", "b"],
+    ]);
+  });
+
   test("short of disk, memory does not count", () => {
     const ranked = rank(["a:1 1/9", "b:0 4/1"].map(pod), "nodefs.available", usage);
     expect(ranked.map(({ metadata }) => metadata.name)).toEqual(["b", "a"]);
