@@ -54,6 +54,8 @@ export interface VirtualMachine {
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
   /** `host-model`, which is KubeVirt's default, or a name. */
   readonly cpuModel?: string;
+  /** Its disk is the volume of an image. The kubelet writes so many Events about the launcher that it drops later ones. */
+  readonly image?: string;
 }
 
 type Spec = kubevirt.VirtualMachineInstanceSpec;
@@ -134,6 +136,9 @@ function specOf(vm: VirtualMachine): Spec {
     },
     networks: NETWORKS,
     ...(volumes && { volumes }),
+    ...(vm.image !== undefined && {
+      volumes: [{ name: "root", containerDisk: { image: vm.image } }, ...(volumes ?? [])],
+    }),
     ...(evictionStrategy !== undefined && { evictionStrategy }),
     ...placementOf(vm),
   };

@@ -45,7 +45,7 @@ export function startMachines(options: MachinesOptions): Machines {
   const processes = startProcesses({ ...kubelets, runtime, images, network, apiServer, caPem });
   const actors = [
     startNodes({ ...options, runtime }),
-    startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan }),
+    startVirtHandlers({ ...optionsOf("virtHandler"), runtime, plan, outages: options.kubelets }),
   ];
   return { ...actorOf(actors, [processes]), processes };
 }

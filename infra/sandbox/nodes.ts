@@ -4,6 +4,7 @@ import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
 import { startKubelets } from "./actors/kubelet.ts";
 import { startNodeCaches } from "./actors/node-caches.ts";
 import { startNodeHeartbeats } from "./actors/node-heartbeat.ts";
+import { startShutdownManagers } from "./actors/node-shutdown.ts";
 import { startNodeLifecycle } from "./actors/node-lifecycle.ts";
 import { createNodeStats, type NodeStats } from "./actors/node-stats.ts";
 import { createOutages, type Outages } from "./actors/outages.ts";
@@ -17,7 +18,7 @@ import type { Role } from "./identities.ts";
 
 /** What a test can do to nodes from outside. */
 export interface NodeKnobs {
-  /** Stops a node's kubelet, as when the machine is off, and starts it again. */
+  /** Stops a node's kubelet, as when the machine is off, and starts it again; shuts a machine down; has a liveness probe fail. */
   readonly kubelets: Outages;
   /** Sets how much memory pods use, and how much of each resource a node has left. */
   readonly stats: NodeStats;
@@ -40,6 +41,7 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
     startNodeHeartbeats(kubelets),
     startKubelets(kubelets),
     startEvictionManagers({ ...kubelets, stats, configuration: eviction }),
+    startShutdownManagers(kubelets),
   ]);
 }
 

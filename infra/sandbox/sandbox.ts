@@ -77,8 +77,11 @@ export interface Sandbox {
   /** Away for a while, as when it is killed; all state is kept. */
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
-  /** Stops a node's kubelet, as when the machine is off, and starts it again. */
-  readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start">;
+  /**
+   * Stops a node's kubelet, as when the machine is off, and starts it again. `shutDown`: the machine shuts down in order, up to the next start.
+   * `failLivenessProbe`: of the pod `namespace/name`.
+   */
+  readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
   /** Of pods whose images run as processes. */
   readonly processes: ProcessKnobs;
   /** Where calls to webhooks behind Services end. */

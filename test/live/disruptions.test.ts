@@ -8,6 +8,7 @@ import {
   createKubeletRecorder,
   createNode,
   createPod,
+  events,
   nodes,
   type Pod,
   pods,
@@ -52,6 +53,9 @@ async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = 
 
 const taint = (name: string, taints: readonly object[]) =>
   stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
+
+const failLivenessProbe = ({ metadata: { namespace, name } }: Pod) =>
+  stage.sandbox.kubelets.failLivenessProbe(`${namespace}/${name}`);
 
 /** Or gone. */
 async function isDeleted({ metadata }: Pod): Promise<boolean> {
@@ -118,13 +122,50 @@ test("memory pressure: the VM leaves while the kubelet still has patience", asyn
   await expectMoved(vm, "NodePressure");
 });
 
-test("the kubelet begins to kill: the VM is moved", async () => {
-  const vm = await createVmOn("killing");
+/** As the kubelet says when it makes room. */
+async function beginEviction(vm: Vm): Promise<void> {
   const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);
   const message = "The node was low on resource: memory.";
   await recorder.record(await vm.pod(), pods, { type: "Warning", reason: "Evicted", message });
   await expect.poll(vm.evacuations).toMatchObject([{ spec: { cause: "NodePressure" } }]);
+}
+
+test("the kubelet begins to kill: the VM is moved", async () => {
+  const vm = await createVmOn("killing");
+  await beginEviction(vm);
   await vm.untilMoved();
+});
+
+test(
+  "the kubelet's Events about a pod are lost: the VM leaves by its node's condition",
+  { tags: ["images"] },
+  async () => {
+    const vm = await createVmOn("unheard", { memory: "2Gi", image: "registry.example.com/disk:1" });
+    const { uid } = (await vm.pod()).metadata;
+    const fieldSelector = `involvedObject.uid=${uid}`;
+    const counts = async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items;
+    await expect
+      .poll(async () => (await counts()).map(({ reason, count }) => `${reason} ${count}`))
+      .toContain("Pulled 25");
+    stage.sandbox.stats.setAvailable("unheard", "memory.available", "1Gi");
+    await expectMoved(vm, "NodePressure");
+    expect((await counts()).map(({ reason }) => reason)).not.toContain("Killing");
+  },
+);
+
+test.each([
+  ["a liveness probe fails", "probed", (pod: Pod) => failLivenessProbe(pod)],
+  ["its node shuts down in order", "off", () => stage.sandbox.kubelets.shutDown("off")],
+])("%s: the kubelet ends the pod, and no VM is moved because of node pressure", async (_, node, end) => {
+  const [vm, next] = [await createVmOn(node), await createVmOn(`beside-${node}`)];
+  const pod = await vm.pod();
+  end(pod);
+  const fieldSelector = `involvedObject.uid=${pod.metadata.uid},reason=Killing`;
+  await expect.poll(async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items).not.toEqual([]);
+  // Later news has been acted upon, so that was, too.
+  await beginEviction(next);
+  expect(await vm.evacuations()).toEqual([]);
+  stage.sandbox.kubelets.start(node);
 });
 
 test("a preemption that the guard did not see: the VM of a pod that terminates is marked", async () => {

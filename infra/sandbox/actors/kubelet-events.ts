@@ -1,15 +1,75 @@
-/** The Events a kubelet writes about the pods of its node. */
+/** The Events a kubelet writes about the pods of its node. Its client drops some, as client-go's `EventSourceObjectSpamFilter` does. */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
+/** So many Events about an object pass at once, and then one in five minutes. */
+const BURST = 25;
+const REFILL_MS = 5 * 60 * 1000;
+/** client-go forgets the objects that it has not heard of for longest. */
+const MOST_OBJECTS = 4096;
+
+interface Allowance {
+  readonly left: number;
+  readonly at: number;
+}
+
+/** The kubelets of a sandbox have one clock. */
+const allowances = new WeakMap<Clock, Map<string, Allowance>>();
+
+function passes(clock: Clock, key: string): boolean {
+  const known = allowances.get(clock) ?? new Map<string, Allowance>();
+  allowances.set(clock, known);
+  const at = clock.now().getTime();
+  const before = known.get(key) ?? { left: BURST, at };
+  const left = Math.min(before.left + (at - before.at) / REFILL_MS, BURST);
+  known.delete(key);
+  known.set(key, { left: left < 1 ? left : left - 1, at });
+  for (const oldest of known.keys()) if (known.size > MOST_OBJECTS) known.delete(oldest);
+  return left >= 1;
+}
+
 /** `kubelet` acts as the node. */
 export function createKubeletRecorder(kubelet: KubeClient, clock: Clock, node: string): EventRecorder {
-  return createEventRecorder(kubelet, clock, "kubelet", node);
+  const recorder = createEventRecorder(kubelet, clock, "kubelet", node);
+  return {
+    async record(about, ...event) {
+      if (passes(clock, `${node}/${about.metadata.uid}`)) await recorder.record(about, ...event);
+    },
+  };
 }
 
 export async function tellKilling(recorder: EventRecorder, pod: Pod): Promise<void> {
-  for (const { name } of pod.spec?.containers ?? [])
-    await recorder.record(pod, pods, { type: "Normal", reason: "Killing", message: `Stopping container ${name}` });
+  await tellContainers(recorder, pod);
+  await tellSidecars(recorder, pod);
+}
+
+export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise<void> {
+  for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, name);
+}
+
+/** The other containers have ended by themselves, so the kubelet stops what ran beside them. */
+export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
+  for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
+}
+
+/** A kubelet reports the image of each volume and container again and again while the pod starts. */
+export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
+  const [reference] = imagesOf(pod);
+  if (reference === undefined) return;
+  const message = `Container image "${reference}" already present on machine and can be accessed by the pod`;
+  for (let i = 0; i < BURST; i++) await recorder.record(pod, pods, { type: "Normal", reason: "Pulled", message });
+}
+
+function imagesOf({ spec }: Pod): readonly string[] {
+  return (spec?.volumes ?? []).flatMap(({ image }) => image?.reference ?? []);
+}
+
+function sidecarsOf({ spec }: Pod) {
+  return (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
+}
+
+async function tellOf(recorder: EventRecorder, pod: Pod, name: string): Promise<void> {
+  await recorder.record(pod, pods, { type: "Normal", reason: "Killing", message: `Stopping container ${name}` });
 }

@@ -12,6 +12,7 @@ interface Why {
 
 export interface KubeletEvictions {
   begin(podUid: string, why: Why): void;
+  has(podUid: string): boolean;
   /** What the status of an ended pod says in addition if its kubelet has ended it. */
   explain(podUid: string, ended: PodStatus | undefined, now: string): PodStatus | undefined;
 }
@@ -20,6 +21,7 @@ export function createKubeletEvictions(): KubeletEvictions {
   const known = new Map<string, Why>();
   return {
     begin: (podUid, why) => void known.set(podUid, why),
+    has: (podUid) => known.has(podUid),
     explain(podUid, ended, now) {
       const why = known.get(podUid);
       if (why === undefined || ended === undefined) return ended;

@@ -5,7 +5,7 @@ import type { KubeClient } from "./client.ts";
 import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
 import { startInformer } from "./informer.ts";
-import { createKubeletRecorder, tellKilling } from "./kubelet-events.ts";
+import { createKubeletRecorder, tellContainers, tellImages, tellKilling, tellSidecars } from "./kubelet-events.ts";
 import type { KubeletEvictions } from "./kubelet-evictions.ts";
 import type { Outages } from "./outages.ts";
 import { ended, isFinished, needsStart, running } from "./pod-status.ts";
@@ -41,13 +41,34 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (pod === undefined || node === undefined || !isThere(node)) return undefined;
     const kubelet = asNode(client, node);
     if (pod.metadata.deletionTimestamp !== undefined) return terminate(kubelet, pod);
+    if (failing.delete(key)) await stopContainers(kubelet, pod);
     const exitCode = runtime.exitCodeOf(pod.metadata.uid);
-    if (exitCode !== undefined) await report(kubelet, pod, endOf(pod, exitCode));
-    else if (needsStart(pod) || isMisjudged(pod)) {
-      runtime.start(pod);
-      await report(kubelet, pod, running(pod, timestamp(clock), runtime.isReady(pod.metadata.uid)));
-    }
+    if (exitCode !== undefined) return finish(kubelet, pod, exitCode);
+    await start(kubelet, pod);
   };
+
+  const start = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
+    const isWanted = needsStart(pod) ? !outages.isShuttingDown(pod.spec?.nodeName ?? "") : isMisjudged(pod);
+    if (!isWanted) return;
+    const isNew = needsStart(pod);
+    runtime.start(pod);
+    await report(kubelet, pod, running(pod, timestamp(clock), runtime.isReady(pod.metadata.uid)));
+    if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
+  };
+
+  /** Unless the kubelet has ended them itself, the containers have ended by themselves. */
+  const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
+    if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
+    await report(kubelet, pod, endOf(pod, exitCode));
+  };
+
+  /** The kubelet says no more than that: it would start a container again unless the pod's `restartPolicy` is Never. */
+  const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
+    await tellContainers(recorderOf(kubelet, pod), pod);
+    runtime.terminate(pod.metadata.uid, (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000);
+  };
+
+  const recorderOf = (kubelet: KubeClient, pod: Pod) => createKubeletRecorder(kubelet, clock, pod.spec?.nodeName ?? "");
 
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
@@ -66,13 +87,18 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {
       const isNew = !runtime.isEnding(uid);
       runtime.terminate(uid, deletionGracePeriodSeconds * 1000);
-      if (isNew) await tellKilling(createKubeletRecorder(kubelet, clock, pod.spec?.nodeName ?? ""), pod);
+      if (isNew) await tellKilling(recorderOf(kubelet, pod), pod);
       if (runtime.exitCodeOf(uid) === undefined) return undefined;
     }
     await report(kubelet, pod, endOf(pod, runtime.exitCodeOf(uid) ?? 0));
     await kubelet.delete(pods, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid } });
   };
 
+  const failing = new Set<string>();
+  outages.onProbeFailure((pod) => {
+    failing.add(pod);
+    controller.enqueue(pod);
+  });
   const controller = startController({ name: "kubelet", reconcile, workers: 8, ...options });
   controller.watch(bound, (pod) => [keyOf(pod)]);
   bound.onChange((pod, previous) => {

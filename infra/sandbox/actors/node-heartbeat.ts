@@ -44,7 +44,7 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
     if (node === undefined) return undefined;
     if (!outages.isDown(name)) {
       const kubelet = asNode(client, name);
-      if (!isTrue(node.status?.conditions, "Ready")) await register(kubelet, node);
+      if (!isTrue(node.status?.conditions, "Ready") && !outages.isShuttingDown(name)) await register(kubelet, node);
       await renew(kubelet, node);
     }
     return { requeueAfterMs: RENEW_MS };

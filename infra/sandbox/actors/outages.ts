@@ -1,20 +1,40 @@
-/** Nodes whose kubelet is stopped, as when the machine is off. */
+/** What happens to kubelets: they stop, as when the machine is off; their machine shuts down in order; a probe of a pod fails. */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;
   start(node: string): void;
   onStart(listener: (node: string) => void): void;
+  /** A graceful shutdown, up to the machine's next start. */
+  shutDown(node: string): void;
+  isShuttingDown(node: string): boolean;
+  onShutDown(listener: (node: string) => void): void;
+  /** The pod's liveness probe fails (`namespace/name`): its kubelet stops the containers. */
+  failLivenessProbe(podKey: string): void;
+  onProbeFailure(listener: (podKey: string) => void): void;
 }
 
 export function createOutages(): Outages {
   const down = new Set<string>();
-  const listeners: ((node: string) => void)[] = [];
+  const shuttingDown = new Set<string>();
+  const startListeners: ((node: string) => void)[] = [];
+  const shutdownListeners: ((node: string) => void)[] = [];
+  const probeListeners: ((podKey: string) => void)[] = [];
   return {
     isDown: (node) => down.has(node),
     stop: (node) => void down.add(node),
     start(node) {
-      if (down.delete(node)) for (const listener of listeners) listener(node);
+      const [wasDown, wasShuttingDown] = [down.delete(node), shuttingDown.delete(node)];
+      if (wasDown || wasShuttingDown) for (const listener of startListeners) listener(node);
     },
-    onStart: (listener) => void listeners.push(listener),
+    onStart: (listener) => void startListeners.push(listener),
+    shutDown(node) {
+      if (shuttingDown.has(node)) return;
+      shuttingDown.add(node);
+      for (const listener of shutdownListeners) listener(node);
+    },
+    isShuttingDown: (node) => shuttingDown.has(node),
+    onShutDown: (listener) => void shutdownListeners.push(listener),
+    failLivenessProbe: (podKey) => probeListeners.forEach((listener) => listener(podKey)),
+    onProbeFailure: (listener) => void probeListeners.push(listener),
   };
 }

@@ -25,7 +25,7 @@ export interface VirtualMachineInstanceSpec {
   volumes?: {
     name: string;
     hostDisk?: { path: string; type: string; shared?: boolean; capacity?: string };
-    containerDisk?: object;
+    containerDisk?: { image?: string };
   }[];
 }
 

@@ -6,6 +6,7 @@ import { startController, type Controller, type Result } from "../actors/control
 import { startInformer } from "../actors/informer.ts";
 import { podAddress } from "../actors/pod-status.ts";
 import { keyOf, nodes, type Node, type Pod } from "../actors/resources.ts";
+import type { Outages } from "../actors/outages.ts";
 import type { ContainerRuntime } from "../actors/runtime.ts";
 import { withCondition } from "./conditions.ts";
 import { liveMigratable } from "./live-migratable.ts";
@@ -23,6 +24,7 @@ type Vmi = kubevirt.VirtualMachineInstance;
 export interface VirtHandlerOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
   readonly plan: MigrationPlan;
+  readonly outages: Outages;
 }
 
 const GIVE_UP_MS = 10_000;
@@ -35,7 +37,7 @@ const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
 
 export function startVirtHandlers(options: VirtHandlerOptions): Actor {
-  const { client, clock, runtime } = options;
+  const { client, clock, runtime, outages } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
   const knownNodes = startInformer({ ...options, resource: nodes });
   const vmis = startInformer({
@@ -61,7 +63,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   const reconcile = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
-    if (vmi === undefined) return undefined;
+    if (vmi === undefined || isAway(vmi.status?.nodeName)) return undefined;
     const { phase } = vmi.status ?? {};
     if (kubevirt.isFinal(vmi.status)) return giveUp(vmi);
     if (phase === "Scheduled") await start(vmi);
@@ -74,8 +76,12 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
-    return migrate(vmi);
+    const { nodeName, migrationState } = vmi.status;
+    return isAway(nodeName) || isAway(migrationState?.targetNode) ? undefined : migrate(vmi);
   };
+
+  /** A shutdown of the machine has ended it, in the same second as the other pods. */
+  const isAway = (node = ""): boolean => outages.isShuttingDown(node);
 
   const start = async (vmi: Vmi): Promise<void> => {
     const launcher = launcherOf(vmi);
@@ -126,7 +132,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   const heartbeat = async (name: string): Promise<Result> => {
     const node = knownNodes.get(name);
-    if (node === undefined) return undefined;
+    if (node === undefined || isAway(name)) return undefined;
     const schedulable = String(isReady(node));
     const age = clock.now().getTime() - Date.parse(node.metadata.annotations?.[HEARTBEAT] ?? "1970-01-01T00:00:00Z");
     const labels = { ...nodeLabels(node.metadata.labels), [kubevirt.LABEL.schedulable]: schedulable };
@@ -156,6 +162,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   [...vmis.list()].forEach(lookAt);
   migrations.watch(vmis, (vmi) => [keyOf(vmi)]);
   heartbeats.watch(knownNodes, (node) => [keyOf(node)]);
+  outages.onStart((node) => {
+    heartbeats.enqueue(node);
+    for (const vmi of vmis.list()) if (vmi.status?.nodeName === node) lookAt(vmi);
+  });
   runtime.onSignal(lookAtPod);
   const waits: (() => void)[] = [];
   runtime.onStart((pod) => {

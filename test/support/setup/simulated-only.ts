@@ -8,6 +8,7 @@ const REASONS = {
   backoff: "KubeVirt's own back-off is another one",
   handler: "virt-controller asks virt-handler, which has no server of its own in a sandbox",
   groups: "kube-scheduler's feature gate for groups of pods is off",
+  images: "KubeVirt's feature gate for volumes of images is off",
   unannotated: "KubeVirt does not annotate launcher pods for the descheduler",
 } as const;
 

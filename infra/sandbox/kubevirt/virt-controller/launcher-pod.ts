@@ -86,6 +86,7 @@ export function isTargetOf(pod: Pod, migration: Migration): boolean {
 function pod(vmi: Vmi, seed: string): Draft<Pod> {
   const { name, namespace = "", uid, labels, annotations } = vmi.metadata;
   const { terminationGracePeriodSeconds = kubevirt.DEFAULT_GRACE_SECONDS, nodeSelector, ...spec } = vmi.spec;
+  const volumes = imageVolumesOf(vmi);
   return {
     metadata: {
       name: podName(name, seed),
@@ -100,6 +101,8 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
     },
     spec: {
       containers: [{ name: "compute", image: IMAGE, resources: { requests: requestsOf(vmi) } }],
+      initContainers: [{ name: "guest-console-log", image: IMAGE, restartPolicy: "Always" }],
+      ...(volumes.length > 0 && { volumes }),
       restartPolicy: "Never",
       terminationGracePeriodSeconds: terminationGracePeriodSeconds + EXTRA_GRACE_SECONDS,
       nodeSelector: { ...nodeSelector, ...modelOf(vmi), [kubevirt.LABEL.schedulable]: "true" },
@@ -108,6 +111,13 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
       ...(spec.priorityClassName !== undefined && { priorityClassName: spec.priorityClassName }),
     },
   };
+}
+
+/** With the feature gate ImageVolume, containerDisks are volumes of the pod. */
+function imageVolumesOf({ spec }: Vmi) {
+  return (spec.volumes ?? []).flatMap(({ name, containerDisk }) =>
+    containerDisk?.image === undefined ? [] : [{ name, image: { reference: containerDisk.image } }],
+  );
 }
 
 /** Only a model that is named: upstream, `Render` of the NodeSelectorRenderer. */

@@ -6,6 +6,7 @@ import { createContainerRuntime } from "../../actors/runtime.ts";
 import { KUBEVIRT, KUBEVIRT_RBAC } from "../../kubevirt/manifests.ts";
 import { createMigrationPlan } from "../../kubevirt/migration-plan.ts";
 import * as kubevirt from "../../kubevirt/resources.ts";
+import { createOutages } from "../../actors/outages.ts";
 import { startVirtHandlers } from "../../kubevirt/virt-handler.ts";
 import { applyManifests } from "../../manifests.ts";
 import { startSandbox } from "../../sandbox.ts";
@@ -23,7 +24,13 @@ test("a target pod is prepared once virt-controller lists it on its node", async
   const { client } = sandbox;
   await applyManifests(client, [...KUBEVIRT_RBAC, KUBEVIRT]);
   const runtime = createContainerRuntime(systemClock, 0);
-  const handlers = startVirtHandlers({ client, clock: systemClock, runtime, plan: createMigrationPlan(600) });
+  const handlers = startVirtHandlers({
+    client,
+    clock: systemClock,
+    runtime,
+    plan: createMigrationPlan(600),
+    outages: createOutages(),
+  });
   onTestFinished(() => handlers.stop());
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
 
