@@ -43,6 +43,19 @@ test("given launcher pods, when they are preempted or end on their node, each is
   expect(stage.worker.taken.at(-1)?.data).toMatchObject({ uid: b.metadata.uid, reason: "Evicted" });
 });
 
+test("a launcher pod that its kubelet has ended is reported without any Event, once", async () => {
+  const [a, b] = [await launcher("a"), await launcher("b")];
+  await stage.startReady();
+  const condition = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" };
+  const body = { status: { phase: "Succeeded", conditions: [condition] } };
+  const ended = await stage.client.patch(pods, a.metadata, { type: "strategic", body }, { subresource: "status" });
+  await untilTold("pod.killing vms/virt-launcher-a");
+  expect(stage.worker.taken.at(-1)?.data).toMatchObject({ uid: a.metadata.uid, reason: "TerminationByKubelet" });
+  await stage.client.delete(pods, ended.metadata);
+  await stage.preempt(b);
+  await untilTold("pod.killing vms/virt-launcher-a", disrupted("b"));
+});
+
 test("VMIs and tainted nodes are reported, and Evacuations of people, but nothing that Lifeboat writes", async () => {
   await createBareNode(stage.client, "node01");
   await stage.startReady();
