@@ -50,7 +50,7 @@ export async function keepConditions(target: Target): Promise<void> {
 async function readingOf({ spec }: ConfigurationFacts, settings: Settings, cluster: Client) {
   const parsed = parseConfiguration(spec);
   return {
-    problems: parsed.ok ? [] : parsed.problems.map(({ field, message }) => `${field}: ${message}`),
+    problems: parsed.problems.map(({ field, message }) => `${field}: ${message}`),
     notes: notesOn(settings),
     lacking: await missingRights(cluster, settings),
   };

@@ -30,6 +30,7 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
     c.executionCtx.waitUntil(reportPolicy(target, loaded));
     return rejectProblems("InvalidConfiguration", loaded.problems);
   }
+  if (!dryRun) c.executionCtx.waitUntil(reportPolicy(target, loaded));
   const report = await runCycle(target, { policy: loaded.policy, settings, dryRun });
   if (!dryRun) c.executionCtx.waitUntil(requeue(target, report, REQUEUE_SECONDS.afterAnswer));
   return c.json({ dryRun, ...rendered(report) });
@@ -53,7 +54,8 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   const lease = await cycleLease(cluster);
   if (!isDue(lease, intervalSeconds, target.platform.now())) return;
   const loaded = await loadPolicy(target.connect(SETTINGS_SECONDS));
-  if (!loaded.ok) return await reportPolicy(target, loaded);
+  await reportPolicy(target, loaded);
+  if (!loaded.ok) return;
   const report = await runCycle(target, { policy: loaded.policy, settings, dryRun: false, lease });
   await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
@@ -115,7 +117,9 @@ function countsOf(nominations: readonly Answered[]): Readonly<Record<string, num
   return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
 }
 
-async function reportPolicy(target: Target, { configMap, problems }: Extract<LoadedPolicy, { ok: false }>) {
+/** Also for a policy that is carried out without some of its plugins. */
+async function reportPolicy(target: Target, { configMap, problems }: LoadedPolicy) {
+  if (problems.length === 0) return;
   const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");
   target.platform.log({ level: "error", cluster: target.name, reason: "InvalidConfiguration", message });
   if (configMap === undefined) return;

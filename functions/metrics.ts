@@ -5,6 +5,7 @@ import { ClusterError } from "../shared/kube/failures.ts";
 import { CONFIGURATION } from "../shared/kube/names.ts";
 import { expiryOf, isTokenAccepted } from "../shared/kube/reviews.ts";
 import { parseClusters, problemsOf } from "../shared/settings/clusters.ts";
+import { parseConfiguration } from "../shared/settings/configuration.ts";
 import { isUndecided } from "../shared/settings/conditions.ts";
 import { parseKeys } from "../shared/settings/sealed-entry.ts";
 import { judgeCredential } from "../shared/settings/credential.ts";
@@ -51,7 +52,16 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   ]);
   const isDescheduling = settings.featureGates.includes("EvictionsInBackground");
   const now = target.platform.now();
-  return { evacuations, nodeEvacuations, webhooks, undecided: isUndecided(configuration), isDescheduling, now };
+  const configurationProblems = parseConfiguration(configuration?.spec ?? {}).problems.length;
+  return {
+    evacuations,
+    nodeEvacuations,
+    webhooks,
+    configurationProblems,
+    undecided: isUndecided(configuration),
+    isDescheduling,
+    now,
+  };
 }
 
 function isRefused(error: unknown, code: number): boolean {

@@ -1,9 +1,12 @@
-/** The descheduler's own policy file, as far as Lifeboat carries it out; everything else in it is an error. */
+/**
+ * The descheduler's own policy file, as far as Lifeboat carries it out. A plugin that is unknown or wrong is left out and reported: fewer pods
+ * are evicted then. Everything else is an error, because a limit or a filter may be lost.
+ */
 import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";
 import { present } from "../kube/schemas/fields.ts";
 import type { ConfigMapFacts } from "../kube/schemas/kubernetes.ts";
-import { type ConfigProblem, type Parsed, parseConfig } from "../settings/problem.ts";
+import { type ConfigProblem, type Parsed, parseConfig, problemsIn } from "../settings/problem.ts";
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULER_KEY, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
 import type { DeschedulerPolicy, EnabledPlugin, Profile } from "./cycle/policy.ts";
 import { Count, Duration, flag, listOf, mapping, SelectorText, text } from "./plugins/fields.ts";
@@ -17,6 +20,9 @@ import { podLifeTime } from "./plugins/pod-life-time.ts";
 /** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
+/** Where plugins nominate pods, and where they keep them. */
+const NOMINATING = ["deschedule", "balance"] as const;
+const FILTERS = ["filter", "preevictionfilter"] as const;
 
 const PLUGINS = [lowNodeUtilization, nodeTaints, nodeAffinity, podLifeTime];
 const DEFAULT_EVICTOR = "DefaultEvictor";
@@ -57,6 +63,27 @@ const PluginConfig = z.lazy(() =>
   ),
 );
 
+interface LeftOut {
+  readonly name: unknown;
+  readonly problems: (root: string) => readonly ConfigProblem[];
+}
+
+/** A plugin, or why it is left out. */
+const PluginOrNot = z.lazy(() =>
+  z.transform((input: unknown, { issues }) => {
+    const parsed = PluginConfig.safeParse(input);
+    if (parsed.success) return parsed.data;
+    const { name } = Named.safeParse(input).data ?? {};
+    const left: LeftOut = { name, problems: (root) => problemsIn(parsed.error, root) };
+    if (name !== DEFAULT_EVICTOR) return left;
+    for (const { field, message } of problemsIn(parsed.error, "")) {
+      issues.push({ code: "custom", input, path: field.split(".").filter(Boolean), message });
+    }
+    return z.NEVER;
+  }),
+);
+const Named = z.object({ name: z.string() });
+
 const Names = z.lazy(() => listOf(text("expected the name of a plugin")));
 const PluginSet = z.lazy(() => z.prefault(mapping({ enabled: Names }), {}));
 const PluginSets = z.lazy(() =>
@@ -67,38 +94,57 @@ const ProfileFile = z.lazy(() =>
   z.pipe(
     mapping({
       name: text("expected the name of the profile"),
-      pluginConfig: listOf(PluginConfig),
+      pluginConfig: listOf(PluginOrNot),
       plugins: z.prefault(PluginSets, {}),
     }).check(({ value: { pluginConfig, plugins }, issues }) => {
-      const names = pluginConfig.map(({ name }) => name);
-      const problem = (input: string, path: readonly PropertyKey[], message: string | undefined) => {
+      const names = pluginConfig.map((one) => one.name);
+      const problem = (input: unknown, path: readonly PropertyKey[], message: string | undefined) => {
         if (message !== undefined) issues.push({ code: "custom", input, path: [...path], message });
       };
       for (const [i, name] of names.entries()) {
         const isFirst = names.indexOf(name) === i;
         problem(name, ["pluginConfig", i, "name"], isFirst ? undefined : "expected each name once");
       }
-      for (const point of POINTS) {
+      for (const point of FILTERS) {
         for (const [i, name] of plugins[point].enabled.entries())
           problem(name, ["plugins", point, "enabled", i], problemOf(name, point, names));
       }
     }),
-    z.transform(({ name, pluginConfig, plugins }): Profile => {
+    z.transform(({ name, pluginConfig, plugins }): ReadProfile => {
       const evictor = pluginConfig.flatMap((one) => ("args" in one ? one.args : []))[0] ?? EvictorArguments.parse({});
-      const enabled = new Set(POINTS.flatMap((point) => plugins[point].enabled));
+      const names = pluginConfig.map((one) => one.name);
+      const isWrong = (one: string, point: Point) => problemOf(one, point, names) !== undefined;
+      const enabled = new Set(
+        NOMINATING.flatMap((point) => plugins[point].enabled.filter((one) => !isWrong(one, point))),
+      );
       const isNamed = (wanted: string) => (one: (typeof pluginConfig)[number]) =>
         "nominate" in one && one.name === wanted ? [one] : [];
-      return {
+      const problems = (root: string) => [
+        ...pluginConfig.flatMap((one, i) => ("problems" in one ? one.problems(`${root}.pluginConfig.${i}`) : [])),
+        ...NOMINATING.flatMap((point) =>
+          plugins[point].enabled.flatMap((wanted, i) => {
+            const message = problemOf(wanted, point, names);
+            return message === undefined ? [] : { field: `${root}.plugins.${point}.enabled.${i}`, message };
+          }),
+        ),
+      ];
+      const profile = {
         name,
         evictor: defaultEvictor(evictor),
         plugins: [...enabled].flatMap((wanted) => pluginConfig.flatMap(isNamed(wanted))),
       };
+      return { profile, problems };
     }),
   ),
 );
 
-/** Of a plugin that is enabled there. */
-function problemOf(name: string, point: Point, names: readonly string[]): string | undefined {
+interface ReadProfile {
+  readonly profile: Profile;
+  readonly problems: (root: string) => readonly ConfigProblem[];
+}
+
+/** Says what is wrong with a plugin that is enabled there. */
+function problemOf(name: string, point: Point, names: readonly unknown[]): string | undefined {
   const points = POINTS_OF.get(name);
   if (points === undefined) return NOT_SUPPORTED;
   if (!points.includes(point)) return `${name} is expected under ${points.join(" or ")}`;
@@ -121,26 +167,41 @@ const PolicyFile = z.lazy(() =>
       gracePeriodSeconds: z.exactOptional(Count),
       profiles: listOf(ProfileFile),
     }),
-    z.transform(({ nodeSelector, gracePeriodSeconds, profiles, ...file }): DeschedulerPolicy => ({
-      ...present({ nodeSelector, gracePeriodSeconds }),
-      limits: present({
-        evictionsTotal: file.maxNoOfPodsToEvictTotal,
-        evictionsPerNode: file.maxNoOfPodsToEvictPerNode,
-        evictionsPerNamespace: file.maxNoOfPodsToEvictPerNamespace,
-        evacuationsPerNode: file.maxNoOfPodsEvacuationsPerNode,
-        evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
-      }),
-      requestTtlSeconds: file.maxEvacuationRequestTTL,
-      notifyFailures: file.evictionFailureEventNotification,
-      profiles,
-    })),
+    z.transform(({ nodeSelector, gracePeriodSeconds, profiles, ...file }): ReadPolicy => {
+      const policy = {
+        ...present({ nodeSelector, gracePeriodSeconds }),
+        limits: present({
+          evictionsTotal: file.maxNoOfPodsToEvictTotal,
+          evictionsPerNode: file.maxNoOfPodsToEvictPerNode,
+          evictionsPerNamespace: file.maxNoOfPodsToEvictPerNamespace,
+          evacuationsPerNode: file.maxNoOfPodsEvacuationsPerNode,
+          evacuationsPerNamespace: file.maxNoOfPodsEvacuationsPerNamespace,
+        }),
+        requestTtlSeconds: file.maxEvacuationRequestTTL,
+        notifyFailures: file.evictionFailureEventNotification,
+        profiles: profiles.map(({ profile }) => profile),
+      };
+      const problems = profiles.flatMap((one, i) => one.problems(`${DESCHEDULER_KEY}.profiles.${i}`));
+      return { policy, problems };
+    }),
   ),
 );
 
+export interface ReadPolicy {
+  readonly policy: DeschedulerPolicy;
+  /** Each names a plugin that was left out. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+interface Loaded {
+  readonly problems: readonly ConfigProblem[];
+  readonly configMap?: ConfigMapFacts;
+}
+
 export type LoadedPolicy =
-  | { readonly ok: true; readonly policy: DeschedulerPolicy }
-  /** No pod may be evicted by a policy that is only partly understood. */
-  | { readonly ok: false; readonly problems: readonly ConfigProblem[]; readonly configMap?: ConfigMapFacts };
+  | (Loaded & { readonly ok: true; readonly policy: DeschedulerPolicy })
+  /** No pod may be evicted by a policy whose limits and filters are only partly understood. */
+  | (Loaded & { readonly ok: false });
 
 /** Anew for every cycle. */
 export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
@@ -156,11 +217,11 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
     return { ok: false, problems: [{ field: DESCHEDULER_KEY, message }], configMap };
   }
   const parsed = await parseDeschedulerPolicy(text);
-  return parsed.ok ? { ok: true, policy: parsed.value } : { ok: false, problems: parsed.problems, configMap };
+  return parsed.ok ? { ok: true, ...parsed.value, configMap } : { ok: false, problems: parsed.problems, configMap };
 }
 
 /** The library is loaded with the first text: most clusters have none, and evaluating it takes some milliseconds of a fresh isolate's start. */
-export async function parseDeschedulerPolicy(text: string): Promise<Parsed<DeschedulerPolicy>> {
+export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadPolicy>> {
   const { load, YAMLException } = await import("js-yaml");
   try {
     return parseConfig(PolicyFile, load(text), DESCHEDULER_KEY);

@@ -188,7 +188,7 @@ export interface LauncherFacts extends NamespacedName {
 }
 
 export interface Condition {
-  readonly type: "Ready" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
+  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;

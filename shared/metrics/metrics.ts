@@ -47,6 +47,10 @@ export const FAMILIES = {
     name: "lifeboat_node_evacuations_late", type: "gauge", unit: "", labels: [],
     help: "NodeEvacuations under way that were to be finished by now, as their status estimates.",
   },
+  configurationProblems: {
+    name: "lifeboat_configuration_problems", type: "gauge", unit: "", labels: [],
+    help: "Fields of the LifeboatConfiguration that this version does not understand. They have their defaults.",
+  },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
     help: "Whether an eviction was answered without the facts in the last ten minutes or a little more (condition ReviewsDecided is False).",
@@ -68,6 +72,7 @@ export interface SeenMetrics {
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
   readonly webhooks: readonly WebhookState[];
   readonly undecided: boolean;
+  readonly configurationProblems: number;
   readonly isDescheduling: boolean;
   readonly now: Date;
 }
@@ -91,7 +96,7 @@ function credentialMetrics({ expiresAt, rejected }: CredentialFacts): readonly M
 }
 
 function seenMetrics(seen: SeenMetrics): readonly Metric[] {
-  const { evacuations: all, nodeEvacuations, webhooks, undecided, isDescheduling, now } = seen;
+  const { evacuations: all, nodeEvacuations, webhooks, undecided, configurationProblems, isDescheduling, now } = seen;
   const evacuations = all.filter(isActive);
   return [
     [FAMILIES.webhookProblems, webhooks.map(problemSample)],
@@ -101,6 +106,7 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
     [FAMILIES.oldestEvacuation, oldestSamples(evacuations)],
     [FAMILIES.nodeEvacuations, nodeSamples(nodeEvacuations)],
     [FAMILIES.lateNodeEvacuations, [{ labels: [], value: nodeEvacuations.filter((ne) => isLate(ne, now)).length }]],
+    [FAMILIES.configurationProblems, [{ labels: [], value: configurationProblems }]],
     [FAMILIES.undecided, [{ labels: [], value: undecided ? 1 : 0 }]],
     ...(isDescheduling ? [inBackground(evacuations)] : []),
   ];

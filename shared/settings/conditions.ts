@@ -24,7 +24,7 @@ export function reportConditions(
   findings: ConfigurationFindings,
   now: Date,
 ): readonly Action[] {
-  const verdicts = [ready, permitted, credentialsValid].map((judge) => judge(findings));
+  const verdicts = [valid, permitted, credentialsValid].map((judge) => judge(findings));
   const ofReviews = [webhookCalled(observed, findings), reviewsDecided(observed, now)];
   const conditions = [...verdicts, ...ofReviews].map((one) => conditionOf(one, observed, now));
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
@@ -32,13 +32,13 @@ export function reportConditions(
   return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
 }
 
-function ready({ problems, notes }: ConfigurationFindings): Verdict {
-  const type = "Ready";
+function valid({ problems, notes }: ConfigurationFindings): Verdict {
+  const type = "Valid";
   if (problems.length === 0) {
     const message = ["The configuration is in force", ...notes].join("; ");
     return { type, status: "True", reason: "Valid", message };
   }
-  const message = `${problems.join("; ")}. The last valid configuration stays in force, else the defaults`;
+  const message = `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the rest is in force`;
   return { type, status: "False", reason: "InvalidConfiguration", message };
 }
 

@@ -13,7 +13,7 @@ import {
   type Settings,
   type Values,
 } from "./settings.ts";
-import { parseConfig, type Parsed } from "./problem.ts";
+import { type ConfigProblem, problemsIn } from "./problem.ts";
 import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 
 const SECONDS = `expected seconds, from 0 to ${LONGEST_SECONDS}`;
@@ -44,14 +44,14 @@ function shapeOf(fields: Fields): Record<string, z.ZodMiniType> {
 }
 
 function objectOf(fields: Fields): z.ZodMiniType<object> {
-  return z.object(shapeOf(fields));
+  return z.strictObject(shapeOf(fields));
 }
 
 const gates = z.lazy(() => z.partialRecord(z.enum(FEATURE_GATES), z.boolean("expected true or false")));
 
 function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
 function specOf(fields: Fields): z.ZodMiniType {
-  return z.object({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
+  return z.strictObject({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
 }
 const Spec = z.lazy(() => specOf(SCHEMA));
 
@@ -65,8 +65,36 @@ export function defaultConfiguration(): LifeboatConfiguration {
   return Spec.parse({});
 }
 
-export function parseConfiguration(spec: unknown): Parsed<LifeboatConfiguration> {
-  return parseConfig(Spec, spec, "spec");
+export interface ParsedConfiguration {
+  readonly value: LifeboatConfiguration;
+  /** Fields that this version does not know, or whose values it does not know. */
+  readonly problems: readonly ConfigProblem[];
+}
+
+/**
+ * Parses each field by itself. A field that is not as expected has its default, an unknown gate is off, and the rest is in force: a rollback
+ * must not switch off what both versions know.
+ */
+export function parseConfiguration(spec: unknown): ParsedConfiguration {
+  const parsed = Spec.safeParse(spec);
+  if (parsed.success) return { value: parsed.data, problems: [] };
+  const rest = parsed.error.issues.flatMap(pathsOf).reduce(without, spec);
+  const again = Spec.safeParse(rest);
+  return {
+    value: again.success ? again.data : defaultConfiguration(),
+    problems: problemsIn(parsed.error, "spec"),
+  };
+}
+
+function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
+  return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+}
+
+/** Leaves out the field at the path. A list is left out whole. */
+function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknown {
+  if (key === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const fields = Object.entries(value).map(([name, its]) => [name, name === key ? without(its, path) : its] as const);
+  return Object.fromEntries(fields.filter(([, its]) => its !== undefined));
 }
 
 const NO_KUBEVIRT: KubeVirtFacts = { namespace: "", featureGates: [] };

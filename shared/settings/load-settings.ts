@@ -7,12 +7,7 @@ import type { KubeVirtFacts } from "../kube/schemas/kubevirt.ts";
 import { areEvictionsCovered, isGateOn } from "./guarded.ts";
 import { CONFIGURATION, GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS, PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { isShieldWanted, type Settings } from "./settings.ts";
-import {
-  defaultConfiguration,
-  type LifeboatConfiguration,
-  mergeSettings,
-  parseConfiguration,
-} from "./configuration.ts";
+import { type LifeboatConfiguration, mergeSettings, parseConfiguration } from "./configuration.ts";
 import { kubeVirt } from "../kube/requests.ts";
 
 /** With what a cluster is observed. */
@@ -34,7 +29,6 @@ export interface LoadedSettings {
 
 interface Cached extends LoadedSettings {
   readonly readAt: number;
-  readonly configuration: LifeboatConfiguration;
 }
 
 export class SettingsCache {
@@ -56,24 +50,24 @@ export class SettingsCache {
 }
 
 /** If something cannot be read, all counts as it was last seen. If it never was, the failure is the caller's. */
-async function readOrLast(cluster: Client, last: Cached | undefined): Promise<Omit<Cached, "readAt">> {
+async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
-    return await read(cluster, last);
+    return await read(cluster);
   } catch (error) {
     if (last === undefined || !(error instanceof ClusterError)) throw error;
-    const { settings, configuration } = last;
-    return { settings, configuration, ...(isSilence(error) && { silence: error }) };
+    const { settings } = last;
+    return { settings, ...(isSilence(error) && { silence: error }) };
   }
 }
 
-async function read(cluster: Client, last: Cached | undefined): Promise<Omit<Cached, "readAt">> {
-  const [kubevirt, configuration] = await Promise.all([kubeVirt(cluster), readConfiguration(cluster, last)]);
+async function read(cluster: Client): Promise<LoadedSettings> {
+  const [kubevirt, configuration] = await Promise.all([kubeVirt(cluster), readConfiguration(cluster)]);
   const merged = mergeSettings(kubevirt, configuration);
   const [evictionsCovered, isShieldOn] = await Promise.all([
     readCover(merged, cluster),
     readPlugin(merged, kubevirt, cluster),
   ]);
-  return { configuration, settings: { ...merged, evictionsCovered, isShieldOn } };
+  return { settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
 /** Asked only where the answer decides something: whether Lifeboat has to make budgets. */
@@ -97,9 +91,8 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** Instead of one that is wrong, the last valid one; what is wrong with it, a condition says. */
-async function readConfiguration(cluster: Client, last: Cached | undefined): Promise<LifeboatConfiguration> {
+/** A condition says what is wrong with a field, and a metric that some field is. */
+async function readConfiguration(cluster: Client): Promise<LifeboatConfiguration> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
-  const parsed = parseConfiguration(facts?.spec ?? {});
-  return parsed.ok ? parsed.value : (last?.configuration ?? defaultConfiguration());
+  return parseConfiguration(facts?.spec ?? {}).value;
 }

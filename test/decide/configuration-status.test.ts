@@ -31,9 +31,9 @@ function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NO
 
 // prettier-ignore
 test.each<[string, Partial<ConfigurationFindings>, string, string]>([
-  ["valid",                            {},                                      "Ready",     "True Valid: The configuration is in force"],
-  ["valid, with a note",               { notes: ["x has no effect"] },          "Ready",     "True Valid: The configuration is in force; x has no effect"],
-  ["two problems",                     { problems: ["a: b", "c: d"] },          "Ready",     "False InvalidConfiguration: a: b; c: d. The last valid configuration stays in force, else the defaults"],
+  ["valid",                            {},                                      "Valid",     "True Valid: The configuration is in force"],
+  ["valid, with a note",               { notes: ["x has no effect"] },          "Valid",     "True Valid: The configuration is in force; x has no effect"],
+  ["two problems",                     { problems: ["a: b", "c: d"] },          "Valid",     "False InvalidConfiguration: a: b; c: d. These fields have their defaults, unknown gates are off, and the rest is in force"],
   ["all that is needed is permitted",   {},                                      "Permitted", "True Granted: Lifeboat may do what this configuration needs"],
   ["a permission is missing",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
   ["no API server has asked yet",      {},                                      "WebhookCalled", "Unknown NotObserved: No eviction has been reviewed here yet, as far as is known: normal after an installation"],
@@ -51,7 +51,7 @@ test("a condition keeps the time of its last transition", () => {
   const first = told({});
   const later = told({ lacking }, { ...NEW, conditions: first?.conditions ?? [] }, at(60));
   const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
-  expect(times).toContainEqual(["Ready", NOW.getTime()]);
+  expect(times).toContainEqual(["Valid", NOW.getTime()]);
   expect(times).toContainEqual(["Permitted", at(60).getTime()]);
 });
 

@@ -31,7 +31,7 @@ export async function lifeboatServed({ lifeboatKinds }: Reads): Promise<Finding>
 }
 
 const RECONCILE = 'curl -X POST -H "Authorization: Bearer $WEBHOOK_TOKEN" $LIFEBOAT/clusters/CLUSTER/reconcile';
-const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
+const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const;
 
 /** What Lifeboat's full scans have written about themselves into the LifeboatConfiguration. */
 export async function conditions(reads: Reads): Promise<readonly Finding[]> {
@@ -50,7 +50,7 @@ export async function conditions(reads: Reads): Promise<readonly Finding[]> {
 
 /** In the cluster, and where a Worker does the work. */
 const FIXES = {
-  Ready: [EDIT, EDIT],
+  Valid: [EDIT, EDIT],
   Permitted: ["lifeboat install", "lifeboat install"],
   WebhookCalled: ["lifeboat install", "lifeboat install --worker URL"],
   CredentialsValid: [LOGS, "lifeboat rotate"],
@@ -118,8 +118,9 @@ export async function guard(reads: Reads): Promise<readonly Finding[]> {
 export async function deschedulingPolicy(reads: Reads): Promise<readonly Finding[]> {
   if (!(await settingsOf(reads)).featureGates.includes("EvictionsInBackground")) return [];
   const loaded = await reads.policy();
-  if (loaded.ok) return [ok("the descheduling policy is valid")];
+  if (loaded.ok && loaded.problems.length === 0) return [ok("the descheduling policy is valid")];
   const reasons = loaded.problems.map(({ field, message }) => `${field}: ${message}`);
+  if (loaded.ok) return [warning("some plugins of the descheduling policy are left out", reasons, POLICY)];
   return [failed("nothing is descheduled: the policy is missing or wrong", reasons, POLICY)];
 }
 

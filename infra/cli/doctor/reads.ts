@@ -7,7 +7,7 @@ import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import { isAllowed } from "../../../shared/kube/reviews.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
-import { defaultConfiguration, mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
+import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
 import { loadPolicy } from "../../../shared/descheduling/policy-file.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
@@ -88,8 +88,8 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
 
 /** Those in force, as far as they could be read: shared/settings decides, as in the Worker. */
 export async function settingsOf({ kubevirt, configuration }: Reads): Promise<Settings> {
-  const parsed = parseConfiguration((await readable(configuration))?.spec ?? {});
-  return mergeSettings((await readable(kubevirt))?.facts, parsed.ok ? parsed.value : defaultConfiguration());
+  const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
+  return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
 /** While one form replaces the other, it is the one that the API server asks. */

@@ -24,7 +24,7 @@ export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { rea
   return { value: { name: "kubevirt", version: "v1.8.0", facts: { ...usual, ...facts }, ...tweak } };
 }
 
-const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
+const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
 
 export function configuration(spec: unknown = {}, tweak: Readonly<Record<string, string | number>> = {}) {
   const usual = { status: "True", reason: "Fine", message: "all is well", lastTransitionTime: "2026-11-20T12:00:00Z" };

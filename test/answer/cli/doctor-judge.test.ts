@@ -62,7 +62,7 @@ const KUBEVIRT: readonly Row[] = [
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
   ["an older version's kinds", { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
-  ["no full scan yet",         { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Ready, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
+  ["no full scan yet",         { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Valid, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
   ["a permission less",        { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
   ["a node that is emptied",   { nodeEvacuations: { value: [started()] } },                   []],
   ["… without the component",  { nodeEvacuations: { value: [started()] }, granted: without("kubernetes/optional/maintenance/maintenance.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 7 permissions of optional\/maintenance\/maintenance\.yaml/)]],
@@ -72,7 +72,7 @@ const LIFEBOAT: readonly Row[] = [
   ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
 ];
 
-const TYPES = ["Ready", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
+const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
 const ofEach = (mark: string, said: string) => TYPES.map((type) => `${mark} condition ${type} is ${said}`);
 
 // prettier-ignore

@@ -40,7 +40,7 @@ test("a valid one is in force and permitted; looked at again, nothing is written
   expect(status).toEqual({
     observedGeneration: 1,
     conditions: [
-      condition("Ready", "True", "Valid", "The configuration is in force"),
+      condition("Valid", "True", "Valid", "The configuration is in force"),
       condition("Permitted", "True", "Granted"),
       condition("CredentialsValid", "True", "Valid"),
       condition("WebhookCalled", "Unknown", "NotObserved"),

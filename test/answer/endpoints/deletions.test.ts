@@ -55,6 +55,16 @@ const refused = (why: string, retryAfterSeconds = 5) => ({
 });
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
+test("after a rollback a fresh process guards by what it knows of a configuration that a newer version wrote", async () => {
+  fake.configure({
+    featureGates: { PreemptionEvictionLiveMigration: true, GateOfANewerVersion: true },
+    disruptionBudgets: "Sometimes",
+    guard: { deadlineSeconds: { Preemption: { from: "now" } } },
+    sectionOfANewerVersion: {},
+  });
+  expect(await ask()).toMatchObject(refused("waits until VMI", 10));
+});
+
 test("the first time: the evacuation is begun, carried on and told of, and the answer does not wait", async () => {
   expect(await ask()).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
   await doors?.settle();

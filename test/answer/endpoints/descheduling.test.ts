@@ -49,7 +49,7 @@ test.each(["maybe", "", "1", "TRUE"])("dryRun=%s: 400 names it", async (value) =
 // prettier-ignore
 test.each<readonly [string, PolicyFile | undefined, string, string]>([
   ["is not there",        undefined,                         "ConfigMap lifeboat-descheduler", "expected this ConfigMap in namespace lifeboat-system"],
-  ["has another plugin",  policyOf("RemoveDuplicates", {}),  "policy.yaml.profiles.0",         "not supported by Lifeboat"],
+  ["has a limit of a newer version", { ...TAINTS, maxNoOfPodsToEvictPerOwner: 1 }, "policy.yaml.maxNoOfPodsToEvictPerOwner", "unknown key"],
 ])("given a policy that %s: 503, and nothing is evicted", async (_, policy, field, message) => {
   if (policy !== undefined) setPolicy(policy);
   const { code, body } = await post("deschedule");
@@ -58,6 +58,19 @@ test.each<readonly [string, PolicyFile | undefined, string, string]>([
   expect([code, body]).toMatchObject([503, { error: { reason: "InvalidConfiguration", ...error } }]);
   expect(alive()).toEqual(ALL);
   expect(fake.story.map(({ reason }) => reason)).toEqual(policy === undefined ? [] : ["InvalidConfiguration"]);
+});
+
+test("given a policy with a plugin that Lifeboat does not have: the others act, and an Event names it", async () => {
+  const [profile, other] = [TAINTS, policyOf("RemoveDuplicates", {})].map(({ profiles }) => Object(profiles)[0]);
+  setPolicy({ ...TAINTS, profiles: [profile, { ...other, name: "other" }] });
+  expect((await post("deschedule")).code).toBe(200);
+  await doors.settle();
+  expect(alive()).not.toEqual(ALL);
+  const said = {
+    reason: "InvalidConfiguration",
+    message: expect.stringContaining("policy.yaml.profiles.1.pluginConfig.1.name: not supported"),
+  };
+  expect(fake.story).toContainEqual(expect.objectContaining(said));
 });
 
 describe("a cycle", () => {

@@ -94,7 +94,7 @@ async function policyOf(plugin: string, args: object, nodeFit: boolean): Promise
   const profiles = [{ name: "p", pluginConfig, plugins: { [point]: { enabled: [plugin] } } }];
   const file = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy", profiles };
   const parsed = await parseDeschedulerPolicy(dump(file));
-  return parsed.ok ? parsed.value : expect.fail(JSON.stringify(parsed.problems));
+  return parsed.ok ? parsed.value.policy : expect.fail(JSON.stringify(parsed.problems));
 }
 
 type World = Pick<CycleWorld, "pods" | "policy">;

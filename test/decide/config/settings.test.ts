@@ -24,16 +24,20 @@ test.each([
   ["durations with fractions",     { evacuation: { backoffSeconds: 0.25, maxBackoffSeconds: 0.5, adoptSeconds: 0 } }],
 ])("%s: the rest keeps its defaults", (_, tweak) => {
   const parsed = parseConfiguration(tweak);
-  expect(parsed.ok && parsed.value).toMatchObject(tweak);
-  expect(parsed.ok && Object.keys(parsed.value)).toEqual(Object.keys(defaultConfiguration()));
+  expect(parsed).toMatchObject({ value: tweak, problems: [] });
+  expect(Object.keys(parsed.value)).toEqual(Object.keys(defaultConfiguration()));
 });
 
-describe("a wrong value: which key, and what was expected", () => {
+const GATES = { DeschedulerSupport: true, PreemptionEvictionLiveMigration: true };
+
+describe("a wrong value: which key, and what was expected; it has its default, and all else is in force", () => {
   // prettier-ignore
   test.each([
     ["featureGates",                              { featureGates: ["DeschedulerSupport"] },               "expected record"],
     ["featureGates.DeschedulerSupport",           { featureGates: { DeschedulerSupport: "yes" } },        "expected true or false"],
     ["featureGates.deschedulerSupport",           { featureGates: { deschedulerSupport: true } },         "unknown key"],
+    ["webhooks",                                  { webhooks: {} },                                       "unknown key"],
+    ["guard.mode",                                { guard: { mode: "Strict" } },                          "unknown key"],
     ["disruptionBudgets",                         { disruptionBudgets: "On" },                            MODE],
     ["evacuation",                                { evacuation: true },                                   "expected object"],
     ["evacuation.maxAttempts",                    { evacuation: { maxAttempts: 0 } },                     "expected 1 or more"],
@@ -43,17 +47,41 @@ describe("a wrong value: which key, and what was expected", () => {
     ["guard.requesters",                          { guard: { requesters: [] } },                          "expected at least one username"],
   ])("%s", (field, tweak, message) => {
     expect(parseConfiguration(tweak)).toEqual({
-      ok: false,
+      value: defaultConfiguration(),
       problems: [{ field: `spec.${field}`, message: expect.stringContaining(message) }],
     });
   });
 
+  test("an object that a newer version wrote: its gates, values and sections are named, and the rest is in force", () => {
+    const newer = {
+      featureGates: { ...GATES, GateOfANewerVersion: true },
+      disruptionBudgets: "Sometimes",
+      evacuation: { maxAttempts: 7, backoffSeconds: { base: 1 } },
+      sectionOfANewerVersion: { a: 1 },
+    };
+    const { value, problems } = parseConfiguration(newer);
+    expect(problems.map(({ field }) => field)).toEqual([
+      "spec.featureGates.GateOfANewerVersion",
+      "spec.disruptionBudgets",
+      "spec.evacuation.backoffSeconds",
+      "spec.sectionOfANewerVersion",
+    ]);
+    const { disruptionBudgets, evacuation } = defaultConfiguration();
+    expect(value).toMatchObject({
+      featureGates: GATES,
+      disruptionBudgets,
+      evacuation: { ...evacuation, maxAttempts: 7 },
+    });
+  });
+
+  test("what is no object at all: the defaults", () => {
+    for (const spec of ["text", 7, [], null])
+      expect(parseConfiguration(spec)).toMatchObject({ value: defaultConfiguration(), problems: [{ field: "spec" }] });
+  });
+
   test("all of them at once", () => {
     const parsed = parseConfiguration({ guard: 1, evacuation: { maxAttempts: -1 } });
-    expect(parsed.ok ? [] : parsed.problems.map(({ field }) => field)).toEqual([
-      "spec.evacuation.maxAttempts",
-      "spec.guard",
-    ]);
+    expect(parsed.problems.map(({ field }) => field)).toEqual(["spec.evacuation.maxAttempts", "spec.guard"]);
   });
 });
 

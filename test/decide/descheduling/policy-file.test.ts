@@ -6,8 +6,11 @@ import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file
 const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 
 /** A file with these keys besides. */
-function parse(tweak: Readonly<Record<string, unknown>>) {
-  return parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
+async function parse(tweak: Readonly<Record<string, unknown>>) {
+  const parsed = await parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
+  if (!parsed.ok) return parsed;
+  const { policy: value, problems } = parsed.value;
+  return problems.length === 0 ? { ok: true, value } : { ok: true, value, problems };
 }
 
 /** Every plugin, with the fewest arguments that it takes. */
@@ -116,17 +119,33 @@ test.each([
   [`${ARGS}.includedTaints`,        args("RemovePodsViolatingNodeTaints", { includedTaints: ["a"], excludedTaints: ["b"] }), "expected excludedTaints or includedTaints, not both"],
   [`${ARGS}.namespaces`,            args("PodLifeTime", { namespaces: { include: ["a"], exclude: ["b"] } }), "expected include or exclude, not both"],
   [`${ARGS}.states`,                args("PodLifeTime", { states: ["Running"] }),                 "unknown key"],
+  ["0.pluginConfig.0.name",         config({ name: "RemoveDuplicates" }),                         UNKNOWN],
+  ["0.pluginConfig.0.name",         config({}),                                                   UNKNOWN],
+  ["0.plugins.balance.enabled.0",   plugins("balance", "PodLifeTime"),                            "PodLifeTime is expected under deschedule"],
+  ["0.plugins.balance.enabled.0",   plugins("balance", "DefaultEvictor"),                         "DefaultEvictor is expected under filter or preevictionfilter"],
+  ["0.plugins.balance.enabled.0",   plugins("balance", "RemoveDuplicates"),                       UNKNOWN],
+  ["0.plugins.deschedule.enabled.0", withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "expected PodLifeTime in pluginConfig, too"],
+])("given a wrong profiles.%s, when the policy is parsed, then the problem names it, and only that plugin is left out", async (field, tweak, message) => {
+  const [profile] = tweak.profiles;
+  const pluginConfig = configured("RemovePodsViolatingNodeTaints");
+  const other = { name: "other", pluginConfig, plugins: { deschedule: { enabled: ["RemovePodsViolatingNodeTaints"] } } };
+  expect(await parse({ profiles: [profile, other] })).toMatchObject({
+    ok: true,
+    problems: [{ field: `policy.yaml.profiles.${field}`, message }],
+    value: { profiles: [{ plugins: [] }, { plugins: [{ name: "RemovePodsViolatingNodeTaints" }] }] },
+  });
+});
+
+// prettier-ignore
+test.each([
   [`${ARGS}.nodeFit`,               evictor({ nodeFit: 1 }),                                      "expected true or false"],
   [`${ARGS}.evictLocalStoragePods`, evictor({ evictLocalStoragePods: true }),                     "unknown key"],
   [`${ARGS}.priorityThreshold.name`, evictor({ priorityThreshold: { value: 1, name: "a" } }),     "unknown key"],
   [`${ARGS}.podProtections.defaultDisabled.0`, evictor({ podProtections: { defaultDisabled: ["All"] } }), "expected one of PodsWithLocalStorage, SystemCriticalPods, FailedBarePods, DaemonSetPods"],
   [`${ARGS}.labelSelector.matchExpressions.0.values`, evictor(EXPRESSION),                        "expected values with In and NotIn, and none with Exists and DoesNotExist"],
-  ["0.pluginConfig.0.name",         config({ name: "RemoveDuplicates" }),                         UNKNOWN],
+  ["0.plugins.filter.enabled.0",    plugins("filter", "PodLifeTime"),                             "PodLifeTime is expected under deschedule"],
+  ["0.plugins.filter.enabled.0",    plugins("filter", "RemoveDuplicates"),                        UNKNOWN],
   ["0.pluginConfig.1.name",         config(...configured("PodLifeTime", "PodLifeTime")),          "expected each name once"],
-  ["0.plugins.balance.enabled.0",   plugins("balance", "PodLifeTime"),                            "PodLifeTime is expected under deschedule"],
-  ["0.plugins.balance.enabled.0",   plugins("balance", "DefaultEvictor"),                         "DefaultEvictor is expected under filter or preevictionfilter"],
-  ["0.plugins.balance.enabled.0",   plugins("balance", "RemoveDuplicates"),                       UNKNOWN],
-  ["0.plugins.deschedule.enabled.0", withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "expected PodLifeTime in pluginConfig, too"],
 ])("given a wrong profiles.%s, when the policy is parsed, then the problem names it", async (field, tweak, message) => {
   expect(await parse(tweak)).toEqual({ ok: false, problems: [{ field: `policy.yaml.profiles.${field}`, message }] });
 });

@@ -15,7 +15,7 @@ import { endedEvacuation, evacuation, newborn, NOW, time } from "../../support/f
 const KEPT = { expiresAt: undefined, rejected: false };
 
 function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["credential"] = KEPT): string {
-  const nothing = { evacuations: [], nodeEvacuations: [], webhooks: [] };
+  const nothing = { evacuations: [], nodeEvacuations: [], webhooks: [], configurationProblems: 0 };
   const seen = { ...nothing, undecided: false, isDescheduling: false, now: NOW, ...tweak };
   return renderMetrics({ version: "1.2.3", credential, seen });
 }

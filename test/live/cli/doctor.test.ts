@@ -69,7 +69,7 @@ test("in order: every check is said, exit code 0", async () => {
     "",
     "Lifeboat",
     "  √ lifeboat.dev/v1alpha1 is served",
-    "  √ condition Ready is True (Valid) for AGE",
+    "  √ condition Valid is True (Valid) for AGE",
     "  √ condition Permitted is True (Granted) for AGE",
     "  √ condition WebhookCalled is True (Called) for AGE",
     "  √ condition ReviewsDecided is True (Decided) for AGE",

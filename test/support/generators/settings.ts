@@ -94,7 +94,7 @@ export const kubevirt = fc
 
 function settingsOf([spec, cr, evictionsCovered]: readonly [Json, Json, boolean]): Settings {
   const parsed = parseConfiguration(spec);
-  if (!parsed.ok) throw new Error(`${JSON.stringify(spec)} is not accepted`);
+  if (parsed.problems.length > 0) throw new Error(`${JSON.stringify(spec)} is not accepted`);
   const facts: KubeVirtFacts = KubeVirt.parse(cr);
   return { ...mergeSettings(facts, parsed.value), evictionsCovered };
 }
