@@ -1,6 +1,6 @@
-/** The optional ValidatingAdmissionPolicies: what the account may not do to pods and nodes. least-privilege.test.ts: what it still may. */
+/** The optional ValidatingAdmissionPolicies: what the account may not do to pods, nodes and VMIs. least-privilege.test.ts: what it still may. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { core, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
+import { core, kubevirt, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { applyManifests } from "../../../infra/sandbox/index.ts";
 import * as names from "../../../shared/kube/names.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
@@ -99,4 +99,29 @@ test.each<[string, object, number]>([
   await sandbox.client.create(core.nodes, { metadata: { name } });
   const user = sandbox.client.as(LIFEBOAT, ["system:masters"]);
   expect((await answerTo(patch(`/api/v1/nodes/${name}`, body), user)).answer[0]).toBe(code);
+});
+
+const NOBODY = { apiVersion: "v1", kind: "ConfigMap", name: "never-was", uid: "00000000-0000-0000-0000-000000000001" };
+
+// prettier-ignore
+test.each<[string, object, number]>([
+  ["the label of an urgent evacuation", { metadata: { labels: { "lifeboat.dev/evacuation": "urgent" } } },  200],
+  ["the label of the shield",           { metadata: { labels: { "lifeboat.dev/shield": "1" } } },           200],
+  ["another label",                     { metadata: { labels: { "kubevirt.io/nodeName": "node-2" } } },     422],
+  ["a label away",                      { metadata: { labels: { kept: null } } },                           422],
+  ["an annotation",                     { metadata: { annotations: { "kubevirt.io/x": "y" } } },            422],
+  ["the owner, so that garbage collection deletes it", { metadata: { ownerReferences: [NOBODY] } },         422],
+  ["its finalizers",                    { metadata: { finalizers: ["example.com/x"] } },                    422],
+  ["its spec",                          { spec: { evictionStrategy: "None" } },                             422],
+])("Lifeboat's account changes %s of a VMI, or not; any other account may", async (_, body, code) => {
+  const change = async (user: string) => {
+    const name = `vmi-${++created}`;
+    const metadata = { namespace: NAMESPACE, name, labels: { kept: "yes" } };
+    await sandbox.client.create(kubevirt.virtualMachineInstances, { metadata, spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" } });
+    const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstances/${name}`;
+    const request: RawRequest = { method: "PATCH", path, body, contentType: "application/merge-patch+json" };
+    return (await answerTo(request, sandbox.client.as(user, ["system:masters"]))).answer[0];
+  };
+  expect(await change(LIFEBOAT)).toBe(code);
+  expect(await change("kubernetes-admin")).toBe(200);
 });
