@@ -94,14 +94,14 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
 
 /** The webhook objects that make the API server ask Lifeboat. What cannot be read is not known to be wrong. */
 export async function readWebhooks(
-  { name: cluster, entry }: Target,
+  { name: cluster, entry, platform }: Target,
   client: Client,
   settings: Settings,
 ): Promise<readonly WebhookState[]> {
   const tokens = [entry.webhookToken].flat();
   const states = WEBHOOK_ENDPOINTS.map(async (endpoint) => {
     const read = client.get("validatingwebhookconfigurations", named(WEBHOOK_OBJECTS[endpoint]));
-    const expected = { endpoint, cluster, tokens, settings };
+    const expected = { endpoint, cluster, tokens, settings, ...(platform.trust && { trust: platform.trust }) };
     return await orWhenUnread(
       read.then((found) => webhookState(found, expected)),
       undefined,

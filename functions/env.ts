@@ -2,6 +2,7 @@
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
+import type { CertificateFacts } from "../shared/settings/certificate.ts";
 
 /** Of Lifeboat: package.json's, a test keeps them together. */
 export const VERSION = "0.3.0";
@@ -57,6 +58,8 @@ export interface Platform {
   readonly random: () => number;
   /** What watches in this process show of its one cluster. */
   readonly stores?: () => Stores | undefined;
+  /** Compares the certificate that this process serves with a caBundle. Absent where the platform has its own certificate. */
+  readonly trust?: (caBundle: string) => CertificateFacts;
   /** One structured line. Never a token, never a body of the other side. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

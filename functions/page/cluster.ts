@@ -209,6 +209,7 @@ const WRONG: Readonly<Record<string, string>> = {
   Ready: "The configuration is not valid",
   ReviewsDecided: "An eviction was answered without the facts",
   CredentialsValid: "Lifeboat's token does not work any more",
+  CertificateValid: "The certificate of Lifeboat's webhooks has ended",
 };
 
 export async function problemsIn(cluster: Client): Promise<readonly Problem[]> {
@@ -219,7 +220,10 @@ export async function problemsIn(cluster: Client): Promise<readonly Problem[]> {
 /** The worst come first. */
 function problemsOf(conditions: readonly Condition[]): readonly Problem[] {
   const problems = conditions.flatMap(({ type, status, reason, message }): readonly Problem[] => {
-    if (reason === "ExpiresSoon") return [{ mood: "warn", title: "Lifeboat's token ends soon", message }];
+    if (reason === "ExpiresSoon") {
+      const what = type === "CertificateValid" ? "The certificate of Lifeboat's webhooks" : "Lifeboat's token";
+      return [{ mood: "warn", title: `${what} ends soon`, message }];
+    }
     const title = ownValue(WRONG, type);
     if (title === undefined || status === "True") return [];
     if (status === "False") return [{ mood: "bad", title, message }];

@@ -2,13 +2,14 @@
 import * as z from "zod/mini";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
+import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "./names.ts";
 
 const Variables = z.pipe(
   z.object({
     /** In the paths of the endpoints, as a key of the Worker's `CLUSTERS` is. */
-    LIFEBOAT_CLUSTER: z._default(
+    [CLUSTER_VARIABLE]: z._default(
       z.string().check(z.regex(/^[\w.-]+$/, "expected letters, digits, `-`, `_` or `.`")),
-      "local",
+      DEFAULT_CLUSTER,
     ),
     /** Of this replica, in the Lease: each has another one. */
     POD_NAME: z.string("expected the name of this pod").check(z.minLength(1, "expected the name of this pod")),
@@ -22,7 +23,7 @@ const Variables = z.pipe(
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({
-    cluster: env.LIFEBOAT_CLUSTER,
+    cluster: env[CLUSTER_VARIABLE],
     identity: env.POD_NAME,
     httpsPort: env.HTTPS_PORT,
     port: env.PORT,

@@ -6,5 +6,6 @@ export const NAMESPACE = LIFEBOAT_NAMESPACE;
 export const NAME = "lifeboat-server";
 /** As the API server calls the Service, and expects in its certificate. */
 export const HOST = `${NAME}.${NAMESPACE}.svc`;
-/** Those that are not installed are left alone. */
-export const WEBHOOK_CONFIGURATIONS = ["lifeboat", "lifeboat-guard"] as const;
+/** The environment variable that names the cluster in the paths of the endpoints. */
+export const CLUSTER_VARIABLE = "LIFEBOAT_CLUSTER";
+export const DEFAULT_CLUSTER = "local";

@@ -1,5 +1,5 @@
 /** Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
@@ -11,11 +11,13 @@ import { type Log, reasonOf } from "../relay/log.ts";
 import { type Relay, startRelay } from "../relay/relay.ts";
 import { startProbes } from "../relay/probes.ts";
 import type { Account } from "./account.ts";
-import { type Identity, keep, newToken } from "./keeper.ts";
+import { trustIn } from "./certificate.ts";
+import { keep } from "./keeper.ts";
 import type { Environment } from "./environment.ts";
 import { Leadership } from "./leadership.ts";
 import { listen, type Listener } from "./listener.ts";
 import { HOST } from "./names.ts";
+import type { Identity } from "./secret.ts";
 
 export interface ServerOptions {
   readonly environment: Environment;
@@ -50,6 +52,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     timeout: (ms) => AbortSignal.timeout(ms),
     random: Math.random,
     stores: () => relay?.stores,
+    trust: (caBundle) => trustIn(caBundle, served),
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
@@ -59,7 +62,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // Only this process signs with it.
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   // Until the Secret has been read, no token is known.
-  let tokens: Omit<Identity, "pair"> = { webhookToken: [newToken()], operatorToken: [newToken()] };
+  let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
+  /** PEM. */
+  let served = "";
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens, relaySecret };
     return { CLUSTERS: JSON.stringify({ [cluster]: entry }) };
@@ -78,6 +83,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let isLeaving = false;
   const use = async ({ pair, ...rest }: Identity) => {
     tokens = rest;
+    served = pair.certPem;
     listener?.present(pair);
     if (listener !== undefined) return;
     const opened = await listen(answer, httpsPort, pair).catch(onFatal);
@@ -124,7 +130,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     }
   };
   const kept = [
-    keep({ cluster, connect, clock, use, onFailure: failed("keeping certificate and webhooks") }, signal),
+    keep({ connect, clock, use, onFailure: failed("reading certificate and tokens") }, signal),
     leadership.keep(signal),
     keepTicking(),
   ];

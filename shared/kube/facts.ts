@@ -188,7 +188,7 @@ export interface LauncherFacts extends NamespacedName {
 }
 
 export interface Condition {
-  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided";
+  readonly type: "Valid" | "Permitted" | "CredentialsValid" | "WebhookCalled" | "ReviewsDecided" | "CertificateValid";
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
@@ -210,6 +210,7 @@ export interface InstalledWebhook {
   readonly name: string;
   /** Of a Service, its path. Holds the webhook token: never to be logged. */
   readonly url: string | undefined;
+  readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];
   readonly matchConditions: readonly { readonly name: string; readonly expression: string }[];
   readonly selectors: readonly string[];

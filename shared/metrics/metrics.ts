@@ -1,6 +1,7 @@
 /** The metrics of a cluster. No label takes a value that a tenant chooses, and none that has no bound: no namespace, no VM, no node. */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { renewalTime } from "../settings/certificate.ts";
 import type { CredentialFacts } from "../settings/credential.ts";
 import type { WebhookState } from "../settings/webhooks.ts";
 import { type Family, renderOpenMetrics, type Sample } from "./open-metrics.ts";
@@ -22,6 +23,10 @@ export const FAMILIES = {
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
     help: "Whether a webhook object is missing, or leads elsewhere than to Lifeboat. Absent for a guard that no gate needs, and if it cannot be read.",
+  },
+  certificateRenewal: {
+    name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
+    help: "From when on a person has to renew the certificate that the API server is shown, since the epoch: 90 days before it or its authority ends, or a quarter of its life. Absent for a Worker.",
   },
   evacuationsEnded: {
     name: "lifeboat_evacuations_ended_last_hour", type: "gauge", unit: "", labels: ["cause", "outcome"],
@@ -100,6 +105,7 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
   const evacuations = all.filter(isActive);
   return [
     [FAMILIES.webhookProblems, webhooks.map(problemSample)],
+    [FAMILIES.certificateRenewal, renewalSamples(webhooks)],
     [FAMILIES.evacuationsEnded, endedSamples(all, now)],
     [FAMILIES.evacuationsInProgress, inProgressSamples(evacuations)],
     [FAMILIES.evacuationsBlocked, blockedSamples(evacuations)],
@@ -114,6 +120,11 @@ function seenMetrics(seen: SeenMetrics): readonly Metric[] {
 
 function problemSample({ endpoint, problem }: WebhookState): Sample {
   return { labels: [endpoint], value: problem === undefined ? 0 : 1 };
+}
+
+function renewalSamples(webhooks: readonly WebhookState[]): readonly Sample[] {
+  const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);
+  return chain.length === 0 ? [] : [{ labels: [], value: Math.floor(renewalTime(chain).getTime() / 1000) }];
 }
 
 const WINDOW_MS = 3_600_000;

@@ -1,6 +1,7 @@
 /** What the status of the LifeboatConfiguration says about it. */
 import type { Action } from "../kube/action.ts";
 import type { CredentialVerdict } from "./credential.ts";
+import { judgeCertificate } from "./certificate.ts";
 import { secondsSince } from "./time.ts";
 import type { WebhookState } from "./webhooks.ts";
 import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
@@ -26,7 +27,8 @@ export function reportConditions(
 ): readonly Action[] {
   const verdicts = [valid, permitted, credentialsValid].map((judge) => judge(findings));
   const ofReviews = [webhookCalled(observed, findings), reviewsDecided(observed, now)];
-  const conditions = [...verdicts, ...ofReviews].map((one) => conditionOf(one, observed, now));
+  const ofCertificate = certificateValid(findings, now);
+  const conditions = [...verdicts, ...ofReviews, ...ofCertificate].map((one) => conditionOf(one, observed, now));
   const isReported = conditions.every((condition) => observed.conditions.some((seen) => isSame(seen, condition)));
   const { resourceVersion, generation } = observed;
   return isReported ? [] : [{ verb: "WriteConditions", resourceVersion, generation, conditions }];
@@ -52,6 +54,14 @@ function permitted({ lacking }: ConfigurationFindings): Verdict {
 /** Where the token is not accepted, no condition can be written either: `False` is about a token that is about to be. */
 function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
   return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
+}
+
+/** Nothing where the certificate is the platform's. Whether each caBundle trusts it is part of WebhookCalled. */
+function certificateValid({ webhooks }: ConfigurationFindings, now: Date): readonly Verdict[] {
+  const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);
+  if (chain.length === 0) return [];
+  const { ok, reason, message } = judgeCertificate(chain, now);
+  return [{ type: "CertificateValid", status: ok ? "True" : "False", reason, message }];
 }
 
 /** The function that scans may never be asked itself: once True, the condition stays True while the objects are in order. */

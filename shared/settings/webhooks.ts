@@ -2,7 +2,8 @@
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
 import type { Settings } from "./settings.ts";
-import type { InstalledWebhooks } from "../kube/facts.ts";
+import type { InstalledWebhook, InstalledWebhooks } from "../kube/facts.ts";
+import type { CertificateFacts, Validity } from "./certificate.ts";
 
 export const WEBHOOK_ENDPOINTS = ["evictions", "deletions"] as const;
 export type WebhookEndpoint = (typeof WEBHOOK_ENDPOINTS)[number];
@@ -15,12 +16,16 @@ export interface WebhookExpectation {
   /** Each of them opens the endpoint. Never to be logged. */
   readonly tokens: readonly string[];
   readonly settings: Pick<Settings, "featureGates">;
+  /** Compares the certificate that Lifeboat serves with a caBundle. Absent where the certificate is the platform's. */
+  readonly trust?: (caBundle: string) => CertificateFacts;
 }
 
 export interface WebhookState {
   readonly endpoint: WebhookEndpoint;
   /** What keeps the API server from asking. */
   readonly problem?: { readonly reason: "WebhookMissing" | "WebhookMisconfigured"; readonly message: string };
+  /** The validity of the certificate that the API server is shown, and of the authority that it trusts. */
+  readonly chain?: readonly Validity[];
 }
 
 /** Undefined for a guard that is neither wanted nor there. */
@@ -28,24 +33,36 @@ export function webhookState(
   installed: InstalledWebhooks | undefined,
   e: WebhookExpectation,
 ): WebhookState | undefined {
-  const { endpoint } = e;
-  const object = WEBHOOK_OBJECTS[endpoint];
-  if (installed === undefined) {
-    const isWanted = endpoint === "evictions" || GUARD_CAUSES.some((cause) => isGateOn(cause, e.settings));
-    const message = `${object}: there is no such object: lifeboat install`;
-    return isWanted ? { endpoint, problem: { reason: "WebhookMissing", message } } : undefined;
-  }
-  const own = installed.webhooks.find(({ name }) => name === `${endpoint}.lifeboat.dev`);
-  if (leadsTo(own?.url ?? "", e)) return { endpoint };
-  const path = `/clusters/${e.cluster}/admission/${endpoint}`;
-  const message = `${object}: expected a webhook ${endpoint}.lifeboat.dev whose path is ${path} and a webhookToken of this cluster`;
-  return { endpoint, problem: { reason: "WebhookMisconfigured", message } };
+  return installed === undefined ? missing(e) : installedState(installed, e);
 }
 
-function leadsTo(url: string, { endpoint, cluster, tokens }: WebhookExpectation): boolean {
+function missing({ endpoint, settings }: WebhookExpectation): WebhookState | undefined {
+  const isWanted = endpoint === "evictions" || GUARD_CAUSES.some((cause) => isGateOn(cause, settings));
+  const message = `${WEBHOOK_OBJECTS[endpoint]}: there is no such object: lifeboat install`;
+  return isWanted ? { endpoint, problem: { reason: "WebhookMissing", message } } : undefined;
+}
+
+function installedState(installed: InstalledWebhooks, e: WebhookExpectation): WebhookState {
+  const { endpoint } = e;
+  const own = installed.webhooks.find(({ name }) => name === `${endpoint}.lifeboat.dev`);
+  const certificate = own && e.trust?.(own.caBundle ?? "");
+  const state = { endpoint, ...(certificate && { chain: certificate.chain }) };
+  const mismatches = [
+    ...(own === undefined ? [`there is no webhook ${endpoint}.lifeboat.dev in it`] : mismatchesOf(own, e)),
+    ...(certificate?.trusted === false ? ["its caBundle does not trust the certificate that Lifeboat serves"] : []),
+  ];
+  if (mismatches.length === 0) return state;
+  const message = `${WEBHOOK_OBJECTS[endpoint]}: ${mismatches.join("; ")}: lifeboat install`;
+  return { ...state, problem: { reason: "WebhookMisconfigured", message } };
+}
+
+function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, tokens }: WebhookExpectation): string[] {
   const parts = partsOf(url);
-  if (parts?.endpoint !== endpoint || parts.cluster !== cluster) return false;
-  return parts.token === undefined || tokens.includes(parts.token);
+  if (parts?.endpoint !== endpoint || parts.cluster !== cluster) {
+    return [`its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`];
+  }
+  const isKnown = parts.token === undefined || tokens.includes(parts.token);
+  return isKnown ? [] : ["the token in its path is not a webhookToken of this cluster"];
 }
 
 /** What is before `/clusters`, the cluster, the endpoint, the token. */

@@ -22,6 +22,10 @@ const wrong = (reason: "WebhookMissing" | "WebhookMisconfigured", ...messages: r
   webhooks: messages.map((message) => ({ endpoint: "evictions", problem: { reason, message } }) as const),
 });
 const WRONG = wrong("WebhookMisconfigured", "lifeboat: a", "lifeboat: b");
+const life = (notAfter: Date) => ({
+  webhooks: [{ endpoint: "evictions", chain: [{ notBefore: at(0), notAfter }] } as const],
+});
+const DAY = 86_400;
 const lacking = ["list pods", "patch kubevirt.io/virtualmachineinstances"];
 
 function told(findings: Partial<ConfigurationFindings>, observed = NEW, now = NOW) {
@@ -41,6 +45,9 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["the webhook is wrong",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
   ["the webhook is gone",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],
   ["the token is accepted",            {},                                      "CredentialsValid", "True Valid: accepted"],
+  ["nothing about a Worker's certificate", {},                                  "CertificateValid", "undefined undefined: undefined"],
+  ["the certificate is valid",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
+  ["it has ended",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks ended at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
   ["the token has ended",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
 ])("%s", (_, findings, type, expected) => {
   const found = told(findings)?.conditions.find((one) => one.type === type);

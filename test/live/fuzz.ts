@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import { createApp } from "../../functions/app.ts";
 import { newIsolateState } from "../../functions/target.ts";
-import { makeCertificate } from "../../infra/server/certificate.ts";
+import { makeCertificate } from "../../infra/cli/install/make-certificate.ts";
 import { listen } from "../../infra/server/listener.ts";
 import { systemClock } from "../../infra/relay/clock.ts";
 import { createAuthority } from "../../infra/sandbox/index.ts";

@@ -6,21 +6,13 @@
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  deployments,
-  type KubeClient,
-  nodes,
-  pods,
-  type Resource,
-  type Sandbox,
-  secrets,
-} from "../../infra/sandbox/index.ts";
+import { deployments, type KubeClient, nodes, pods, type Resource, type Sandbox } from "../../infra/sandbox/index.ts";
 import * as z from "zod/mini";
 import type { Manifest } from "../../infra/cli/install/manifests.ts";
 import { isDeployment } from "../../infra/cli/install/plan.ts";
 import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { HOST } from "../../infra/server/names.ts";
-import { inClusterManifests, SERVER } from "../../infra/lab/stage/in-cluster.ts";
+import { applyInCluster, inClusterManifests, SERVER } from "../../infra/lab/stage/in-cluster.ts";
 import type { Answered, Asked, Form, FormOptions, RunningForm } from "./form.ts";
 
 const DOORS_PORT = 8443;
@@ -38,14 +30,12 @@ const TAINT = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedul
 export async function startInClusterForm(sandbox: Sandbox, options: FormOptions): Promise<Form> {
   const { client } = sandbox;
   const { cluster, webhookToken, optional, configure } = options;
-  const install = (files: readonly string[], isWanted: (manifest: Manifest) => boolean) =>
-    applyAsCommand(client, inClusterManifests(files).filter(isWanted).map(placed));
-  await install(optional, (manifest) => !isDeployment(manifest));
-  const tokens = { webhookToken: base64(webhookToken), operatorToken: base64(webhookToken) };
-  await client.patch(secrets, SERVER, { type: "merge", body: { data: tokens } });
+  const install = (files: readonly string[]) =>
+    applyInCluster(client, files, { cluster, webhookToken, isWanted: (manifest) => !isDeployment(manifest) });
+  await install(optional);
   await configure();
   await client.create(nodes, { metadata: { name: NODE, labels: LABELS }, spec: { taints: [TAINT] } });
-  await install(optional, isDeployment);
+  await applyAsCommand(client, inClusterManifests([], { cluster }).filter(isDeployment).map(placed));
   const scale = async (replicas: number) => {
     await client.patch(deployments, SERVER, { type: "merge", body: { spec: { replicas } } });
   };
@@ -86,7 +76,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     restart: start,
     another: () => Promise.resolve({ ...running, stop: nothing }),
     async reinstall(files) {
-      await install(files, (manifest) => !isDeployment(manifest));
+      await install(files);
       await until("is asked", isAsked);
     },
   };
@@ -138,8 +128,4 @@ async function answerOf(port: number, path: string, { method = "GET", headers = 
   const text = (await response.toArray()).join("");
   const type = response.headers["content-type"] ?? "";
   return new Response(text, { status: response.statusCode ?? 0, headers: { "content-type": type } });
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }

@@ -29,7 +29,7 @@ const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  const images = serverImages({ cluster: "sandbox" });
+  const images = serverImages();
   sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
   for (const name of NODES) await createNode(sandbox.client, name);
   await applyInCluster(sandbox.client, ["optional/guard/guard.yaml"]);

@@ -17,7 +17,7 @@ test.for([
   ["beside a Worker", (stage: InstallStage) => stage.install("", PATIENT)],
   ["in the cluster", (stage: InstallStage) => stage.call(`install --in-cluster --image ${IMAGE}`, PATIENT)],
 ] as const)("%s", async ([, install], { onTestFinished }) => {
-  const stage = await startInstallStage({ images: serverImages({ cluster: "sandbox" }) });
+  const stage = await startInstallStage({ images: serverImages() });
   const { client } = stage.sandbox;
   onTestFinished(async () => {
     await keepLogsOfFailure(stage.sandbox);

@@ -106,7 +106,7 @@ async function start<O extends LifeboatOptions, S extends Sandbox>(
     relay,
     ...rest
   } = options;
-  const images = IS_IN_CLUSTER ? serverImages({ cluster: CLUSTER, onOutput: onLog }) : new Map();
+  const images = IS_IN_CLUSTER ? serverImages({ onOutput: onLog }) : new Map();
   const sandbox = await startCluster({ ...SHORT, images, ...rest });
   const { client } = sandbox;
   const form = await (IS_IN_CLUSTER ? startInClusterForm : startWorkerForm)(sandbox, {

@@ -5,6 +5,7 @@ import { type Paint, paintFor, plain, printData } from "../print.ts";
 import { type Finding, type Status, Unread } from "./check.ts";
 import { credentialsValid, tokens } from "./credentials.ts";
 import { evictionAnswered } from "./eviction.ts";
+import { certificateValid, identity } from "./identity.ts";
 import * as kubevirt from "./kubevirt.ts";
 import * as installation from "./installation.ts";
 import { permissions } from "./permissions.ts";
@@ -26,7 +27,7 @@ const CHECKS: Readonly<Record<string, readonly Check[]>> = {
     evictionAnswered,
   ],
   Relay: [installation.relay, installation.relaySite],
-  Credentials: [tokens, credentialsValid],
+  Credentials: [tokens, credentialsValid, identity, certificateValid],
 };
 
 /** If one of these fails so would all that follow: they are left out. */

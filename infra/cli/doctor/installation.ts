@@ -40,7 +40,8 @@ export async function conditions(reads: Reads): Promise<readonly Finding[]> {
     const reason = "so no conditions say how Lifeboat is: kubectl explain lifeboatconfiguration";
     return [ok("there is no LifeboatConfiguration: the defaults are in force", [reason])];
   }
-  const missing = [...TYPES, "CredentialsValid"].filter((type) => !found.conditions.some((one) => one.type === type));
+  const wanted = [...TYPES, "CredentialsValid", ...((await isInCluster(reads)) ? ["CertificateValid"] : [])];
+  const missing = wanted.filter((type) => !found.conditions.some((one) => one.type === type));
   const findings = (await Promise.all(TYPES.map((type) => conditionOf(type, reads)))).flat();
   if (missing.length === 0) return findings;
   const [where, fix] = (await isInCluster(reads)) ? ["", LOGS] : [" where the Worker's schedule does", RECONCILE];
@@ -55,6 +56,7 @@ const FIXES = {
   WebhookCalled: ["lifeboat install", "lifeboat install --worker URL"],
   CredentialsValid: [LOGS, "lifeboat rotate"],
   ReviewsDecided: [LOGS, "npx wrangler tail"],
+  CertificateValid: ["lifeboat install", "lifeboat install"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
 /** None where no full scan has reported it. */

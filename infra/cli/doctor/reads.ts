@@ -13,6 +13,8 @@ import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Settings } from "../../../shared/settings/settings.ts";
 import { partsOf } from "../../../shared/settings/webhooks.ts";
+import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
+import { ServerSecret } from "../../server/secret.ts";
 import { inParallel } from "../../tools/in-parallel.ts";
 import type { Connection } from "../connection.ts";
 import { wordsOfFailure } from "../failed.ts";
@@ -70,6 +72,7 @@ export function readsOf(connection: Connection, now: Date) {
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
     /** Lifeboat in the cluster instead of a Worker, with the relay in the same process. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
+    identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
     /** Where the relay delivers to. */
     site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
     policy: once("the descheduling policy", loadPolicy),
@@ -134,6 +137,30 @@ async function readAddress(to: Client, name: string) {
   const found = await to.get(WEBHOOKS, named(name));
   if (found === undefined) return undefined;
   return { base: partsOf(found.webhooks[0]?.url ?? "")?.base || undefined };
+}
+
+const Variable = z.object({ name: z.string(), value: z.optional(z.string()) });
+const Named = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({ containers: z.array(z.object({ env: z._default(z.array(Variable), []) })) }),
+    }),
+  }),
+});
+
+/** What has to belong together in the cluster: the Secret, the webhook objects, and the name of the cluster in their paths. */
+async function readIdentity(to: Client, send: Send) {
+  const found = await readObject({ apiVersion: "apps/v1", kind: "Deployment", metadata: SERVER }, send);
+  const { containers } = parseAnswer(Named, found, `GET deployment ${SERVER.name}`).spec.template.spec;
+  const variable = containers.flatMap(({ env }) => env).find(({ name }) => name === CLUSTER_VARIABLE);
+  return {
+    cluster: variable?.value ?? DEFAULT_CLUSTER,
+    secret: await to.get("secrets", SERVER, { as: ServerSecret }),
+    webhooks: {
+      evictions: await to.get(WEBHOOKS, named(names.OWN_WEBHOOKS)),
+      deletions: await to.get(WEBHOOKS, named(names.GUARD_WEBHOOKS)),
+    },
+  };
 }
 
 const Deployment = z.object({

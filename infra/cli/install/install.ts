@@ -2,17 +2,18 @@
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import * as z from "zod/mini";
-import { UsageError } from "../../tools/console/arguments.ts";
 import { type Add, EXIT, timeout } from "../command.ts";
-import type { Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { applyAll, type Applying, readObject, removeObject, until } from "./apply.ts";
+import { entryOf, homeIn, requireForm, requireWorker } from "./flags.ts";
 import { type Manifest, nameOf, type Part, PARTS, partsNamed } from "./manifests.ts";
 import { type Home, isDeployment, isWebhook, OLD_SETTINGS, plan, retired } from "./plan.ts";
 import { type ClusterFacts, homeOf, presentHome, presentParts, readClusterFacts, RELEASE } from "./present.ts";
+import { giveIdentity, type Given, type Giving, settle } from "./identity.ts";
 import { isAccepted } from "./token.ts";
+import { encoded } from "./trusted.ts";
 import { scanAll, untilReady, type Worker } from "./worker.ts";
-import { clusterNameOf, giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
+import { giveEntry, newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
@@ -21,11 +22,13 @@ interface Installing extends Applying {
   home: Home;
   /** How long to wait for Lifeboat. */
   readonly seconds: number;
-  readonly entry: { readonly file: string; readonly cluster: string; readonly server: string; readonly said: boolean };
-  /** PEM of the authority of the Worker's certificate. */
+  readonly entry: ReturnType<typeof entryOf>;
+  /** PEM of the authority of a certificate that is brought along. */
   readonly ca: string | undefined;
   /** Known once its entry is. */
   worker?: Worker;
+  /** In the cluster. */
+  given?: Given;
 }
 
 interface Step {
@@ -47,11 +50,12 @@ const STEPS: readonly Step[] = [
       ),
   },
   { title: "what an older version made and nothing needs is gone", do: removeRetired },
+  { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   { title: "every replica of Lifeboat is available", form: "Cluster", do: untilAvailable },
   { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks are there", do: (all) => applyAll(planned(all, isWebhook), all) },
-  { title: "the API server can call Lifeboat", form: "Cluster", do: untilPointed },
+  { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
   // Without webhooks it would make budgets that it does not need, and report them missing.
   { title: "the Worker has looked at every VM", form: "Worker", do: scan },
@@ -76,9 +80,22 @@ is deployed by itself, before.`,
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
     .option("--entry <file>", "the Worker's entry, written if it is not there (default: lifeboat-NAME.json)")
-    .option("--ca-bundle <file>", "the authority of the Worker's certificate, if it is no public one", pemIn)
+    .option(
+      "--ca-bundle <file>",
+      "the authority of a certificate that you bring: the Worker's, or in the cluster",
+      pemIn,
+    )
+    .addOption(
+      new Option("--cert-manager", "in the cluster: cert-manager makes the certificate").conflicts([
+        "worker",
+        "caBundle",
+      ]),
+    )
     .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
-    .option("--export", "print the manifests, and apply nothing; a webhook token is yours to fill in")
+    .option(
+      "--export",
+      "print the manifests without any secret, and apply nothing; the webhook token is yours to fill in",
+    )
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
     .addOption(timeout("how long to wait for Lifeboat", "10m"))
     .addHelpText("after", `\nParts:\n${partLines}`)
@@ -93,6 +110,7 @@ is deployed by itself, before.`,
         const home =
           worker === undefined ? homeOf(options, await presentHome(send)) : homeIn(worker, entry.cluster, ca);
         const parts = [...wanted, ...(await presentParts(send)).filter(({ name }) => !isNamed(wanted, name))];
+        requireForm(options, home);
         const all: Installing = { send, host, forceConflicts, facts, parts, home, seconds, entry, ca };
         if (options.export) host.stdout.write(exported(all));
         else await doSteps(all, worker === undefined && home.in === "Worker" ? undefined : home.in);
@@ -100,29 +118,6 @@ is deployed by itself, before.`,
       }),
     );
 };
-
-/** What is about the Worker counts only when that is asked for: else what is there is kept. */
-function requireWorker(options: Partial<Record<"worker" | "cluster" | "server" | "entry" | "caBundle", string>>): void {
-  if (options.worker !== undefined) return;
-  const alone = (["cluster", "server", "entry", "caBundle"] as const).find((name) => options[name] !== undefined);
-  if (alone === undefined) return;
-  throw new UsageError(`--${alone === "caBundle" ? "ca-bundle" : alone}: expected --worker URL besides`);
-}
-
-/** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
-function entryOf(
-  { worker, cluster: said, server, entry }: Partial<Record<"worker" | "cluster" | "server" | "entry", string>>,
-  connection: Connection,
-): Installing["entry"] {
-  const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
-  const file = entry ?? `lifeboat-${cluster}.json`;
-  return { file, cluster, server: server ?? connection.server, said: server !== undefined };
-}
-
-function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
-  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
-  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };
-}
 
 async function doSteps(installing: Installing, asked: Step["form"]): Promise<void> {
   const { host } = installing;
@@ -137,9 +132,10 @@ function planned({ parts, home }: Installing, isWanted: (manifest: Manifest) => 
   return plan({ parts, home }).filter(isWanted);
 }
 
-/** YAML for GitOps, without the token: the same input prints the same text. */
-function exported({ parts, home }: Installing): string {
-  const manifests = plan({ parts, home: home.in === "Worker" ? { ...home, webhookToken: "WEBHOOK_TOKEN" } : home });
+/** YAML for GitOps, without token and key: the same input prints the same text. */
+function exported({ parts, home, ca }: Installing): string {
+  const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
+  const manifests = plan({ parts, home: { ...home, webhookToken: "WEBHOOK_TOKEN", ...trust } });
   return manifests.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
@@ -197,20 +193,19 @@ async function untilAvailable(installing: Installing): Promise<void> {
   }
 }
 
-const Pointed = z.object({
-  webhooks: z.array(
-    z.object({ clientConfig: z.object({ caBundle: z.string(), service: z.object({ path: z.string() }) }) }),
-  ),
-});
+function givingOf(installing: Installing): Giving {
+  const apply = (home: Home) => applyAll(planned({ ...installing, home }, isWebhook), installing);
+  return { ...installing, webhooks: planned(installing, isWebhook), apply };
+}
 
-/** Until its certificate is there the API server cannot call it, and failurePolicy decides. */
-async function untilPointed(installing: Installing): Promise<void> {
-  const { send, host } = installing;
-  for (const webhook of planned(installing, isWebhook)) {
-    await until(`Lifeboat has not written its certificate into ${nameOf(webhook)}`, { host }, async () => {
-      return Pointed.safeParse(await readObject(webhook, send())).success || undefined;
-    });
-  }
+async function give(installing: Installing): Promise<void> {
+  if (installing.home.in !== "Cluster") return;
+  installing.given = await giveIdentity(installing.home, givingOf(installing));
+  installing.home = installing.given.home;
+}
+
+async function settleTrust(installing: Installing): Promise<void> {
+  if (installing.given !== undefined) await settle(installing.given, givingOf(installing));
 }
 
 /** Those that the Worker's entry holds, else new ones, which are written there. */

@@ -1,5 +1,6 @@
 /** What an installation consists of: the shipped manifests, fitted to a cluster. */
 import * as z from "zod";
+import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
 import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 
 export interface Site {
@@ -18,7 +19,20 @@ export type Home =
       /** Base64; without it the API server trusts the roots of its host. */
       readonly caBundle?: string;
     }
-  | { readonly in: "Cluster"; readonly image: string };
+  | Inside;
+
+export interface Inside {
+  readonly in: "Cluster";
+  readonly image: string;
+  /** The name of the cluster in the paths of the endpoints (default: the server's own default). */
+  readonly cluster?: string;
+  /** Absent: the webhooks have no path. */
+  readonly webhookToken?: string;
+  /** Base64. */
+  readonly caBundle?: string;
+  /** cert-manager makes the certificate, and writes the caBundle. */
+  readonly certManager?: boolean;
+}
 
 /** Before everything else: what follows may be of these kinds. */
 export const DEFINITIONS = [
@@ -41,7 +55,9 @@ const BASE = [
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,
 );
-const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
+export const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
+/** Names the Certificate whose authority cert-manager writes into the caBundle. */
+export const INJECT = "cert-manager.io/inject-ca-from";
 
 /** In the order in which they are applied. The webhooks are the last ones: from then on Lifeboat is asked. */
 export function plan(site: Site): readonly Manifest[] {
@@ -57,7 +73,7 @@ export function plan(site: Site): readonly Manifest[] {
 }
 
 export function isWebhook({ kind }: Manifest): boolean {
-  return kind === "ValidatingWebhookConfiguration";
+  return kind.endsWith("WebhookConfiguration");
 }
 
 export function isDeployment({ kind }: Manifest): boolean {
@@ -65,9 +81,15 @@ export function isDeployment({ kind }: Manifest): boolean {
 }
 
 function fitted(manifest: Manifest, { home }: Site): Manifest {
-  if (isWebhook(manifest)) return { ...manifest, webhooks: pointed(manifest, home) };
+  if (isWebhook(manifest)) return { ...injected(manifest, home), webhooks: pointed(manifest, home) };
   if (!isDeployment(manifest) || home.in !== "Cluster") return manifest;
-  return { ...manifest, spec: ofImage(manifest, home.image) };
+  return { ...manifest, spec: ofImage(manifest, home) };
+}
+
+function injected(manifest: Manifest, home: Home): Manifest {
+  if (home.in !== "Cluster" || home.certManager !== true) return manifest;
+  const annotations = { [INJECT]: `${SERVICE.namespace}/${SERVICE.name}` };
+  return { ...manifest, metadata: { ...manifest.metadata, annotations } };
 }
 
 const Webhooks = z.array(z.looseObject({ clientConfig: z.object({ url: z.string() }) }));
@@ -78,22 +100,28 @@ function pointed(manifest: Manifest, home: Home): readonly unknown[] {
   });
 }
 
-/** In the cluster the server adds the path, which holds a token, and the caBundle: applying again keeps both. */
+/** The server changes none of it. */
 function clientConfigOf(shipped: string, home: Home) {
-  if (home.in === "Cluster") return { service: SERVICE };
-  const { url, webhookToken, caBundle } = home;
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
-  const path = ["admission", endpoint, webhookToken].filter(Boolean).join("/");
-  return { url: `${url}/${path}`, ...(caBundle !== undefined && { caBundle }) };
+  const { webhookToken, caBundle } = home;
+  const trust = caBundle !== undefined && { caBundle };
+  if (home.in === "Worker") {
+    const path = ["admission", endpoint, webhookToken].filter(Boolean).join("/");
+    return { url: `${home.url}/${path}`, ...trust };
+  }
+  const path = `/clusters/${home.cluster ?? DEFAULT_CLUSTER}/admission/${endpoint}/${webhookToken}`;
+  return { service: { ...SERVICE, ...(webhookToken !== undefined && { path }) }, ...trust };
 }
 
+const Container = z.looseObject({ image: z.string(), env: z.array(z.unknown()).default([]) });
 const Spec = z.looseObject({
-  template: z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }) }),
+  template: z.looseObject({ spec: z.looseObject({ containers: z.array(Container) }) }),
 });
 
-function ofImage(deployment: Manifest, image: string): unknown {
+function ofImage(deployment: Manifest, { image, cluster = DEFAULT_CLUSTER }: Inside): unknown {
   const spec = Spec.parse(deployment["spec"]);
-  const containers = spec.template.spec.containers.map((container) => ({ ...container, image }));
+  const named = cluster === DEFAULT_CLUSTER ? [] : [{ name: CLUSTER_VARIABLE, value: cluster }];
+  const containers = spec.template.spec.containers.map((one) => ({ ...one, image, env: [...one.env, ...named] }));
   return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } };
 }
 
@@ -115,13 +143,17 @@ export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, featureGates: { ...Object.fromEntries(on), ...spec.featureGates } } };
 }
 
-const ClientConfig = z.looseObject({ url: z.string().optional(), service: z.unknown().optional() });
+const ClientConfig = z.looseObject({
+  url: z.string().optional(),
+  caBundle: z.string().optional(),
+  service: z.looseObject({ path: z.string().optional() }).optional(),
+});
 const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string(), clientConfig: ClientConfig })) });
+type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * A JSON patch for webhooks that lead to the other form of Lifeboat, a URL instead of a Service or the reverse. Fields of one form that
- * another manager has written (kubectl, or the server with its path and caBundle) would outlast an apply of the other one, and both
- * together are refused.
+ * A JSON patch for webhooks that lead elsewhere: to the other form of Lifeboat, or in the cluster by another path or caBundle. Fields that
+ * another manager has written (kubectl, or the server of 0.3) would outlast an apply, or refuse it.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];
@@ -129,9 +161,25 @@ export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const byName = new Map(planned.data.webhooks.map(({ name, clientConfig }) => [name, clientConfig]));
   return found.data.webhooks.flatMap(({ name, clientConfig }, index) => {
     const value = byName.get(name);
-    const isSame = value === undefined || Boolean(value.url) === Boolean(clientConfig.url);
-    return isSame ? [] : [{ op: "replace", path: `/webhooks/${index}/clientConfig`, value }];
+    if (value === undefined || leadsAs(value, clientConfig)) return [];
+    const isSameForm = Boolean(value.url) === Boolean(clientConfig.url);
+    // cert-manager's stays.
+    const { caBundle = isSameForm ? clientConfig.caBundle : undefined } = value;
+    return [
+      {
+        op: "replace",
+        path: `/webhooks/${index}/clientConfig`,
+        value: { ...value, ...(caBundle !== undefined && { caBundle }) },
+      },
+    ];
   });
+}
+
+function leadsAs(planned: ClientConfig, found: ClientConfig): boolean {
+  if (Boolean(planned.url) !== Boolean(found.url)) return false;
+  if (planned.url !== undefined) return true;
+  const { caBundle = found.caBundle, service: { path = found.service?.path } = {} } = planned;
+  return caBundle === found.caBundle && path === found.service?.path;
 }
 
 const RBAC = "rbac.authorization.k8s.io/v1";

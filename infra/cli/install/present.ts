@@ -6,12 +6,13 @@ import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { type Send } from "../../../shared/kube/transport.ts";
 import { PLUGINS_GATE } from "../../../shared/kube/names.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";
+import { CLUSTER_VARIABLE } from "../../server/names.ts";
 import { UsageError } from "../../tools/console/arguments.ts";
 import { type Connection } from "../connection.ts";
 import { Failed } from "../failed.ts";
 import { readObject } from "./apply.ts";
 import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
-import { type Home, isDeployment, isWebhook } from "./plan.ts";
+import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
 /** Of the release that this is: the workflow that publishes both gives it to infra/tools/build-command.ts. */
 declare const RELEASED_IMAGE: string | undefined;
@@ -58,12 +59,17 @@ export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   return present;
 }
 
-const Containers = z.tuple([z.object({ image: z.string() })], z.unknown());
+const Variable = z.object({ name: z.string(), value: z.optional(z.string()) });
+const Containers = z.tuple([z.object({ image: z.string(), env: z._default(z.array(Variable), []) })], z.unknown());
 const Server = z.object({
   spec: z.object({ template: z.object({ spec: z.object({ containers: Containers }) }) }),
 });
 const ClientConfig = z.object({ url: z.optional(z.string()), caBundle: z.optional(z.string()) });
-const Webhooks = z.object({ webhooks: z.array(z.object({ clientConfig: ClientConfig })) });
+const Annotations = z._default(z.record(z.string(), z.string()), {});
+const Webhooks = z.object({
+  metadata: z.object({ annotations: Annotations }),
+  webhooks: z.array(z.object({ clientConfig: ClientConfig })),
+});
 
 /** Where Lifeboat runs, with its image or its address; undefined: nowhere, or where this command never puts it. */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
@@ -77,7 +83,10 @@ export async function presentHome(send: () => Send): Promise<Home | undefined> {
   if (worker !== undefined) return worker;
   const server = await read("server/kubernetes/component/deployment.yaml", isDeployment);
   if (server === undefined) return undefined;
-  return { in: "Cluster", image: Server.parse(server).spec.template.spec.containers[0].image };
+  const [{ image, env }] = Server.parse(server).spec.template.spec.containers;
+  const cluster = env.find(({ name }) => name === CLUSTER_VARIABLE)?.value;
+  const isInjected = webhook !== undefined && INJECT in Webhooks.parse(webhook).metadata.annotations;
+  return { in: "Cluster", image, ...(cluster && { cluster }), ...(isInjected && { certManager: true }) };
 }
 
 function workerIn({ url = "", caBundle }: z.output<typeof ClientConfig> = {}): Home | undefined {
@@ -86,13 +95,21 @@ function workerIn({ url = "", caBundle }: z.output<typeof ClientConfig> = {}): H
   return { in: "Worker", url: at, webhookToken, ...(caBundle !== undefined && { caBundle }) };
 }
 
+interface Said {
+  readonly inCluster?: true | undefined;
+  readonly image?: string | undefined;
+  readonly certManager?: true | undefined;
+  /** The authority of a certificate that cert-manager does not make. */
+  readonly caBundle?: string | undefined;
+}
+
 /** Where Lifeboat is to run without `--worker`: in the cluster if that was said, else where it does. */
-export function homeOf(
-  { inCluster, image }: { readonly inCluster?: true | undefined; readonly image?: string | undefined },
-  present: Home | undefined,
-): Home {
-  if (inCluster || present?.in === "Cluster") {
-    return { in: "Cluster", image: image || imageBeside(present?.in === "Cluster" ? present.image : undefined) };
+export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
+  const there = present?.in === "Cluster" ? present : undefined;
+  if (inCluster || there !== undefined) {
+    const kept = { certManager: false, ...there, ...(certManager && { certManager }) };
+    const brought = caBundle === undefined ? {} : { certManager: false };
+    return { ...kept, ...brought, in: "Cluster", image: image || imageBeside(there?.image) };
   }
   if (present !== undefined) return present;
   throw new UsageError("expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster");

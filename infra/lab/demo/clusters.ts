@@ -10,7 +10,7 @@ import { configureLifeboat } from "../stage/apply.ts";
 import { type LifeboatBeside, startBeside } from "../stage/beside.ts";
 import { startSandboxAsChosen } from "../stage/control-plane.ts";
 import { serverImages } from "../stage/in-cluster.ts";
-import { CLUSTER, installInCluster } from "./in-cluster.ts";
+import { installInCluster } from "./in-cluster.ts";
 import type { Act } from "./story.ts";
 
 /** The same of each of the two clusters: one is without what the act is about, the other has it. */
@@ -50,7 +50,7 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
   // However this process ends, an administrator's token does not stay behind.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
-    const images = inCluster ? serverImages({ cluster: CLUSTER }) : new Map<never, never>();
+    const images = inCluster ? serverImages() : new Map<never, never>();
     const own = { workloads: true, migrationSeconds: MIGRATION_SECONDS, images, ...act.sandbox } as const;
     const sandbox = await startSandboxAsChosen(own);
     const { client, stats, url: server } = sandbox;

@@ -6,15 +6,13 @@ import type { LifeboatBeside } from "../stage/beside.ts";
 import { applyInCluster, codeFrom, SERVER } from "../stage/in-cluster.ts";
 
 const PORT = 8443;
-export const CLUSTER = "sandbox";
+const CLUSTER = "sandbox";
 
 /** Its pods wait for the scene's nodes. */
 export async function installInCluster(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const { client } = sandbox;
-  await applyInCluster(client, optional);
   const webhookToken = randomBytes(24).toString("hex");
-  const data = { webhookToken: Buffer.from(webhookToken).toString("base64") };
-  await client.patch(secrets, SERVER, { type: "merge", body: { data } });
+  await applyInCluster(client, optional, { cluster: CLUSTER, webhookToken });
   let url = "";
   return {
     get url() {

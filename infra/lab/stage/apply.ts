@@ -58,7 +58,7 @@ export async function applyAsCommand(client: KubeClient, manifests: readonly Man
 
 const SILENT = quietHost();
 
-function sendOver(client: KubeClient): Send {
+export function sendOver(client: KubeClient): Send {
   return async ({ expect = [], ...request }) => {
     const contentType = Array.isArray(request.body) ? "application/json-patch+json" : "application/json";
     const { code, body } = await client.raw({ contentType, ...request });

@@ -6,17 +6,21 @@ import { request, type RequestOptions } from "node:https";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/mini";
 import { IMAGE_FOLDER } from "../../tools/build-image.ts";
+import { giveIdentity, settle } from "../../cli/install/identity.ts";
 import type { Manifest } from "../../cli/install/manifests.ts";
+import { type Inside, isWebhook } from "../../cli/install/plan.ts";
 import {
   type Container,
   deployments,
   type Images,
   type KubeClient,
   type Program,
+  secrets,
   waitFor,
 } from "../../sandbox/index.ts";
 import { HOST } from "../../server/names.ts";
-import { applyAsCommand, plannedFor } from "./apply.ts";
+import { applyAsCommand, plannedFor, sendOver } from "./apply.ts";
+import { quietHost } from "./host.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
@@ -24,12 +28,39 @@ export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } 
 export const IMAGE = "lifeboat.example.com/server";
 
 /** `optional`: further files of infra/kubernetes. */
-export function inClusterManifests(optional: readonly string[] = []): readonly Manifest[] {
-  return plannedFor({ in: "Cluster", image: IMAGE }, optional);
+export function inClusterManifests(optional: readonly string[] = [], home: Partial<Inside> = {}): readonly Manifest[] {
+  return plannedFor({ in: "Cluster", image: IMAGE, ...home }, optional);
 }
 
-export async function applyInCluster(client: KubeClient, optional: readonly string[] = []): Promise<void> {
-  await applyAsCommand(client, inClusterManifests(optional));
+export interface InClusterOptions extends Pick<Inside, "cluster"> {
+  /** Also the operator's (default: made, or the one that is there). */
+  readonly webhookToken?: string;
+  readonly isWanted?: (manifest: Manifest) => boolean;
+}
+
+/** With certificate and tokens, which are read back if they are there. */
+export async function applyInCluster(
+  client: KubeClient,
+  optional: readonly string[] = [],
+  { cluster, webhookToken, isWanted = () => true }: InClusterOptions = {},
+): Promise<void> {
+  const home: Inside = { in: "Cluster", image: IMAGE, ...(cluster !== undefined && { cluster }) };
+  const all = inClusterManifests(optional, home);
+  await applyAsCommand(
+    client,
+    all.filter((one) => !isWebhook(one) && isWanted(one)),
+  );
+  if (webhookToken !== undefined) {
+    const token = Buffer.from(webhookToken).toString("base64");
+    const body = { data: { webhookToken: token, operatorToken: token } };
+    await client.patch(secrets, SERVER, { type: "merge", body });
+  }
+  const apply = (to: Inside) => applyAsCommand(client, inClusterManifests(optional, to).filter(isWebhook));
+  const webhooks = all.filter(isWebhook);
+  const giving = { send: () => sendOver(client), host: quietHost(), seconds: 10, webhooks, apply };
+  const given = await giveIdentity(home, giving);
+  await apply(given.home);
+  await settle(given, giving);
 }
 
 /** As the installation ends. There is a node with room for them. */
@@ -44,8 +75,6 @@ export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
 }
 
 export interface ImageOptions {
-  /** In the doors' paths. */
-  readonly cluster?: string;
   readonly onOutput?: (text: string) => void;
 }
 
@@ -58,7 +87,7 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
 }
 
 /** The image as infra/tools/build-image.ts has built it, run by this Node. */
-export function serverImages({ cluster = "local", onOutput }: ImageOptions = {}): Images {
+export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({
     command: process.execPath,
     args: imageArguments(),
@@ -66,7 +95,6 @@ export function serverImages({ cluster = "local", onOutput }: ImageOptions = {})
     env: {
       ...env,
       POD_ROOT,
-      LIFEBOAT_CLUSTER: cluster,
       HTTPS_PORT: String(portOf(8443)),
       PORT: String(portOf(8080)),
     },

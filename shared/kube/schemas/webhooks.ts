@@ -9,16 +9,17 @@ const Selector = z.lazy(() => z.nullish(z.object({ matchLabels: TextsOrNone, mat
 const Webhook = kind(
   () => ({
     name: z.string(),
-    clientConfig: part({ url: Text, service: z.nullish(z.object({ path: Text })) }),
+    clientConfig: part({ url: Text, caBundle: Text, service: z.nullish(z.object({ path: Text })) }),
     rules: listOf(z.object({ operations: listOf(z.string()), resources: listOf(z.string()) })),
     matchConditions: listOf(z.object({ name: z.string(), expression: z.string() })),
     namespaceSelector: Selector,
     objectSelector: Selector,
     failurePolicy: z._default(z.string(), "Fail"),
   }),
-  ({ clientConfig: { url, service }, namespaceSelector, objectSelector, ...rest }): InstalledWebhook => ({
+  ({ clientConfig: { url, service, caBundle }, namespaceSelector, objectSelector, ...rest }): InstalledWebhook => ({
     ...rest,
     url: service ? service.path : url,
+    caBundle,
     selectors: Object.entries({ namespaceSelector, objectSelector }).flatMap(([field, selector]) => {
       const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
       return Object.keys(matchLabels).length + matchExpressions.length === 0 ? [] : [field];

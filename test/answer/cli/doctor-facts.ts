@@ -2,6 +2,9 @@
 import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type Reads } from "../../../infra/cli/doctor/reads.ts";
+import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
+import { HOST } from "../../../infra/server/names.ts";
+import { ServerSecret } from "../../../infra/server/secret.ts";
 import type { TokenSecret } from "../../../infra/cli/install/token.ts";
 
 /** Of each read, what it finds; or why nothing. */
@@ -24,7 +27,33 @@ export function kubevirt({ facts, ...tweak }: Partial<KubeVirtSeen> = {}): { rea
   return { value: { name: "kubevirt", version: "v1.8.0", facts: { ...usual, ...facts }, ...tweak } };
 }
 
-const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
+const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];
+
+type Identity = Awaited<ReturnType<Reads["identity"]>>;
+export const CERTIFICATE = await makeCertificate(HOST, validityFrom(NOW));
+export const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+export interface Together {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly caBundle?: string;
+  readonly path?: string;
+}
+
+/** Secret and webhooks in the cluster, which belong together but for the tweak. */
+export function fitting({ data, annotations = {}, ...tweak }: Together = {}): Identity {
+  const { certPem, keyPem } = CERTIFICATE;
+  const own = { "tls.crt": certPem, "tls.key": keyPem, webhookToken: "token", operatorToken: "other", ...data };
+  const encoded = Object.entries(own).map(([key, text]) => [key, base64(text)] as const);
+  const metadata = { name: "any", uid: "u", resourceVersion: "1" };
+  const { caBundle = base64(own["tls.crt"]), path = "/clusters/local/admission/evictions/token" } = tweak;
+  const webhooks = [{ name: "evictions.lifeboat.dev", clientConfig: { caBundle, service: { path } } }];
+  return {
+    cluster: "local",
+    secret: ServerSecret.parse({ metadata: { ...metadata, annotations }, data: Object.fromEntries(encoded) }),
+    webhooks: { evictions: WebhookConfiguration.parse({ metadata, webhooks }), deletions: undefined },
+  };
+}
 
 export function configuration(spec: unknown = {}, tweak: Readonly<Record<string, string | number>> = {}) {
   const usual = { status: "True", reason: "Fine", message: "all is well", lastTransitionTime: "2026-11-20T12:00:00Z" };
@@ -78,6 +107,7 @@ export function reads(tweak: Tweak = {}): Reads {
     trial: read({ value: TRIAL }, tweak.trial),
     relay: read(NOTHING, tweak.relay),
     inside: read(NOTHING, tweak.inside),
+    identity: read({ value: fitting() }, tweak.identity),
     site: read(NOTHING, tweak.site),
     policy: read({ value: { ok: false, problems: [{ field: "ConfigMap", message: "expected" }] } }, tweak.policy),
     tokens: read({ value: [token()] }, tweak.tokens),

@@ -3,7 +3,14 @@ import { started } from "../../support/maintenance/worlds.ts";
 import { describe, expect, test } from "vitest";
 import { examine, worstOf } from "../../../infra/cli/doctor/doctor.ts";
 import { GRANTED } from "../../../infra/cli/doctor/reads.ts";
-import { configuration, kubevirt, reads, token, type Tweak, UNREAD, WORKER } from "./doctor-facts.ts";
+import { makeCertificate } from "../../../infra/cli/install/make-certificate.ts";
+import { createAuthority } from "../../../infra/sandbox/index.ts";
+import { HOST } from "../../../infra/server/names.ts";
+import * as facts from "./doctor-facts.ts";
+
+const { base64, configuration, fitting, kubevirt, reads, token, UNREAD, WORKER } = facts;
+type Together = facts.Together;
+type Tweak = facts.Tweak;
 
 const NO_TOKEN =
   "no Secret holds a token of Lifeboat's account: the Worker's token ends by itself, or was revoked: then Lifeboat can neither read nor move anything";
@@ -72,7 +79,7 @@ const LIFEBOAT: readonly Row[] = [
   ["the guard in order",       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, []],
 ];
 
-const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid"];
+const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided", "CredentialsValid", "CertificateValid"];
 const ofEach = (mark: string, said: string) => TYPES.map((type) => `${mark} condition ${type} is ${said}`);
 
 // prettier-ignore
@@ -96,7 +103,7 @@ const TRIAL: readonly Row[] = [
 // prettier-ignore
 const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster",  { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE }, []],
-  ["without its own role",     { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 22 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 14 more$/)]],
+  ["without its own role",     { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 19 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 11 more$/)]],
   ["not one replica of that",  { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: they are not ready: the pods say why; each of their watches needs a first list"]],
   ["pressure needs one",       { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is looked at every ten minutes only, which is too late"]],
   ["none is available",        { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
@@ -112,6 +119,47 @@ const REST: readonly Row[] = [
   ["a Worker's, not in use yet in the cluster", { inside: RELAY, tokens: { value: [token()] } }, []],
   ["a Worker's, in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it has no end, and nothing in the cluster needs it"]],
 ];
+
+const OTHERS = await (await createAuthority("ours")).issue([HOST]);
+const YOURS = { "tls.crt": OTHERS.certPem, "tls.key": OTHERS.keyPem };
+const ENDING = await makeCertificate(HOST, {
+  notBefore: new Date("2016-12-01T00:00:00Z"),
+  notAfter: new Date("2026-12-24T00:00:00Z"),
+});
+const ENDED = await makeCertificate(HOST, {
+  notBefore: new Date("2016-12-01T00:00:00Z"),
+  notAfter: new Date("2026-11-01T00:00:00Z"),
+});
+const inside = (together: Together): Tweak => ({
+  ...INSIDE,
+  tokens: { value: [] },
+  identity: { value: fitting(together) },
+});
+const APART = "× Secret lifeboat-server and Lifeboat's webhooks do not belong together: lifeboat: ";
+const UNSERVED = "a replica that starts serves nothing, and those that run keep what they have read before";
+
+// prettier-ignore
+const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | undefined])[] = [
+  ["in order",                         inside({}),                                          [], undefined],
+  ["no Secret",                        { ...INSIDE, tokens: { value: [] }, identity: { value: { ...fitting(), secret: undefined } } }, [`× there is no Secret lifeboat-server: ${UNSERVED}`], "lifeboat install"],
+  ["a Secret without a token",         inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken: ${UNSERVED}`], "lifeboat install"],
+  ["the key of another certificate",   inside({ data: { "tls.key": OTHERS.keyPem } }),      [`× Secret lifeboat-server has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: ${UNSERVED}`], "lifeboat install"],
+  ["another token in the path",        inside({ path: "/clusters/local/admission/evictions/old" }), [`${APART}the token in its path is not a webhookToken of this cluster`], "lifeboat install"],
+  ["another cluster in the path",      inside({ path: "/clusters/prod/admission/evictions/token" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
+  ["another caBundle",                 inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
+  ["… for a certificate of yours",     inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE, with the authority of your certificate"],
+  ["… for one of cert-manager's",      inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],
+  ["a certificate that ends soon",     inside({ data: { "tls.crt": ENDING.certPem, "tls.key": ENDING.keyPem } }), [expect.stringMatching(/^‼ The certificate of Lifeboat's webhooks ends at 2026-12-24T00:00:00Z/)], "lifeboat install"],
+  ["a certificate that has ended",     inside({ data: { "tls.crt": ENDED.certPem, "tls.key": ENDED.keyPem } }), [expect.stringMatching(/^× The certificate of Lifeboat's webhooks ended at 2026-11-01T00:00:00Z/)], "lifeboat install"],
+];
+
+describe("Secret and webhooks in the cluster", () => {
+  test.each(IDENTITY)("%s", async (_, tweak, said, fix) => {
+    expect(await trouble(tweak)).toEqual(said);
+    const wrong = (await examine(reads(tweak))).find(({ status }) => status !== "ok");
+    expect(wrong?.fix).toBe(fix);
+  });
+});
 
 describe.each([
   ["Kubernetes", KUBERNETES],

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { connect } from "node:tls";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { makeCertificate } from "../../../infra/server/certificate.ts";
+import { makeCertificate } from "../../../infra/cli/install/make-certificate.ts";
 import { type Answer, listen, type Pair } from "../../../infra/server/listener.ts";
 import { systemClock } from "../../../infra/relay/clock.ts";
 import { createSteppedClock } from "../../../infra/sandbox/index.ts";

@@ -20,6 +20,28 @@ function stateOf(endpoint: WebhookEndpoint, webhook?: unknown, featureGates: rea
 
 const at = (url: string, name = "evictions.lifeboat.dev") => ({ name, clientConfig: { url } });
 const own = "/clusters/prod/admission/evictions";
+const VALIDITY = { notBefore: new Date("2026-01-01T00:00:00Z"), notAfter: new Date("2036-01-01T00:00:00Z") };
+/** Of a certificate that one caBundle trusts. */
+const trust = (caBundle: string) => ({ trusted: caBundle === "TRUSTED", chain: [VALIDITY] });
+
+function inCluster(clientConfig: object) {
+  const metadata = { name: "lifeboat", uid: "uid", resourceVersion: "7" };
+  const webhooks = [{ name: "evictions.lifeboat.dev", clientConfig }];
+  const known = { endpoint: "evictions", cluster: "prod", tokens: [TOKEN], settings: settings({}), trust } as const;
+  return webhookState(WebhookConfiguration.parse({ metadata, webhooks }), known);
+}
+
+// prettier-ignore
+test.each<[string, object, string | undefined]>([
+  ["in order",                   { service: { path: `${own}/${TOKEN}` }, caBundle: "TRUSTED" },          undefined],
+  ["without a caBundle",         { service: { path: `${own}/${TOKEN}` } },                               "its caBundle does not trust the certificate that Lifeboat serves"],
+  ["with another caBundle",      { service: { path: `${own}/${TOKEN}` }, caBundle: "OTHER" },            "its caBundle does not trust the certificate that Lifeboat serves"],
+  ["with another token",         { service: { path: `${own}/secret` }, caBundle: "TRUSTED" },            "the token in its path is not a webhookToken of this cluster"],
+  ["without a path, or trust",   { service: {} },                                                        "its path is not /clusters/prod/admission/evictions with a webhookToken of this cluster; its caBundle does not trust the certificate that Lifeboat serves"],
+])("in the cluster, a webhook %s: each mismatch is named, and the certificate's life known", (_, clientConfig, said) => {
+  const problem = said === undefined ? undefined : { reason: "WebhookMisconfigured", message: `lifeboat: ${said}: lifeboat install` };
+  expect(inCluster(clientConfig)).toEqual({ endpoint: "evictions", chain: [VALIDITY], ...(problem && { problem }) });
+});
 
 // prettier-ignore
 test.each<[string, unknown, string]>([

@@ -17,7 +17,7 @@ import { hasSettledAwayFrom, untilVmi } from "../vm.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";
 import { present } from "../../support/kube/connected.ts";
 
-const images = serverImages({ cluster: "sandbox" });
+const images = serverImages();
 const [IMAGE = ""] = images.keys();
 let sandbox: Sandbox;
 

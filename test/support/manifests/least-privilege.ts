@@ -131,17 +131,13 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
   ["watch lifeboat.dev/nodeevacuations",                   "NodeEvacuations are reported late",          "nodeevacuations"],
 ]);
 
-const CONFIGURATIONS = "admissionregistration.k8s.io/validatingwebhookconfigurations";
 const SERVER = "server/kubernetes/component/rbac.yaml";
 
 /** Of the server in the cluster. It watches as the relay does. */
 // prettier-ignore
 export const SERVERS_NEEDS: readonly Need[] = [
   ...of(SERVER, [
-    [`patch ${CONFIGURATIONS}/lifeboat`,       "evictions do not reach Lifeboat: the webhook's path and `caBundle` are not written"],
-    [`patch ${CONFIGURATIONS}/lifeboat-guard`, "deletions do not reach Lifeboat: the webhook's path and `caBundle` are not written"],
     ["get secrets/lifeboat-server",            "no replica finds its certificate and tokens: none serves"],
-    ["patch secrets/lifeboat-server",          "certificate and tokens are neither made nor renewed"],
     ["get coordination.k8s.io/leases/lifeboat-server",   "no replica ticks"],
     ["patch coordination.k8s.io/leases/lifeboat-server", "no replica ticks"],
   ]),

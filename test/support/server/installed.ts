@@ -2,6 +2,9 @@
 import * as z from "zod/mini";
 import {
   applyManifests,
+  createClient as createKubeClient,
+  type KubeClient,
+  kubeconfigOf,
   KUBEVIRT,
   KUBEVIRT_RBAC,
   type Sandbox,
@@ -17,6 +20,8 @@ const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 export interface Installed {
   readonly sandbox: Sandbox;
   readonly connect: () => Client;
+  /** With the same token, for what the server itself never asks. */
+  readonly server: KubeClient;
 }
 
 /** `optional`: further files of infra/kubernetes. */
@@ -30,5 +35,7 @@ export async function startInstalled(optional: readonly string[] = []): Promise<
   const { status } = TokenRequest.parse(await client.post(serviceAccounts, account, "token", { spec: {} }));
   const endpoint = { server: url, token: status.token, headers: {}, fetch };
   const [timeout, onOddItem] = [(ms: number) => AbortSignal.timeout(ms), () => undefined];
-  return { sandbox, connect: () => createClient({ endpoint, signal: timeout(10_000), timeout, onOddItem }) };
+  const { caPem } = sandbox;
+  const server = createKubeClient(kubeconfigOf({ url, caPem, user: "lifeboat", token: status.token }));
+  return { sandbox, server, connect: () => createClient({ endpoint, signal: timeout(10_000), timeout, onOddItem }) };
 }

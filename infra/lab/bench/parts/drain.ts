@@ -75,7 +75,7 @@ function against(unit: "s" | "ms", what: string, one: number, alone: number): Me
 }
 
 async function drain(size: number, way: Way): Promise<Drained> {
-  const images = way === "in the cluster" ? serverImages({ cluster: "sandbox" }) : new Map();
+  const images = way === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandbox({ migrationSeconds: MIGRATION_SECONDS, terminationSeconds: 0.05, images });
   const { client } = sandbox;
   let beside: LifeboatBeside | undefined;

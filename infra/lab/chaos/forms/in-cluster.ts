@@ -9,7 +9,7 @@ import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
 import * as z from "zod/mini";
 import type { Clock } from "../../../relay/clock.ts";
-import { createNode, kubeconfigOf, leases, nodes, pods, secrets, serviceAccounts } from "../../../sandbox/index.ts";
+import { createNode, kubeconfigOf, leases, nodes, pods, serviceAccounts } from "../../../sandbox/index.ts";
 import { type Server, startServer } from "../../../server/server.ts";
 import { applyInCluster, codeFrom, SERVER } from "../../stage/in-cluster.ts";
 import { webhookConfigurations } from "../../stage/webhooks.ts";
@@ -31,9 +31,7 @@ const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 export async function startInClusterForm({ sandbox, links, optional }: FormOptions): Promise<Form> {
   const { client } = sandbox;
   const proxy = await startProxy();
-  await applyInCluster(client, optional);
-  const data = { webhookToken: base64(WEBHOOK_TOKEN), operatorToken: base64(WEBHOOK_TOKEN) };
-  await client.patch(secrets, SERVER, { type: "merge", body: { data } });
+  await applyInCluster(client, optional, { webhookToken: WEBHOOK_TOKEN });
   await createNode(client, NODE);
   const taints = [{ key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" }];
   await client.patch(nodes, { name: NODE }, { type: "merge", body: { spec: { taints } } });
@@ -177,7 +175,3 @@ const FAST_CLOCK: Clock = {
     return () => clearTimeout(timer);
   },
 };
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
-}

@@ -1,0 +1,53 @@
+/** The checks of Lifeboat in the cluster: whether its Secret, the paths of its webhooks and their caBundles belong together. */
+import { judgeCertificate } from "../../../shared/settings/certificate.ts";
+import { WEBHOOK_ENDPOINTS, webhookState } from "../../../shared/settings/webhooks.ts";
+import { certificatesIn, trustIn } from "../../server/certificate.ts";
+import { lackOf, partsOf, type ServerSecret } from "../../server/secret.ts";
+import { isOwn } from "../install/trusted.ts";
+import { failed, type Finding, ok, readable, warning } from "./check.ts";
+import { conditionOf } from "./installation.ts";
+import { isInCluster, type Reads } from "./reads.ts";
+
+const SECRET = "Secret lifeboat-server";
+const UNSERVED = "a replica that starts serves nothing, and those that run keep what they have read before";
+
+export async function identity(reads: Reads): Promise<readonly Finding[]> {
+  if (!(await isInCluster(reads))) return [];
+  const { secret, cluster, webhooks } = await reads.identity();
+  if (secret === undefined) return [failed(`there is no ${SECRET}`, UNSERVED, "lifeboat install")];
+  const parts = partsOf(secret);
+  const lacks = lackOf(parts);
+  const fix = fixOf(secret);
+  if (lacks.length > 0) return [failed(`${SECRET} has no ${lacks.join(", no ")}`, UNSERVED, fix)];
+  const { pair: { certPem } = { certPem: "" }, webhookToken: tokens = [] } = parts;
+  // A guard that is wanted and missing is WebhookCalled's to report.
+  const settings = { featureGates: [] };
+  const trust = (caBundle: string) => trustIn(caBundle, certPem);
+  const states = WEBHOOK_ENDPOINTS.flatMap(
+    (endpoint) => webhookState(webhooks[endpoint], { endpoint, cluster, tokens, settings, trust }) ?? [],
+  );
+  const problems = states.flatMap(({ problem }) => problem?.message.replace(/: lifeboat install$/, "") ?? []);
+  const mismatch = `${SECRET} and Lifeboat's webhooks do not belong together`;
+  const fitting = `${SECRET}, the paths of Lifeboat's webhooks and their caBundles belong together`;
+  const together = problems.length === 0 ? ok(fitting) : failed(mismatch, problems, fix);
+  const { ok: isValid, reason, message } = judgeCertificate(trustedOr(states, certPem), reads.now);
+  if (!isValid) return [together, failed(message, "no webhook of Lifeboat's can be called", fix)];
+  return [together, ...(reason === "ExpiresSoon" ? [warning(message, "nothing renews it by itself", fix)] : [])];
+}
+
+function trustedOr(states: readonly { readonly chain?: ReturnType<typeof trustIn>["chain"] }[], certPem: string) {
+  const chain = states.flatMap((state) => state.chain ?? []);
+  return chain.length > 0 ? chain : trustIn("", certPem).chain;
+}
+
+function fixOf({ isCertManagers, data }: ServerSecret): string {
+  if (isCertManagers) return "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install";
+  const [certificate] = certificatesIn(data["tls.crt"] ?? "");
+  const isBrought = certificate !== undefined && !isOwn(certificate);
+  return isBrought ? "lifeboat install --ca-bundle FILE, with the authority of your certificate" : "lifeboat install";
+}
+
+/** Where the LifeboatConfiguration cannot be read, another check says so. */
+export async function certificateValid(reads: Reads): Promise<readonly Finding[]> {
+  return (await readable(reads.configuration)) ? await conditionOf("CertificateValid", reads) : [];
+}

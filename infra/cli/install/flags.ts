@@ -1,0 +1,48 @@
+/** What the flags of `lifeboat install` say, and which go together. */
+import { UsageError } from "../../tools/console/arguments.ts";
+import type { Connection } from "../connection.ts";
+import type { Home } from "./plan.ts";
+import { clusterNameOf } from "./worker-entry.ts";
+
+interface Flags {
+  readonly worker?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly server?: string | undefined;
+  readonly entry?: string | undefined;
+  readonly caBundle?: string | undefined;
+  readonly certManager?: true | undefined;
+  readonly export?: true | undefined;
+}
+
+/** What is about the Worker counts only when that is asked for: else what is there is kept. */
+export function requireWorker(options: Flags): void {
+  if (options.worker !== undefined) return;
+  const alone = (["cluster", "server", "entry"] as const).find((name) => options[name] !== undefined);
+  if (alone !== undefined) throw new UsageError(`--${alone}: expected --worker URL besides`);
+}
+
+/** The certificate of a Worker that is kept is kept, too. An export has no key, so somebody else has to make the certificate. */
+export function requireForm(options: Flags, home: Home): void {
+  const isKept = home.in === "Worker" && options.worker === undefined;
+  if (isKept && options.caBundle !== undefined) throw new UsageError("--ca-bundle: expected --worker URL besides");
+  if (isKept && options.certManager) throw new UsageError("--cert-manager: expected --in-cluster besides");
+  if (!options.export || home.in === "Worker" || home.certManager || options.caBundle !== undefined) return;
+  throw new UsageError(
+    "--export prints no key: say --cert-manager, or --ca-bundle FILE with the authority of a certificate that you make",
+  );
+}
+
+/** Of a Worker that was asked for: where its entry for this cluster is, and what that says. */
+export function entryOf(
+  { worker, cluster: said, server, entry }: Flags,
+  connection: Pick<Connection, "context" | "server">,
+) {
+  const cluster = worker === undefined ? "" : clusterNameOf(said, connection.context);
+  const file = entry ?? `lifeboat-${cluster}.json`;
+  return { file, cluster, server: server ?? connection.server, said: server !== undefined };
+}
+
+export function homeIn(worker: string, cluster: string, ca: string | undefined): Home {
+  const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
+  return { in: "Worker", url: `${worker}/clusters/${cluster}`, webhookToken: "WEBHOOK_TOKEN", ...caBundle };
+}

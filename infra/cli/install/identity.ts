@@ -1,0 +1,164 @@
+/**
+ * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, keeps them in the server's Secret, and reads them back
+ * from then on. The server only reads the Secret: nothing in the cluster can change where a webhook leads.
+ *
+ * While one certificate replaces another, the caBundle trusts both. The API server and the replicas learn of a change at different times, and a
+ * call that fails meanwhile would let an eviction pass.
+ */
+import { randomBytes } from "node:crypto";
+import * as z from "zod/mini";
+import { parseAnswer } from "../../../shared/kube/read.ts";
+import type { Send } from "../../../shared/kube/transport.ts";
+import { partsOf as partsOfUrl } from "../../../shared/settings/webhooks.ts";
+import type { Pair } from "../../server/listener.ts";
+import { HOST } from "../../server/names.ts";
+import { partsOf, SECRET, ServerSecret } from "../../server/secret.ts";
+import { Failed } from "../failed.ts";
+import type { Host } from "../host.ts";
+import { ifThere, readObject, until } from "./apply.ts";
+import { makeCertificate, validityFrom } from "./make-certificate.ts";
+import type { Manifest } from "./manifests.ts";
+import { type Inside, SERVICE } from "./plan.ts";
+import { bundlesAround, decide, encoded, type Present, README, WHERE } from "./trusted.ts";
+
+export interface Giving {
+  readonly send: () => Send;
+  readonly host: Host;
+  /** How long to wait for cert-manager. */
+  readonly seconds: number;
+  /** PEM of the authority that has issued the certificate, if a person brings both. */
+  readonly ca?: string | undefined;
+  /** The planned webhook objects. */
+  readonly webhooks: readonly Manifest[];
+  /** Applies the webhook objects as `home` has them. */
+  readonly apply: (home: Inside) => Promise<void>;
+}
+
+export interface Given {
+  /** With a caBundle that trusts the certificates before and after. */
+  readonly home: Inside;
+  /** With a caBundle that trusts only the certificate that is served from now on. */
+  readonly settled: Inside;
+}
+
+/** Each API server watches its webhook objects. */
+const LEARNED_MS = 30_000;
+/** Each replica reads its Secret every ten seconds. */
+const SERVED_MS = 60_000;
+
+export async function giveIdentity(home: Inside, giving: Giving): Promise<Given> {
+  const { host, send, ca, webhooks } = giving;
+  const now = host.now();
+  const present = await readPresent(home, giving);
+  const { secret } = present;
+  const decision = decide({ ...present, ca, isCertManagers: isCertManagers(home, secret), now });
+  if (decision.action === "Refuse") throw new Failed(decision.why);
+  const pair = decision.action === "Make" ? await makeCertificate(HOST, validityFrom(now)) : undefined;
+  const { webhookToken, change } = changeOf(present, pair);
+  const [before, after] = decision.action === "Keep" ? (decision.trusted ?? []) : bundlesAround(pair, present, now);
+  const given = { home: withBundle(home, webhookToken, before), settled: withBundle(home, webhookToken, after) };
+  if (pair !== undefined && present.caBundles.length > 0 && webhooks.length > 0) {
+    await giving.apply(given.home);
+    await pauseFor(LEARNED_MS, "The certificate is renewed. For the API server to trust the new one", host);
+  }
+  if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
+  // Another installation was faster. What it has made counts.
+  return await giveIdentity(home, giving);
+}
+
+/** A token that the API server presents already stays, also where the Secret has lost it. */
+function changeOf({ secret, token }: Present, pair: Pair | undefined) {
+  const tokens = partsOf(secret);
+  const webhookToken = tokens.webhookToken?.[0] ?? token ?? newToken();
+  const change = {
+    ...(pair && { "tls.crt": pair.certPem, "tls.key": pair.keyPem, ...OF_0_3 }),
+    ...(tokens.webhookToken === undefined && { webhookToken }),
+    ...(tokens.operatorToken === undefined && { operatorToken: newToken() }),
+  };
+  return { webhookToken, change };
+}
+
+/** Without a caBundle, which cert-manager writes. */
+function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
+  const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
+  return { ...home, webhookToken, ...trust };
+}
+
+/** Takes trust from a certificate that no replica serves any more. */
+export async function settle({ home, settled }: Given, { host, apply }: Giving): Promise<void> {
+  if (home.caBundle === settled.caBundle) return;
+  await pauseFor(SERVED_MS, "For every replica to serve the certificate", host);
+  await apply(settled);
+}
+
+async function pauseFor(ms: number, why: string, host: Host): Promise<void> {
+  host.stderr.write(`${why}, this waits ${ms / 1000} s …\n`);
+  await host.wait(ms);
+  if (host.interrupted.aborted) throw new Failed("interrupted: run lifeboat install again, and it continues here");
+}
+
+function newToken(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/** The keys by which the server of 0.3 renewed its certificate. */
+const OF_0_3 = { "next.crt": null, "next.key": null, "previous.crt": null } as const;
+
+const PATH = `/api/v1/namespaces/${SECRET.namespace}/secrets/${SECRET.name}`;
+const ClientConfig = z.object({
+  caBundle: z.optional(z.string()),
+  service: z.optional(z.object({ namespace: z.string(), name: z.string(), path: z.optional(z.string()) })),
+});
+const Webhooks = z.object({ webhooks: z.array(z.object({ clientConfig: ClientConfig })) });
+
+async function readPresent(home: Inside, giving: Giving): Promise<Present> {
+  const { send, webhooks } = giving;
+  const objects = await Promise.all(webhooks.map((one) => readObject(one, send())));
+  const pointing = objects
+    .flatMap((one) => Webhooks.safeParse(one).data?.webhooks ?? [])
+    .filter(
+      ({ clientConfig: { service } }) => service?.name === SERVICE.name && service.namespace === SERVICE.namespace,
+    );
+  return {
+    secret: await readSecret(home, giving),
+    caBundles: pointing.flatMap(({ clientConfig: { caBundle } }) => caBundle || []),
+    token: pointing.flatMap(({ clientConfig: { service } }) => partsOfUrl(service?.path ?? "")?.token ?? [])[0],
+  };
+}
+
+/** Waits for cert-manager's certificate. */
+async function readSecret(home: Inside, giving: Giving): Promise<ServerSecret> {
+  const { send, ca } = giving;
+  const read = async () => {
+    const answer = await ifThere(send()({ method: "GET", path: PATH, expect: [404] }));
+    return answer && parseAnswer(ServerSecret, answer.body, `GET ${PATH}`);
+  };
+  const found = await read();
+  if (found === undefined) throw new Failed(`there is no ${WHERE}: its manifest has not been applied`);
+  const isComing = ca === undefined && isCertManagers(home, found);
+  if (!isComing || partsOf(found).pair !== undefined) return found;
+  return await until(`cert-manager has written no certificate into ${WHERE} (${README})`, giving, async () => {
+    const later = await read();
+    return later && partsOf(later).pair !== undefined ? later : undefined;
+  });
+}
+
+function isCertManagers(home: Inside, secret: ServerSecret): boolean {
+  return home.certManager === true || secret.isCertManagers;
+}
+
+/** Resolves to false where the Secret has changed meanwhile. A key that is null goes. */
+async function isWritten(
+  { resourceVersion }: ServerSecret,
+  change: Readonly<Record<string, string | null>>,
+  send: Send,
+): Promise<boolean> {
+  const encodedChange = Object.entries(change).map(
+    ([key, text]) => [key, text === null ? null : encoded(text)] as const,
+  );
+  const body = { metadata: { resourceVersion }, data: Object.fromEntries(encodedChange) };
+  const contentType = "application/merge-patch+json";
+  const query = { fieldManager: "lifeboat-install" };
+  const { code } = await send({ method: "PATCH", path: PATH, body, contentType, query, expect: [409] });
+  return code !== 409;
+}

@@ -1,0 +1,46 @@
+/**
+ * Makes the certificate that Lifeboat serves in the cluster.
+ *
+ * The certificate signs itself, and the caBundle of the webhooks holds it. There is no authority: the key of one would lie in the same
+ * Secret, and could sign more than this one name. Node can read X.509 but not write it; @peculiar/x509 does that with WebCrypto's keys.
+ */
+// oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
+import "reflect-metadata";
+import { randomBytes } from "node:crypto";
+import * as x509 from "@peculiar/x509";
+import type { Validity } from "../../../shared/settings/certificate.ts";
+import type { Pair } from "../../server/listener.ts";
+
+const DAY_MS = 86_400_000;
+const LIFE_MS = 3650 * DAY_MS;
+/** The API server's clock may be behind. */
+const BACKDATED_MS = 3_600_000;
+
+export function validityFrom(now: Date): Validity {
+  const from = now.getTime() - BACKDATED_MS;
+  return { notBefore: new Date(from), notAfter: new Date(from + LIFE_MS) };
+}
+
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+
+export async function makeCertificate(host: string, validity: Validity): Promise<Pair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    // A positive integer in DER: the first bit of the first byte stays clear.
+    serialNumber: `01${randomBytes(15).toString("hex")}`,
+    // OpenSSL looks for a trusted certificate by its subject: two in one bundle must not have the same.
+    name: `CN=${host}@${validity.notBefore.getTime()}`,
+    ...validity,
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      // The second is for `kubectl port-forward`.
+      new x509.SubjectAlternativeNameExtension([host, "localhost"].map((value) => ({ type: "dns", value }))),
+    ],
+  });
+  const pkcs8 = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { certPem: certificate.toString("pem"), keyPem: x509.PemConverter.encode(pkcs8, "PRIVATE KEY") };
+}

@@ -1,0 +1,118 @@
+/** Which certificate Lifeboat in the cluster shows from now on, and what the caBundle of its webhooks trusts: the first rule that applies. */
+import type { X509Certificate } from "node:crypto";
+import { certificatesIn, pemOf, trustIn, validityOf } from "../../server/certificate.ts";
+import type { Pair } from "../../server/listener.ts";
+import { HOST } from "../../server/names.ts";
+import { partsOf, SECRET, type ServerSecret } from "../../server/secret.ts";
+
+export interface Present {
+  readonly secret: ServerSecret;
+  /** Base64, of the webhooks that lead to the Service. */
+  readonly caBundles: readonly string[];
+  /** The webhook token in their paths. */
+  readonly token: string | undefined;
+}
+
+export interface Situation extends Present {
+  readonly ca: string | undefined;
+  readonly isCertManagers: boolean;
+  readonly now: Date;
+}
+
+export type Decision =
+  | { readonly action: "Make" }
+  /** `trusted`: PEM while something changes, and afterwards; absent: cert-manager writes the caBundle. */
+  | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
+  | { readonly action: "Refuse"; readonly why: string };
+
+type Rule = (situation: Situation, pair: Pair | undefined) => Decision | undefined;
+
+export const WHERE = `Secret ${SECRET.name} in namespace ${SECRET.namespace}`;
+export const README = "infra/server/README.md says how to make one";
+
+/** cert-manager makes the certificate and writes the caBundle. */
+const certManagers: Rule = ({ isCertManagers: is }, pair) => {
+  return is && pair !== undefined ? { action: "Keep" } : undefined;
+};
+
+/** A person brings the authority, and has put the certificate into the Secret. */
+const broughtAlong: Rule = ({ ca }, pair) => {
+  if (ca === undefined) return undefined;
+  if (pair === undefined) return { action: "Refuse", why: `--ca-bundle: ${WHERE} has no certificate: ${README}` };
+  const why = `--ca-bundle: the file does not trust the certificate in ${WHERE}`;
+  return trustIn(encoded(ca), pair.certPem).trusted ? { action: "Keep", trusted: [ca, ca] } : { action: "Refuse", why };
+};
+
+/** The certificate of somebody else cannot be served: it is theirs to replace. */
+const unusable: Rule = ({ secret }, pair) => {
+  const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
+  if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
+  const why = `the certificate in ${WHERE}, which Lifeboat has not made, is not for ${HOST}, or tls.key is not its key`;
+  return { action: "Refuse", why: `${why}: ${README}` };
+};
+
+/** There is no certificate, or an own one that ends within a year. */
+const madeAnew: Rule = (situation, pair) => {
+  const [certificate] = certificatesIn(pair?.certPem ?? "");
+  if (certificate === undefined) return { action: "Make" };
+  if (!isOwn(certificate)) return undefined;
+  const left = validityOf(certificate).notAfter.getTime() - situation.now.getTime();
+  return left < RENEWED_BEFORE_MS ? { action: "Make" } : undefined;
+};
+
+/** An own certificate is kept. */
+const kept: Rule = ({ caBundles, now }, pair) => {
+  const [certificate] = certificatesIn(pair?.certPem ?? "");
+  if (certificate === undefined || !isOwn(certificate)) return undefined;
+  return { action: "Keep", trusted: [bundle([...trustedIn(caBundles, now), certificate]), bundle([certificate])] };
+};
+
+/** The certificate of somebody else is kept with the caBundle that trusts it. */
+const someoneElses: Rule = ({ caBundles }, pair) => {
+  const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
+  if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
+  const why = `no webhook's caBundle trusts the certificate in ${WHERE}, which Lifeboat has not made`;
+  return { action: "Refuse", why: `${why}: say --ca-bundle FILE, with its authority` };
+};
+
+const RULES: readonly Rule[] = [unusable, broughtAlong, certManagers, madeAnew, kept, someoneElses];
+const RENEWED_BEFORE_MS = 365 * 86_400_000;
+
+/** The first rule that applies decides. */
+export function decide(situation: Situation): Decision {
+  const { pair } = partsOf(situation.secret);
+  for (const rule of RULES) {
+    const decision = rule(situation, pair);
+    if (decision !== undefined) return decision;
+  }
+  return { action: "Make" };
+}
+
+/** `install`, and the server of 0.3, sign each certificate with its own key, and put a time into its name. */
+export function isOwn({ subject, issuer }: X509Certificate): boolean {
+  return subject === issuer && subject.startsWith(`CN=${HOST}@`);
+}
+
+function trustedIn(caBundles: readonly string[], now: Date): readonly X509Certificate[] {
+  return caBundles.flatMap((one) => certificatesIn(pemOf(one))).filter((one) => validityOf(one).notAfter > now);
+}
+
+/** The same certificates are the same text. */
+function bundle(certificates: readonly X509Certificate[]): string {
+  return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
+}
+
+/** PEM of what is trusted while a new certificate takes the place of the one in the Secret, and afterwards. */
+export function bundlesAround(
+  made: Pair | undefined,
+  { secret, caBundles }: Present,
+  now: Date,
+): readonly [string, string] {
+  const next = certificatesIn(made?.certPem ?? "");
+  const served = certificatesIn(partsOf(secret).pair?.certPem ?? "");
+  return [bundle([...trustedIn(caBundles, now), ...served, ...next]), bundle(next)];
+}
+
+export function encoded(pem: string): string {
+  return Buffer.from(pem).toString("base64");
+}

@@ -1,0 +1,65 @@
+/** The server's Secret: the certificate that it shows, and the tokens that open its endpoints. `lifeboat install` or a person writes it. */
+import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
+import { isPair } from "./certificate.ts";
+import type { Pair } from "./listener.ts";
+import { HOST, NAME, NAMESPACE } from "./names.ts";
+
+export const SECRET = { namespace: NAMESPACE, name: NAME } as const;
+
+export type Key = "tls.crt" | "tls.key" | "webhookToken" | "operatorToken";
+
+export interface ServerSecret {
+  readonly resourceVersion: string;
+  /** cert-manager writes the certificate. */
+  readonly isCertManagers: boolean;
+  /** Texts that are not empty. */
+  readonly data: { readonly [K in Key]?: string };
+}
+
+export const ServerSecret = kind(
+  () => ({ metadata: Meta, data: TextsOrNone }),
+  ({ metadata: { resourceVersion, annotations }, data }): ServerSecret => ({
+    resourceVersion,
+    isCertManagers: Object.keys(annotations ?? {}).some((key) => key.startsWith("cert-manager.io/")),
+    data: Object.fromEntries(
+      Object.entries(data)
+        .map(([key, value]) => [key, Buffer.from(value, "base64").toString()] as const)
+        .filter(([, text]) => text !== ""),
+    ),
+  }),
+);
+
+export interface Identity {
+  readonly pair: Pair;
+  /** Each is accepted; the webhooks have the first. */
+  readonly webhookToken: Tokens;
+  readonly operatorToken: Tokens;
+}
+
+export type Tokens = readonly [string, ...string[]];
+
+/** Returns the usable parts. A certificate for another name, or with another's key, is none. */
+export function partsOf({ data }: ServerSecret): Partial<Identity> {
+  const { "tls.crt": certPem = "", "tls.key": keyPem = "" } = data;
+  const [webhookToken, operatorToken] = [tokensIn(data.webhookToken), tokensIn(data.operatorToken)];
+  return {
+    ...(isPair(certPem, keyPem) && { pair: { certPem, keyPem } }),
+    ...(webhookToken !== undefined && { webhookToken }),
+    ...(operatorToken !== undefined && { operatorToken }),
+  };
+}
+
+/** Reads one token, or several with commas between them while one replaces another. */
+function tokensIn(text = ""): Tokens | undefined {
+  const [first, ...others] = text.split(",").flatMap((token) => token.trim() || []);
+  return first === undefined ? undefined : [first, ...others];
+}
+
+/** Names what a Secret lacks. */
+export function lackOf(parts: Partial<Identity>): readonly string[] {
+  return [
+    ...(parts.pair === undefined ? [`tls.crt for ${HOST} with its tls.key`] : []),
+    ...(parts.webhookToken === undefined ? ["webhookToken"] : []),
+    ...(parts.operatorToken === undefined ? ["operatorToken"] : []),
+  ];
+}

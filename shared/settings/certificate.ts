@@ -1,0 +1,52 @@
+/** How long the API server can trust the certificate that Lifeboat serves in the cluster. */
+
+export interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** The certificate, compared with the caBundle of one webhook object. */
+export interface CertificateFacts {
+  /** The caBundle holds the certificate itself, or an authority that has issued it. */
+  readonly trusted: boolean;
+  /** The validity of the certificate, and of the authority in the caBundle. */
+  readonly chain: readonly Validity[];
+}
+
+export interface CertificateVerdict {
+  readonly ok: boolean;
+  readonly reason: "Valid" | "ExpiresSoon" | "Expired";
+  readonly message: string;
+}
+
+const DAY_MS = 86_400_000;
+const NOTICE_MS = 90 * DAY_MS;
+/** A certificate that something renews by itself may live for less than 90 days. Its renewal is due before its last quarter. */
+const LAST_SHARE = 1 / 4;
+
+/** Returns the time from which a person has to act. */
+export function renewalTime(chain: readonly Validity[]): Date {
+  const times = chain.map(({ notBefore, notAfter }) => {
+    const life = notAfter.getTime() - notBefore.getTime();
+    return notAfter.getTime() - Math.min(NOTICE_MS, life * LAST_SHARE);
+  });
+  return new Date(Math.min(...times));
+}
+
+export function judgeCertificate(chain: readonly Validity[], now: Date): CertificateVerdict {
+  const end = new Date(Math.min(...chain.map(({ notAfter }) => notAfter.getTime())));
+  const day = `${end.toISOString().slice(0, 19)}Z`;
+  const fix = "run lifeboat install, or renew the certificate where you made it";
+  if (end <= now) {
+    const message = `The certificate of Lifeboat's webhooks ended at ${day}, so the API server cannot call Lifeboat: ${fix}`;
+    return { ok: false, reason: "Expired", message };
+  }
+  if (renewalTime(chain) <= now) {
+    return {
+      ok: true,
+      reason: "ExpiresSoon",
+      message: `The certificate of Lifeboat's webhooks ends at ${day}: ${fix}`,
+    };
+  }
+  return { ok: true, reason: "Valid", message: `The certificate of Lifeboat's webhooks is valid until ${day}` };
+}

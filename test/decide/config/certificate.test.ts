@@ -1,0 +1,34 @@
+/** When a person has to renew the certificate that Lifeboat serves in the cluster. */
+import { expect, test } from "vitest";
+import { judgeCertificate, renewalTime } from "../../../shared/settings/certificate.ts";
+
+const DAY_MS = 86_400_000;
+const NOW = new Date("2026-11-28T12:00:00Z");
+/** Of so many days, with so many left. */
+function lived(days: number, left: number) {
+  const notAfter = new Date(NOW.getTime() + left * DAY_MS);
+  return { notBefore: new Date(notAfter.getTime() - days * DAY_MS), notAfter };
+}
+
+// prettier-ignore
+test.each([
+  // life  left     and its authority's    verdict
+  [3650,   3650,    undefined,             "Valid"],
+  [3650,   91,      undefined,             "Valid"],
+  [3650,   89,      undefined,             "ExpiresSoon"],
+  [3650,   0,       undefined,             "Expired"],
+  // What cert-manager renews after two thirds of its life.
+  [90,     30,      undefined,             "Valid"],
+  [90,     22,      undefined,             "ExpiresSoon"],
+  // The authority ends before the certificate.
+  [90,     80,      lived(3650, 89),       "ExpiresSoon"],
+  [90,     80,      lived(3650, 0),        "Expired"],
+])("of %i days %i are left", (days, left, authority, expected) => {
+  const chain = [lived(days, left), ...(authority ? [authority] : [])];
+  const { reason, ok } = judgeCertificate(chain, NOW);
+  expect({ reason, ok, isDue: renewalTime(chain) <= NOW }).toEqual({
+    reason: expected,
+    ok: expected !== "Expired",
+    isDue: expected !== "Valid",
+  });
+});
