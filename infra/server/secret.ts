@@ -1,5 +1,6 @@
 /** The server's Secret: the certificate that it shows, and the tokens that open its endpoints. `lifeboat install` or a person writes it. */
 import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
+import { EndpointToken } from "../../shared/settings/clusters.ts";
 import { isPair } from "./certificate.ts";
 import type { Pair } from "./listener.ts";
 import { HOST, NAME, NAMESPACE } from "./names.ts";
@@ -49,17 +50,20 @@ export function partsOf({ data }: ServerSecret): Partial<Identity> {
   };
 }
 
-/** Reads one token, or several with commas between them while one replaces another. */
-function tokensIn(text = ""): Tokens | undefined {
-  const [first, ...others] = text.split(",").flatMap((token) => token.trim() || []);
+/** Reads one token, or several with commas between them while one replaces another. A short one is none. */
+export function tokensIn(text = ""): Tokens | undefined {
+  const tokens = text.split(",").flatMap((token) => token.trim() || []);
+  const [first, ...others] = tokens.every((token) => EndpointToken.safeParse(token).success) ? tokens : [];
   return first === undefined ? undefined : [first, ...others];
 }
+
+const LONG = " of at least 16 characters";
 
 /** Names what a Secret lacks. */
 export function lackOf(parts: Partial<Identity>): readonly string[] {
   return [
     ...(parts.pair === undefined ? [`tls.crt for ${HOST} with its tls.key`] : []),
-    ...(parts.webhookToken === undefined ? ["webhookToken"] : []),
-    ...(parts.operatorToken === undefined ? ["operatorToken"] : []),
+    ...(parts.webhookToken === undefined ? [`webhookToken${LONG}`] : []),
+    ...(parts.operatorToken === undefined ? [`operatorToken${LONG}`] : []),
   ];
 }

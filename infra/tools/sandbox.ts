@@ -1,7 +1,8 @@
 /** `npm run sandbox`: a cluster of its own, with Lifeboat in it, until interrupted. */
-import { writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
 import { resolve } from "node:path";
+import { createSecretFile } from "../cli/secret-file.ts";
 import { HELP, readFlags, runTool } from "./console/arguments.ts";
 import { configureKubeVirt } from "../lab/stage/apply.ts";
 import { pageInvitation } from "../lab/stage/page-invitation.ts";
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
   const interruption = interrupted();
   const sandbox = await startSandbox({ onError: complain });
   const lifeboat = await populate(sandbox);
-  await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+  await createSecretFile(kubeconfig, sandbox.kubeconfig);
   console.log(await usage(sandbox, lifeboat, kubeconfig));
   // As the cron trigger of wrangler.toml does; a Worker on one's own machine has none.
   const schedule = setInterval(() => void lifeboat.worker.scheduled().catch(complain), MINUTE_MS);
@@ -41,6 +42,7 @@ async function main(): Promise<void> {
   clearInterval(schedule);
   await lifeboat.worker.stop();
   await sandbox.stop();
+  await rm(kubeconfig);
 }
 
 async function populate(sandbox: Sandbox): Promise<Lifeboat> {

@@ -32,7 +32,7 @@ const Token = z.lazy(() =>
 );
 
 /** What opens our own endpoints. People make these up, and short ones can be guessed. */
-const EndpointToken = z.lazy(() =>
+export const EndpointToken = z.lazy(() =>
   z
     .string("expected a token")
     .check(z.regex(/^[\x21-\x7e]{16,}$/, "expected a token of at least 16 characters, without spaces or line breaks")),

@@ -54,13 +54,21 @@ test("it is renewed while reviews go on: not one fails", { tags: ["nightly"], ti
   // As 0.3 leaves it: served, trusted, and at its end within 90 days.
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 89 * DAY_MS) };
   const { certPem, keyPem } = await makeCertificate(HOST, validity);
-  const data = { "tls.crt": certPem, "tls.key": keyPem, webhookToken: "token", operatorToken: "other" };
+  const data = {
+    "tls.crt": certPem,
+    "tls.key": keyPem,
+    webhookToken: "token-0123456789",
+    operatorToken: "other-0123456789",
+  };
   await client.create(namespaces, { metadata: { name: SERVER.namespace } });
   await client.create(secrets, {
     metadata: SERVER,
     data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, encoded(text)])),
   });
-  await applyAsCommand(client, inClusterManifests([], { webhookToken: "token", caBundle: encoded(certPem) }));
+  await applyAsCommand(
+    client,
+    inClusterManifests([], { webhookToken: "token-0123456789", caBundle: encoded(certPem) }),
+  );
   await untilReplicasAreReady(client);
   const launcher = await launcherOf(client, "web");
   const answers = new Set<string>();

@@ -12,7 +12,7 @@ import type { Send } from "../../../shared/kube/transport.ts";
 import { partsOf as partsOfUrl } from "../../../shared/settings/webhooks.ts";
 import type { Pair } from "../../server/listener.ts";
 import { HOST } from "../../server/names.ts";
-import { partsOf, SECRET, ServerSecret } from "../../server/secret.ts";
+import { partsOf, SECRET, ServerSecret, tokensIn } from "../../server/secret.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
 import { ifThere, readObject, until } from "./apply.ts";
@@ -69,7 +69,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<Given>
 /** A token that the API server presents already stays, also where the Secret has lost it. */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
-  const webhookToken = tokens.webhookToken?.[0] ?? token ?? newToken();
+  const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
   const change = {
     ...(pair && { "tls.crt": pair.certPem, "tls.key": pair.keyPem, ...OF_0_3 }),
     ...(tokens.webhookToken === undefined && { webhookToken }),

@@ -109,7 +109,8 @@ function clientConfigOf(shipped: string, home: Home) {
     const path = ["admission", endpoint, webhookToken].filter(Boolean).join("/");
     return { url: `${home.url}/${path}`, ...trust };
   }
-  const path = `/clusters/${home.cluster ?? DEFAULT_CLUSTER}/admission/${endpoint}/${webhookToken}`;
+  const token = encodeURIComponent(webhookToken ?? "");
+  const path = `/clusters/${home.cluster ?? DEFAULT_CLUSTER}/admission/${endpoint}/${token}`;
   return { service: { ...SERVICE, ...(webhookToken !== undefined && { path }) }, ...trust };
 }
 

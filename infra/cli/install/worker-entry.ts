@@ -1,7 +1,7 @@
 /** What a Worker has to know of a cluster: its entry of CLUSTERS or of the registry, in a file that the administrator keeps. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename } from "node:fs/promises";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import * as z from "zod";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
@@ -9,6 +9,7 @@ import { UsageError } from "../../tools/console/arguments.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { Failed } from "../failed.ts";
 import type { Host } from "../host.ts";
+import { createSecretFile } from "../secret-file.ts";
 import { createToken, deleteToken } from "./token.ts";
 
 const Token = z.union([z.string(), z.array(z.string()).min(1)]);
@@ -35,10 +36,10 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
   const { name, token } = await createToken(send, host);
   const entry = { webhookToken: randomBytes(32).toString("hex"), operatorToken: randomBytes(32).toString("hex") };
   try {
-    await writeFile(file, textOf({ server, token, ...entry }), { mode: 0o600, flag: "wx" });
-  } catch (cause) {
+    await createSecretFile(file, textOf({ server, token, ...entry }));
+  } catch (error) {
     await deleteToken(send(), name, host);
-    throw new Failed(`${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw error;
   }
   return { file, server, token, ...entry };
 }
@@ -47,7 +48,7 @@ export async function newEntry(file: string, { server, send, host }: From): Prom
 export async function replaceToken(file: string, token: string): Promise<void> {
   const entry = z.looseObject({}).parse(JSON.parse(await readFile(file, "utf8")));
   // A file that is half written would have lost the other tokens.
-  await writeFile(`${file}.new`, textOf({ ...entry, token }), { mode: 0o600 });
+  await createSecretFile(`${file}.new`, textOf({ ...entry, token }));
   await rename(`${file}.new`, file);
 }
 

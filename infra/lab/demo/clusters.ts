@@ -1,8 +1,9 @@
 /** Two sandbox clusters that are alike but for what an act is about, with Lifeboat where it belongs, as its manifests say. */
 import { rmSync } from "node:fs";
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSecretFile } from "../../cli/secret-file.ts";
 import type { KubeClient, Sandbox } from "../../sandbox/index.ts";
 import { buildImage } from "../../tools/build-image.ts";
 import { buildWorker } from "../../tools/build-worker.ts";
@@ -59,7 +60,7 @@ export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<
     const lifeboat = configuration && (await install(sandbox, act.optional));
     if (configuration !== undefined) await configureLifeboat(client, configuration);
     const kubeconfig = join(folder, `kubeconfig-${side}`);
-    await writeFile(kubeconfig, sandbox.kubeconfig, { mode: 0o600 });
+    await createSecretFile(kubeconfig, sandbox.kubeconfig);
     return {
       client,
       stats,

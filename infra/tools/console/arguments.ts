@@ -44,6 +44,10 @@ export function nameOf<T extends string>(known: readonly T[], name: string, what
   return found;
 }
 
+function isExpected(error: unknown): error is Error {
+  return error instanceof Error && ("syscall" in error || error.name === "Failed");
+}
+
 /**
  * Runs a tool that comes to an exit code. A wrong command line ends it with 2, a failure with 1, at once: what it had
  * started may still be up. A stack is for defects, not for what the user can fix.
@@ -53,7 +57,7 @@ export async function runTool(usage: string, main: () => Promise<number | void>)
     process.exitCode = (await main()) ?? 0;
   } catch (error) {
     if (error instanceof UsageError) console.error(`${error.message}\n\n${usage}`);
-    else console.error(error instanceof Error && "syscall" in error ? error.message : error);
+    else console.error(isExpected(error) ? error.message : error);
     process.exit(error instanceof UsageError ? 2 : 1);
   }
 }

@@ -43,10 +43,16 @@ export interface Together {
 /** Secret and webhooks in the cluster, which belong together but for the tweak. */
 export function fitting({ data, annotations = {}, ...tweak }: Together = {}): Identity {
   const { certPem, keyPem } = CERTIFICATE;
-  const own = { "tls.crt": certPem, "tls.key": keyPem, webhookToken: "token", operatorToken: "other", ...data };
+  const own = {
+    "tls.crt": certPem,
+    "tls.key": keyPem,
+    webhookToken: "token-0123456789",
+    operatorToken: "other-0123456789",
+    ...data,
+  };
   const encoded = Object.entries(own).map(([key, text]) => [key, base64(text)] as const);
   const metadata = { name: "any", uid: "u", resourceVersion: "1" };
-  const { caBundle = base64(own["tls.crt"]), path = "/clusters/local/admission/evictions/token" } = tweak;
+  const { caBundle = base64(own["tls.crt"]), path = "/clusters/local/admission/evictions/token-0123456789" } = tweak;
   const webhooks = [{ name: "evictions.lifeboat.dev", clientConfig: { caBundle, service: { path } } }];
   return {
     cluster: "local",

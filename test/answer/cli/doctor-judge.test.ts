@@ -142,10 +142,10 @@ const UNSERVED = "a replica that starts serves nothing, and those that run keep 
 const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | undefined])[] = [
   ["in order",                         inside({}),                                          [], undefined],
   ["no Secret",                        { ...INSIDE, tokens: { value: [] }, identity: { value: { ...fitting(), secret: undefined } } }, [`× there is no Secret lifeboat-server: ${UNSERVED}`], "lifeboat install"],
-  ["a Secret without a token",         inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken: ${UNSERVED}`], "lifeboat install"],
+  ["a Secret without a token",         inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken of at least 16 characters: ${UNSERVED}`], "lifeboat install"],
   ["the key of another certificate",   inside({ data: { "tls.key": OTHERS.keyPem } }),      [`× Secret lifeboat-server has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: ${UNSERVED}`], "lifeboat install"],
   ["another token in the path",        inside({ path: "/clusters/local/admission/evictions/old" }), [`${APART}the token in its path is not a webhookToken of this cluster`], "lifeboat install"],
-  ["another cluster in the path",      inside({ path: "/clusters/prod/admission/evictions/token" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
+  ["another cluster in the path",      inside({ path: "/clusters/prod/admission/evictions/token-0123456789" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
   ["another caBundle",                 inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
   ["… for a certificate of yours",     inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE, with the authority of your certificate"],
   ["… for one of cert-manager's",      inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],

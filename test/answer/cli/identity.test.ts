@@ -11,6 +11,7 @@ import { inClusterManifests, SERVER } from "../../../infra/lab/stage/in-cluster.
 import { createAuthority, secrets, type Sandbox } from "../../../infra/sandbox/index.ts";
 import { trustIn } from "../../../infra/server/certificate.ts";
 import { HOST } from "../../../infra/server/names.ts";
+import { partsOf } from "../../../shared/settings/webhooks.ts";
 import { WEBHOOK_CONFIGURATIONS } from "../../live/stage.ts";
 import { startInstalled } from "../../support/server/installed.ts";
 import { type Installing, installIn, look as lookAt, NAMES, OPTIONAL } from "./identity-stage.ts";
@@ -120,8 +121,8 @@ test("an installation of 0.3, whose server has written path and caBundle and was
     "tls.key": old.keyPem,
     "next.crt": next.certPem,
     "next.key": next.keyPem,
-    webhookToken: "of-0.3",
-    operatorToken: "o",
+    webhookToken: "of-0.3-0123456789",
+    operatorToken: "o-0123456789abcdef",
   };
   await write(Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])));
   await applyAsCommand(sandbox.client, inClusterManifests(OPTIONAL).filter(isWebhook));
@@ -129,7 +130,11 @@ test("an installation of 0.3, whose server has written path and caBundle and was
     const door = ["evictions", "deletions"][index];
     const body = [
       { op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64(old.certPem + next.certPem) },
-      { op: "add", path: "/webhooks/0/clientConfig/service/path", value: `/clusters/local/admission/${door}/of-0.3` },
+      {
+        op: "add",
+        path: "/webhooks/0/clientConfig/service/path",
+        value: `/clusters/local/admission/${door}/of-0.3-0123456789`,
+      },
     ];
     const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${name}`;
     const contentType = "application/json-patch+json";
@@ -145,13 +150,24 @@ test("an installation of 0.3, whose server has written path and caBundle and was
   ]);
   expect(end).toMatchObject({
     paths: before.paths,
-    webhookToken: "of-0.3",
+    webhookToken: "of-0.3-0123456789",
     keys: ["operatorToken", "tls.crt", "tls.key", "webhookToken"],
   });
   expect(end.caBundles.map((one) => [trusted(one), trustIn(one, end.certificate).trusted])).toEqual([
     [1, true],
     [1, true],
   ]);
+});
+
+test("a placeholder in the path is never taken for a token; a token with a slash arrives whole", async () => {
+  await applyAsCommand(
+    sandbox.client,
+    inClusterManifests(OPTIONAL, { webhookToken: "WEBHOOK_TOKEN" }).filter(isWebhook),
+  );
+  expect((await install()).end.webhookToken).toMatch(/^[0-9a-f]{64}$/);
+  await write({ webhookToken: base64("of/ours?0123456789abcdef") });
+  const { paths } = (await install()).end;
+  expect(paths.map((path) => partsOf(path)?.token)).toEqual(["of/ours?0123456789abcdef", "of/ours?0123456789abcdef"]);
 });
 
 test("two at once make one certificate", async () => {
@@ -198,13 +214,13 @@ test("with cert-manager only tokens are made, and neither certificate nor caBund
   await install({ certManager: true });
   const body = [{ op: "add", path: "/webhooks/0/clientConfig/caBundle", value: base64("of cert-manager's") }];
   for (const name of NAMES) await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, { name }, { type: "json", body });
-  await write({ webhookToken: base64("another") });
+  await write({ webhookToken: base64("another-0123456789") });
   const { end } = await install({ certManager: true });
   expect(end).toMatchObject({
     certificate: certPem,
     caBundles: [base64("of cert-manager's"), base64("of cert-manager's")],
   });
-  expect(end.paths.map((path) => path.split("/").at(-1))).toEqual(["another", "another"]);
+  expect(end.paths.map((path) => path.split("/").at(-1))).toEqual(["another-0123456789", "another-0123456789"]);
   const annotations = { "cert-manager.io/inject-ca-from": "lifeboat-system/lifeboat-server" };
   for (const name of NAMES)
     expect((await sandbox.client.get(WEBHOOK_CONFIGURATIONS, { name }))?.metadata).toMatchObject({ annotations });

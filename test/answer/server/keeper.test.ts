@@ -59,8 +59,8 @@ function startKeeping() {
 
 // prettier-ignore
 const LACKS = [
-  ["nothing in it",        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken, no operatorToken: lifeboat install makes it"],
-  ["an empty token",       { webhookToken: base64(" \n") },                                              "has no webhookToken: lifeboat install makes it"],
+  ["nothing in it",        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: lifeboat install makes it"],
+  ["an empty token",       { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: lifeboat install makes it"],
   ["the key of another",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: lifeboat install makes it"],
 ] as const;
 
@@ -81,10 +81,12 @@ test.each(LACKS)(
   },
 );
 
+const LONG = "-0123456789abcdef";
+
 test("several tokens are accepted while one replaces another", async () => {
-  await write({ webhookToken: base64("new, old\n") });
+  await write({ webhookToken: base64(`new${LONG}, old${LONG}\n`) });
   const replica = startKeeping();
-  await expect.poll(() => replica.used).toMatchObject([{ webhookToken: ["new", "old"] }]);
+  await expect.poll(() => replica.used).toMatchObject([{ webhookToken: [`new${LONG}`, `old${LONG}`] }]);
   await replica.stop();
 });
 

@@ -1,0 +1,20 @@
+/** Files that hold a token or a key. */
+import { writeFile } from "node:fs/promises";
+import { Failed } from "./failed.ts";
+
+/**
+ * Creates a file for its owner's eyes only. A file or link that is there already may be somebody else's, who could read what is written into
+ * it: so nothing is written then.
+ */
+export async function createSecretFile(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = isThere
+      ? `${file} is there already, and a secret is only written into a new file: move it away, or name another one`
+      : `${file} cannot be written: ${why}`;
+    throw new Failed(message, { cause });
+  }
+}

@@ -1,0 +1,129 @@
+/** `lifeboat install --export` for GitOps: no secret in it, nothing that the server changes afterwards, and Lifeboat works with it. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadAll } from "js-yaml";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import * as z from "zod";
+import { Manifest } from "../../../infra/cli/install/manifests.ts";
+import { applyAsCommand } from "../../../infra/lab/stage/apply.ts";
+import { IMAGE, SERVER, serverImages, untilReplicasAreReady } from "../../../infra/lab/stage/in-cluster.ts";
+import {
+  createAuthority,
+  createNode,
+  createVirtualMachineInstance,
+  leases,
+  namespaces,
+  secrets,
+  type Sandbox,
+  startSandbox,
+} from "../../../infra/sandbox/index.ts";
+import { HOST } from "../../../infra/server/names.ts";
+import { readObject } from "../../../infra/cli/install/apply.ts";
+import { sendOver } from "../../../infra/lab/stage/apply.ts";
+import { lifeboat } from "../../support/cli/lifeboat.ts";
+
+let sandbox: Sandbox;
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
+  sandbox = await startSandbox({ migrationSeconds: 0.3, terminationSeconds: 0.05, images: serverImages() });
+  for (const name of ["node01", "node02"]) await createNode(sandbox.client, name);
+  await createVirtualMachineInstance(sandbox.client, {
+    namespace: "vms",
+    name: "web",
+    node: "node01",
+    evictionStrategy: "LiveMigrate",
+  });
+});
+afterAll(async () => {
+  await sandbox.stop();
+  await rm(folder, { recursive: true });
+});
+
+const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
+const EXPORT = `install --in-cluster --image ${IMAGE} --with guard --export`;
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+const Webhook = z.object({
+  clientConfig: z.object({ caBundle: z.string().optional(), service: z.object({ path: z.string() }) }),
+});
+const Pointed = z.object({
+  metadata: z.object({ annotations: z.record(z.string(), z.string()).optional() }),
+  webhooks: z.tuple([Webhook]),
+});
+
+function manifestsIn(lines: readonly string[]): readonly Manifest[] {
+  return z.array(Manifest).parse(loadAll(lines.join("\n")));
+}
+
+/** Of the webhook objects. */
+const pointedIn = (manifests: readonly Manifest[]) =>
+  manifests.filter(({ kind }) => kind.endsWith("WebhookConfiguration")).map((one) => Pointed.parse(one));
+
+// prettier-ignore
+test.each([
+  [EXPORT,                                                    "--export prints no key: say --cert-manager, or --ca-bundle FILE"],
+  [`${EXPORT} --cert-manager --ca-bundle /etc/hostname`,      "--ca-bundle"],
+  ["install --cert-manager --worker https://a.example",       "--cert-manager"],
+])("%s: refused, and nothing is printed", async (line, message) => {
+  const { code, out, err } = await call(line);
+  expect({ code, out, err: err.join("\n") }).toEqual({ code: 2, out: [], err: expect.stringContaining(message) });
+});
+
+test("with cert-manager, its annotation stands where the caBundle would", async () => {
+  const { code, out } = await call(`${EXPORT} --cert-manager`);
+  expect(code).toBe(0);
+  for (const { metadata, webhooks } of pointedIn(manifestsIn(out))) {
+    expect(metadata.annotations).toEqual({ "cert-manager.io/inject-ca-from": "lifeboat-system/lifeboat-server" });
+    expect(webhooks[0].clientConfig.caBundle).toBeUndefined();
+  }
+});
+
+/** Without what the API server and its controllers write. */
+async function contentOf(manifest: Manifest): Promise<unknown> {
+  const found = Manifest.parse(await readObject(manifest, sendOver(sandbox.client)));
+  const { managedFields: _m, resourceVersion: _r, generation: _g, ...metadata } = found.metadata;
+  const { status: _, ...rest } = found;
+  return { ...rest, metadata };
+}
+
+test("with a Secret and an authority of one's own: no secret is printed, Lifeboat works, and changes none of it", async () => {
+  const { client } = sandbox;
+  const authority = await createAuthority("ours");
+  const { certPem, keyPem } = await authority.issue([HOST]);
+  await writeFile(join(folder, "ca.crt"), authority.caPem);
+  await client.create(namespaces, { metadata: { name: SERVER.namespace } });
+  const data = {
+    "tls.crt": base64(certPem),
+    "tls.key": base64(keyPem),
+    webhookToken: base64("token-of-ours-0123456789"),
+    operatorToken: base64("other-of-ours-0123456789"),
+  };
+  await client.create(secrets, { metadata: SERVER, data });
+
+  const { code, out } = await call(`${EXPORT} --ca-bundle ${join(folder, "ca.crt")}`);
+  expect(code).toBe(0);
+  expect(out.join("\n")).not.toMatch(/PRIVATE KEY|of-ours|token: [^\s]/);
+  const printed = manifestsIn(out);
+  expect(printed.filter(({ kind }) => kind === "Secret").map((one) => one["data"])).toEqual([undefined]);
+  expect(pointedIn(printed).map(({ webhooks: [{ clientConfig }] }) => clientConfig)).toMatchObject([
+    { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/deletions/WEBHOOK_TOKEN" } },
+    { caBundle: base64(authority.caPem), service: { path: "/clusters/local/admission/evictions/WEBHOOK_TOKEN" } },
+  ]);
+
+  const manifests = manifestsIn(out.map((line) => line.replace("WEBHOOK_TOKEN", "token-of-ours-0123456789")));
+  await applyAsCommand(client, manifests);
+  const applied = await Promise.all(manifests.map(contentOf));
+  await untilReplicasAreReady(client);
+  await expect.poll(async () => (await client.get(leases, SERVER))?.spec?.holderIdentity).toBeDefined();
+  await expect.poll(async () => (await call("doctor")).out.filter((line) => line.includes("×"))).toEqual([]);
+  const { out: said } = await call("doctor");
+  expect(said.join("\n")).toMatch(/√ a dry-run eviction of pod vms\/virt-launcher-web\S* is answered by Lifeboat/);
+  expect(said).toContain(
+    "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
+  );
+  const isOwn = (at: number) => manifests[at]?.kind !== "Lease";
+  const now = await Promise.all(manifests.map(contentOf));
+  expect(now.filter((_, at) => isOwn(at))).toEqual(applied.filter((_, at) => isOwn(at)));
+}, 120_000);
