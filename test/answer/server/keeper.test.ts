@@ -120,6 +120,18 @@ test.each(OBJECTS)("the server's token cannot write %s", async (path) => {
   expect(await sandbox.client.raw({ method: "GET", path })).toEqual(found);
 });
 
+test("of all Secrets, the server's token can read its own", async () => {
+  const paths = [
+    `${SECRET}/lifeboat-server`,
+    `${SECRET}/another`,
+    SECRET,
+    "/api/v1/secrets",
+    "/api/v1/namespaces/shop/secrets/db",
+  ];
+  const codes = await Promise.all(paths.map(async (path) => (await server.raw({ method: "GET", path })).code));
+  expect(codes).toEqual([200, 403, 403, 403, 403]);
+});
+
 const Review = z.object({ request: z.object({ uid: z.string(), resource: z.object({ resource: z.string() }) }) });
 
 test("the holder of the server's token cannot have the cluster's writes sent elsewhere", async () => {
