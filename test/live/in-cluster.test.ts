@@ -158,6 +158,9 @@ async function ask({ metadata }: Pod, path: string) {
   return { code: answer.status, text: await answer.text() };
 }
 
+/** The port of the probes may keep an answer for half a minute. */
+const KEPT = { timeout: 40_000, interval: 500 };
+
 test("probes and metrics: each replica's own, and the cluster's once", async () => {
   const leader = await holder();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
@@ -170,6 +173,17 @@ test("probes and metrics: each replica's own, and the cluster's once", async () 
     expect(text.includes("lifeboat_build_info")).toBe(pod === own);
   }
   expect((await ask(own, "/metrics")).text).toContain('lifeboat_webhook_problems{webhook="evictions"} 0\n');
+  const [, due = ""] =
+    /^lifeboat_certificate_renewal_timestamp_seconds (\S+)$/m.exec((await ask(own, "/metrics")).text) ?? [];
+  expect(Number(due) * 1000 - Date.now()).toBeGreaterThan(3000 * 86_400_000);
+  const guard = { name: "lifeboat-guard" };
+  const problems = async () =>
+    /^lifeboat_webhook_problems\{webhook="deletions"\} (\d)$/m.exec((await ask(own, "/metrics")).text)?.[1];
+  const changed = { op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "" };
+  await sandbox.client.patch(WEBHOOK_CONFIGURATIONS, guard, { type: "json", body: [changed] });
+  await expect.poll(problems, KEPT).toBe("1");
+  await applyInCluster(sandbox.client, ["optional/guard/guard.yaml"]);
+  await expect.poll(problems, KEPT).toBe("0");
   await sandbox.client.delete(pods, own.metadata);
   await expect.poll(async () => (await ask(own, "/readyz").catch(() => ({ code: 0 }))).code).toBe(503);
-});
+}, 120_000);

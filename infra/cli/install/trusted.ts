@@ -78,11 +78,14 @@ const someoneElses: Rule = ({ caBundles }, pair) => {
 /** A person has written a token that is too short to be used. */
 const shortToken: Rule = ({ secret }) => {
   const { webhookToken, operatorToken } = partsOf(secret);
-  const isShort = (text: string | undefined, read: unknown) => Boolean(text?.trim()) && read === undefined;
   const { data } = secret;
   if (!isShort(data.webhookToken, webhookToken) && !isShort(data.operatorToken, operatorToken)) return undefined;
   return { action: "Refuse", why: `a token in ${WHERE} has fewer than 16 characters, or spaces: ${README}` };
 };
+
+function isShort(text: string | undefined, read: unknown): boolean {
+  return Boolean(text?.trim()) && read === undefined;
+}
 
 const RULES: readonly Rule[] = [unusable, shortToken, broughtAlong, certManagers, madeAnew, kept, someoneElses];
 const RENEWED_BEFORE_MS = 365 * 86_400_000;
