@@ -3,14 +3,13 @@ import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
 import { requestEviction } from "../kube/requests.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { hasEnded } from "../kube/node-evacuation.ts";
-import { derivedName, hash8, isFinal } from "../kube/objects.ts";
+import type { NamespacedName } from "../kube/facts.ts";
+import { derivedName, hash8 } from "../kube/objects.ts";
 import { CAUSE_ANNOTATION, CORDONED_BY_ANNOTATION, NAME_PREFIX } from "../kube/names.ts";
 import { Meta, part } from "../kube/schemas/fields.ts";
 import { addTo, MANAGED, nodeStatus, type Operation, pointer, test } from "./manifests.ts";
-import { isForFailures } from "./shutdown.ts";
+import { readAsking } from "./read-asking.ts";
+import { mayBeAsked, startNow } from "./shutdown.ts";
 
 type Result = "Done" | "Conflict" | "Refused";
 
@@ -79,62 +78,55 @@ async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Clie
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/** `Done`: it was asked for. The next look shows what a budget has said. */
+/** `Done`: it was asked for. `Refused`: by a webhook, a policy or a budget, or two budgets select the pod. */
 async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise<Result> {
   const answer = await requestEviction(pod, {}, cluster);
-  return meaningOf<Result>(answer, { 404: "Done", 409: "Conflict", 422: "Conflict", 429: "Done", 500: "Refused" });
+  // Kubernetes' own authorizer names the user; an admission controller names itself.
+  const isAdmissions = answer.code === 403 && !answer.message.includes(" cannot create resource ");
+  const meanings = { 404: "Done", 409: "Conflict", 422: "Conflict", 429: "Refused", 500: "Refused" } as const;
+  return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
 /** Refused by KubeVirt: the VM is not as it has to be, or changes already. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
-/** By what is true just now: it is still wanted; the VMI is the same, has not left, does not migrate, and still cannot. */
+/** Everything is read again: KubeVirt's request has no precondition. */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
-  const node = await nodeToBeEmptied(e, cluster);
-  const now = await cluster.get("virtualmachineinstances", vmi);
-  if (now === undefined || node === undefined || !isAsJudged(now, { ...vmi, nodeName: node })) return "Conflict";
-  if (now.liveMigratable.migratable && !isForFailures(e)) return "Conflict";
-  const vm = await cluster.get("virtualmachines", vmi);
-  if (vm === undefined || vm.isChanging || vm.runStrategy !== e.spec.runStrategy) return "Conflict";
-  return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster);
+  const [asking, now] = await Promise.all([readAsking(e, cluster), cluster.get("virtualmachineinstances", vmi)]);
+  if (!mayBeAsked(e, vmi, now, asking)) return "Conflict";
+  return await change(e.spec.by === "Restart" ? "restart" : "stop", vmi, cluster, TAKEN);
 }
 
-/** Undefined: the NodeEvacuation has ended meanwhile, or is to. */
-async function nodeToBeEmptied({ spec }: EvacuationFacts, cluster: Client): Promise<string | undefined> {
-  const all = await cluster.list("nodeevacuations");
-  const ne = all.find(({ uid }) => uid === spec.nodeEvacuation?.uid);
-  return ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn" ? undefined : ne.spec.nodeName;
-}
-
-function isAsJudged(now: VmiFacts, { uid, nodeName }: VmiFacts): boolean {
-  const isStill = now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now);
-  return isStill && !now.isMigrating && now.decentralized === undefined;
-}
-
-/** One that has stopped its VM since it was read does nothing any more. */
 async function withdraw({ evacuation }: ActionOf<"WithdrawEvacuation">, cluster: Client): Promise<Result> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
-  if (answer.code < 300 && answer.facts().status.phase === "Stopped") return await startVm({ evacuation }, cluster);
   return meaningOf<Result>(answer, { 404: "Done" });
 }
 
-/** If it is as Lifeboat has left it: its owner may have decided otherwise. */
-async function startVm({ evacuation }: Omit<ActionOf<"StartVm">, "verb">, cluster: Client): Promise<Result> {
-  const { namespace, spec } = evacuation;
-  const key = { namespace, name: spec.vmiName };
+async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client): Promise<Result> {
+  const key = { namespace: e.namespace, name: e.spec.vmiName };
   const [vm, vmi] = [await cluster.get("virtualmachines", key), await cluster.get("virtualmachineinstances", key)];
-  const left = spec.runStrategy === "Always" ? "Halted" : spec.runStrategy;
-  if (vm === undefined || vm.runStrategy !== left) return "Done";
-  const isOff = vmi === undefined || isFinal(vmi);
-  if (!isOff && !vmi.deleting) return "Done";
-  // The stop is not over yet: it would swallow the start.
-  return vm.isChanging || !isOff ? "Conflict" : await change("start", key, cluster);
+  switch (startNow(e, vm, vmi)) {
+    case "NotNeeded":
+      return "Done";
+    case "TooEarly":
+      return "Conflict";
+    case "Start":
+      return await change("start", key, cluster, STARTED);
+  }
 }
 
-async function change(what: "restart" | "stop" | "start", vm: NamespacedName, cluster: Client): Promise<Result> {
+/** virt-api answers every failed patch with 500, as when a webhook of another product is away. */
+const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
+
+async function change(
+  what: "restart" | "stop" | "start",
+  vm: NamespacedName,
+  cluster: Client,
+  meanings: Readonly<Record<number, Result>>,
+): Promise<Result> {
   const options = { resource: "virtualmachines", expect: [400, 500] } as const;
   const answer: Said = await cluster.update(vm, what, {}, options);
-  return meaningOf<Result>(answer, TAKEN);
+  return meaningOf<Result>(answer, meanings);
 }
 
 /** On some clouds it differs from the node's name. */

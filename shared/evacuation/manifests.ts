@@ -61,6 +61,7 @@ export function budget(vmi: VmiFacts) {
 
 const API_VERSION = {
   VirtualMachineInstance: "kubevirt.io/v1",
+  VirtualMachine: "kubevirt.io/v1",
   Pod: "v1",
   ConfigMap: "v1",
   ValidatingWebhookConfiguration: "admissionregistration.k8s.io/v1",

@@ -75,12 +75,13 @@ async function performInOrder(actions: readonly Action[], deps: Performing, done
 async function performOne(action: Action, deps: Performing, done: Action["verb"][]): Promise<Ended> {
   const ended = await attempt(action, deps);
   if (ended.outcome === "Done") done.push(action.verb);
-  if (ended.outcome !== "Refused" || action.verb !== "CreateMigration") return ended;
-  const refused = await perform(action.ifRefused ?? [], deps);
+  const isAnswered = action.verb === "CreateMigration" || action.verb === "StartVm";
+  if (ended.outcome !== "Refused" || !isAnswered || action.ifRefused === undefined) return ended;
+  const refused = await perform(action.ifRefused, deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // KubeVirt's own words are an answer, and what follows from it another reconcile finds.
-  return ended.failure === undefined ? { outcome: "Conflict" } : ended;
+  // KubeVirt's own words are an answer, and what follows from a refused migration another reconcile finds.
+  return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
 async function attempt(action: Action, deps: Performing): Promise<Ended> {

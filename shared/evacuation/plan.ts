@@ -9,8 +9,9 @@ import type { VmiFacts } from "../kube/facts.ts";
 import * as identity from "./identity.ts";
 import { FOUND_MARKED } from "../kube/names.ts";
 import { release } from "./ends.ts";
-import { type EvacuationFacts, isActive, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
+import { type EvacuationFacts, isActive, isHeldOff, isToBeReleased, isUnfinished } from "../kube/evacuation.ts";
 import { nextOf } from "./rules.ts";
+import { releaseStopped } from "./start-again.ts";
 import { actionsOf } from "./status.ts";
 import { type EvacuationWorld, factsOf } from "./world.ts";
 import { carriesDrainTaint } from "../kube/objects.ts";
@@ -23,11 +24,15 @@ export function planEvacuations(w: EvacuationWorld): Plan {
   // A VMI that is older than the Evacuations does not show what has started since one of them ended.
   const ended = w.vmisAreNewer ? w.evacuations.filter(isToBeReleased) : [];
   const { chains: started, again: hasStarted } = planBeginnings(w);
-  const chains = [...started, ...active.map(({ chain }) => chain), ...ended.map((e) => release(e, w))];
+  const chains = [...started, ...active.map(({ chain }) => chain), ...ended.map((e) => released(e, w))];
   return {
     chains: chains.filter((chain) => chain.length > 0),
     again: hasStarted === true || active.some(({ again }) => again),
   };
+}
+
+function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
+  return isHeldOff(e) ? releaseStopped(e, factsOf(e, w), w) : release(e, w);
 }
 
 /** A mark or a migration is KubeVirt's to act on; a failed attempt and an end are ours. */
@@ -93,6 +98,11 @@ export interface HistoryWorld extends EvacuationWorld {
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
+/** A VM that nobody has asked to start stays off, and its NodeEvacuation decides. */
+function isOver(e: EvacuationFacts): boolean {
+  return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
+}
+
 /** Removes what ended long ago. The newest one of a pod that still exists stays: the name of the next one counts on from it. */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;
@@ -101,7 +111,7 @@ export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuati
   const newest = new Set(
     [...ofPods].flatMap(([uid, some]) => (living.has(uid) ? some.toSorted(identity.byAge).slice(-1) : [])),
   );
-  const expired = evacuations.filter((e) => !isUnfinished(e) && Date.parse(e.status.completionTime ?? "") < old);
+  const expired = evacuations.filter((e) => isOver(e) && Date.parse(e.status.completionTime ?? "") < old);
   const isPart = ({ spec: { nodeEvacuation: of } }: EvacuationFacts) => of && (open?.has(of.uid) ?? true);
   const removed = expired.filter((e) => !newest.has(e) && !isPart(e));
   return { chains: removed.map((evacuation) => [{ verb: "DeleteEvacuation", evacuation } as const]) };

@@ -1,24 +1,20 @@
 /**
- * Evacuations of VMs that KubeVirt restarts or stops, because they cannot move. A NodeEvacuation starts them.
- *
- * KubeVirt's restart has no precondition. So the phase is written first, with the VMI's UID, and the VMI is read again just before the
- * request. It is sent once more only if nothing has come of it for so long that the first one has been lost. Upstream:
- * pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * Evacuations of VMs that KubeVirt restarts or stops, because they cannot move. A NodeEvacuation begins them. asked.ts and start-again.ts
+ * say what follows; here is what both know, and whether a request is still right just before it is sent, for KubeVirt's requests have
+ * no precondition. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
-import { recordEvent } from "../kube/action.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { type EvacuationFacts, isHeldOff } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
+import { hasEnded, type VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { isFinal } from "../kube/objects.ts";
-import { isLive } from "../settings/strategy.ts";
-import { secondsSince } from "../settings/time.ts";
-import { ended, moved } from "./ends.ts";
-import { type EvacuationWorld, type Facts, isElsewhere, type Next } from "./world.ts";
+import { secondsAfter, secondsUntil } from "../settings/time.ts";
+import type { Asking, Facts } from "./world.ts";
 
 export function isShutdown({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart" || spec.by === "ShutDown";
 }
 
-function isRestart({ spec }: EvacuationFacts): boolean {
+export function isRestart({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart";
 }
 
@@ -27,71 +23,89 @@ export function isForFailures({ spec }: EvacuationFacts): boolean {
   return (spec.inherited?.attempts ?? 0) > 0;
 }
 
-export function nextOfShutdown(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): Next {
-  const { phase } = e.status;
-  if (f !== undefined && hasMovedFirst(f)) return moved(f, f.vmi.nodeName);
-  if (phase === "Restarting" || phase === "Stopping") return followed(e, f?.vmi, w);
-  if (f === undefined || !isLive(f.vmi)) return ended("the VM has ended");
-  return notWanted(e, f.vmi) ?? ask(f);
+export function isWithdrawn({ spec }: EvacuationFacts): boolean {
+  return spec.intent === "Withdrawn";
 }
 
-/** Also after it was asked for: a migration may have been first. Of a new VMI nothing has moved. */
-function hasMovedFirst(f: Facts): boolean {
-  const { vmi, e } = f;
-  return vmi.uid === (e.status.virtualMachineInstanceUID ?? vmi.uid) && isLive(vmi) && isElsewhere(f);
+export function isOff(vmi: VmiFacts | undefined): boolean {
+  return vmi === undefined || isFinal(vmi);
 }
 
-/** What is not to be asked for, for the first time or again. */
-function notWanted(e: EvacuationFacts, { liveMigratable }: VmiFacts): Next | undefined {
-  if (e.spec.intent === "Withdrawn") return withdrawn("spec.intent is Withdrawn");
-  return liveMigratable.migratable && !isForFailures(e) ? withdrawn("the VM can migrate now") : undefined;
+export interface Question {
+  readonly e: EvacuationFacts;
+  readonly f: Facts | undefined;
+  /** `NotRead`: a row that depends on it waits for the next look. */
+  readonly asking: Asking | "NotRead";
+  readonly now: Date;
 }
 
-function withdrawn(message: string): Next {
-  return { phase: "Withdrawn", reason: "IntentWithdrawn", message };
+export interface Row<Answer> {
+  readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
+  /** What has changed, or has not, in an administrator's words. */
+  readonly since: string;
+  /** What is done then. */
+  readonly so: string;
+  readonly applies: (q: Question) => boolean;
+  readonly answer: (q: Question) => Answer;
 }
 
-function ask({ e, vmi }: Facts): Next {
-  const message = `KubeVirt is asked to ${isRestart(e) ? "restart the VM, on another node" : "stop the VM"}`;
-  const event = recordEvent(vmi, isRestart(e) ? "Restarted" : "Stopped", message, e.uid);
-  return { ...asked(e, "Asked", message), after: [event, { verb: "ShutDown", e, vmi }] };
+/** KubeVirt's account of the request: it has been accepted, and virt-controller has not acted on it. */
+export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }: VirtualMachineFacts): boolean {
+  return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
 
-function asked(e: EvacuationFacts, reason: string, message: string): Next {
-  return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
-}
+/** What the rows below say once the request has been out long enough. */
+export const read = (is: (asking: Asking, q: Question) => boolean) => (q: Question) =>
+  q.asking !== "NotRead" && is(q.asking, q);
 
-function followed(e: EvacuationFacts, vmi: VmiFacts | undefined, w: EvacuationWorld): Next {
-  if (vmi === undefined) return isOff(e);
-  if (vmi.uid === e.status.virtualMachineInstanceUID) return isFinal(vmi) ? isOff(e) : stillOn(e, vmi, w);
-  return isRestart(e) ? startedAgain(e, vmi) : ended("another party has started the VM again");
-}
+export const isSame = ({ e, f }: Question) => f?.vmi.uid === e.status.virtualMachineInstanceUID;
+export const isAnother = (q: Question) => q.f !== undefined && !isSame(q);
 
 /** No request of Lifeboat's takes longer, and virt-controller acts within moments. */
-const LOST_SECONDS = 60;
+export const LOST_SECONDS = 60;
 
-function stillOn(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): Next {
-  if (vmi.deleting) return asked(e, "ShuttingDown", "the guest shuts down");
-  const { reason = "", message = "", startTime } = e.status;
-  if (secondsSince(startTime, w.now) < LOST_SECONDS) return asked(e, reason, message);
-  const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
-  return notWanted(e, vmi) ?? { ...asked(e, "NotTaken", why), actions: [{ verb: "ShutDown", e, vmi }] };
+/** From then on it may be asked again. */
+export function askedUntil({ status: { nextAttemptTime, startTime } }: EvacuationFacts): string | undefined {
+  return nextAttemptTime ?? (startTime === undefined ? undefined : secondsAfter(new Date(startTime), LOST_SECONDS));
 }
 
-function isOff(e: EvacuationFacts): Next {
-  // What had asked for it has ended meanwhile: nothing else would start a VM that was stopped for it.
-  if (e.spec.intent === "Withdrawn") {
-    const next = withdrawn(`spec.intent is Withdrawn, and the VM is off${isRestart(e) ? "" : ": it is started again"}`);
-    return isRestart(e) ? next : { ...next, actions: [{ verb: "StartVm", evacuation: e }] };
-  }
-  if (isRestart(e)) return asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node");
-  const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
-  const message = `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
-  return { phase: "Stopped", reason: "Stopped", message };
+/** Whether a request that is about to be sent is still right, by what is true just now. `judged`: the VMI as it was decided on. */
+export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
+  const { vm, node } = asking;
+  if (!isWanted(asking) || node === undefined || now === undefined) return false;
+  if (vm === undefined || vm.isChanging || vm.runStrategy !== e.spec.runStrategy) return false;
+  return isAsJudged(now, judged.uid, node.name) && (!now.liveMigratable.migratable || isForFailures(e));
 }
 
-function startedAgain(e: EvacuationFacts, { phase, nodeName }: VmiFacts): Next {
-  if (phase !== "Running" || nodeName === undefined) return isOff(e);
-  const message = `restarted on node ${nodeName}`;
-  return { phase: "Restarted", reason: "Restarted", message, more: { targetNode: nodeName } };
+function isWanted({ ne, node }: Asking): boolean {
+  if (ne === undefined || hasEnded(ne) || node?.unschedulable !== true) return false;
+  return ne.spec.intent !== "Withdrawn" && ne.spec.progress === "Running";
+}
+
+function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
+  const isStill = now.uid === uid && now.nodeName === nodeName && !now.deleting && !isFinal(now);
+  return isStill && !now.isMigrating && now.decentralized === undefined;
+}
+
+/** Whether a row depends on the VirtualMachine, the NodeEvacuation and the node. */
+export function needsAsking(e: EvacuationFacts, vmi: VmiFacts | undefined, now: Date): boolean {
+  const { phase } = e.status;
+  if (phase === "Stopped") return isHeldOff(e) && isWithdrawn(e);
+  return (phase === "Restarting" || phase === "Stopping") && !isOff(vmi) && secondsUntil(askedUntil(e), now) === 0;
+}
+
+/** The run strategy of a VM that KubeVirt has stopped. */
+export function leftAs({ spec: { runStrategy } }: EvacuationFacts): string | undefined {
+  return runStrategy === "Always" ? "Halted" : runStrategy;
+}
+
+/** By what is true just before the request: `NotNeeded`, its owner has decided otherwise; `TooEarly`, the stop is not over. */
+export function startNow(
+  e: EvacuationFacts,
+  vm: VirtualMachineFacts | undefined,
+  vmi: VmiFacts | undefined,
+): "Start" | "NotNeeded" | "TooEarly" {
+  if (vm === undefined || vm.runStrategy !== leftAs(e)) return "NotNeeded";
+  if (vmi !== undefined && !isOff(vmi) && !vmi.deleting) return "NotNeeded";
+  return vm.isChanging || !isOff(vmi) ? "TooEarly" : "Start";
 }

@@ -75,7 +75,9 @@ function stalled({ stalled: is }: Next, { conditions }: EvacuationStatus): reado
 function ended({ phase, reason, message, released = true }: Next): readonly Shown[] {
   if (!isEnd(phase)) return [];
   const evacuated = { type: "Evacuated", status: HAS_LEFT.has(phase) ? "True" : "False", reason, message } as const;
-  const shown = [evacuated, released ? RELEASED : TO_BE_RELEASED];
+  const held =
+    phase === "Stopped" ? heldOff("Lifeboat starts the VM when its node is schedulable again") : TO_BE_RELEASED;
+  const shown = [evacuated, released ? RELEASED : held];
   return phase === "Abandoned" ? [...shown, { type: "Failed", status: "True", reason, message }] : shown;
 }
 
@@ -88,6 +90,15 @@ const TO_BE_RELEASED = {
   reason: "ToBeReleased",
   message: "its mark, and migrations of it that have not started, are still to be taken back",
 } as const;
+
+function heldOff(message: string) {
+  return { type: "Released", status: "False", reason: "StartsLater", message } as const;
+}
+
+/** Says why the VM that it has stopped does not start yet. */
+export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: string): EvacuationStatus {
+  return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
+}
 
 /** What remains to be said of one that has ended. `message`: why nothing was taken back, if so. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
@@ -103,7 +114,7 @@ function conditionsAfter(
   const kept = before.filter(({ type }) => shown.every((one) => one.type !== type));
   const changed = shown.map((one) => {
     const same = before.find(({ type, status }) => type === one.type && status === one.status);
-    return same ?? { ...one, lastTransitionTime: time };
+    return { ...one, lastTransitionTime: same?.lastTransitionTime ?? time };
   });
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }

@@ -2,6 +2,7 @@
 import type { Action } from "../kube/action.ts";
 import type { BudgetFacts, MigrationFacts } from "../kube/facts.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
+import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { byAge, guestPodUID, podUIDOf, sourceNodeOf } from "./identity.ts";
 import { MIGRATES, strategyOf } from "../settings/strategy.ts";
 import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuation.ts";
@@ -19,8 +20,17 @@ export interface EvacuationWorld extends Moment {
   /** The VMIs' nodes, where a rule needs them: see `needsNode`. */
   readonly nodes: readonly NodeFacts[];
   readonly queues?: ReadonlyMap<string, MigrationQueue>;
+  /** By UIDs of Evacuations that restart or stop a VM, where a row of asked.ts depends on it. Absent: not read. */
+  readonly asking?: ReadonlyMap<string, Asking>;
   /** Whether the VMIs were read after the Evacuations: only then does a missing mark mean that it was removed. */
   readonly vmisAreNewer: boolean;
+}
+
+/** What a request to KubeVirt to restart, stop or start a VM depends on. What is undefined does not exist. */
+export interface Asking {
+  readonly vm: VirtualMachineFacts | undefined;
+  readonly ne: NodeEvacuationFacts | undefined;
+  readonly node: NodeFacts | undefined;
 }
 
 /** What runs, as KubeVirt counts: migrations with a target pod. */

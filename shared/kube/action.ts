@@ -1,6 +1,6 @@
 /** Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, a dry run skips them. */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, Urgency } from "./evacuation.ts";
-import type { NodeEvacuationFacts, NodeEvacuationStatus } from "./node-evacuation.ts";
+import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
 import type {
   BudgetFacts,
   ConfigurationObserved,
@@ -63,8 +63,8 @@ export type Action =
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Have KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
-  /** One that was stopped so. */
-  | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts }
+  /** One that was stopped so. `ifRefused`: performed if KubeVirt refuses it as the VM is. */
+  | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts; readonly ifRefused?: readonly Action[] }
   | {
       readonly verb: "ReturnVm";
       readonly vmi: VmiFacts;
@@ -126,6 +126,7 @@ export const EVENT_TYPES = {
   EvacuationCancelled: "Normal",
   Restarted: "Warning",
   Stopped: "Warning",
+  StartRefused: "Warning",
   ShutdownPlanned: "Warning",
   DeletionRefused: "Normal",
   DeletionAllowed: "Warning",
@@ -143,7 +144,7 @@ export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
     /** The last one's objects have no namespace: theirs is empty. */
-    readonly kind: "VirtualMachineInstance" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
+    readonly kind: "VirtualMachineInstance" | "VirtualMachine" | "Pod" | "ConfigMap" | "ValidatingWebhookConfiguration";
   };
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
@@ -156,6 +157,16 @@ type RecordEvent = Extract<Action, { verb: "Event" }>;
 
 export function recordEvent(vmi: VmiFacts, reason: EventReason, message: string, occasion: string): RecordEvent {
   return { ...about("VirtualMachineInstance", vmi), type: EVENT_TYPES[reason], reason, message, occasion };
+}
+
+export function recordVmEvent(
+  { namespace, name, uid }: VirtualMachineFacts,
+  reason: EventReason,
+  message: string,
+  occasion: string,
+): RecordEvent {
+  const about = { kind: "VirtualMachine", namespace, name, uid } as const;
+  return { verb: "Event", about, type: EVENT_TYPES[reason], reason, message, occasion };
 }
 
 export function recordPodEvent(pod: PodFacts, reason: EventReason, message: string, occasion: string): RecordEvent {

@@ -60,7 +60,7 @@ export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdr
 
 /**
  * `Stalled`: its migration has not started although KubeVirt's limits allow it. `Released`: mark and migrations are taken back after its
- * end.
+ * end; the VM that it stopped has started again.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -84,7 +84,13 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 }
 
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
-  return status.conditions.some(({ type, status: is }) => type === "Released" && is === "False");
+  const released = status.conditions.find(({ type }) => type === "Released")?.status;
+  return released === "False" || (status.phase === "Stopped" && released !== "True");
+}
+
+/** Lifeboat has stopped the VM, is to start it again, and has not seen it running since. */
+export function isHeldOff(evacuation: Pick<EvacuationFacts, "status">): boolean {
+  return evacuation.status.phase === "Stopped" && isToBeReleased(evacuation);
 }
 
 export function isUnfinished(evacuation: EvacuationFacts): boolean {

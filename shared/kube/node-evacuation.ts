@@ -1,4 +1,5 @@
 /** A `NodeEvacuation`: a node has to be empty, at that time, in this way. */
+import type { NamespacedName } from "./facts.ts";
 
 export const NODE_ACTIVE_PHASES = ["Scheduled", "Evacuating", "Paused", "Blocked"] as const;
 export const NODE_END_PHASES = ["Evacuated", "Refused", "Expired", "Withdrawn", "Gone"] as const;
@@ -9,6 +10,17 @@ export const WHEN_BLOCKED = ["Wait", "ShutDown", "Restart"] as const;
 export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
 export const ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
+
+/** Of a VirtualMachine: whether and how KubeVirt may restart it, and what its owner wants in a maintenance. */
+export interface VirtualMachineFacts extends NamespacedName {
+  readonly uid: string;
+  readonly runStrategy: string;
+  /** KubeVirt has accepted a start, a stop or a restart, and virt-controller has not acted on it yet. */
+  readonly isChanging: boolean;
+  /** RFC 3339. */
+  readonly notBefore?: string | undefined;
+  readonly whenBlocked?: WhenBlocked | undefined;
+}
 
 /** Times are RFC 3339. */
 export interface NodeEvacuationSpec {
@@ -33,17 +45,26 @@ export interface NodeEvacuationSpec {
   readonly returnVMs: "Never" | "WhenUncordoned";
 }
 
-type Count = "total" | "left" | "moving" | "waiting" | "blocked" | "restarted" | "stopped";
+type Count = "total" | "left" | "moving" | "waiting" | "blocked" | "restarted" | "stopped" | "shutDown";
 export type VmCounts = Readonly<Record<Count, number>>;
 
 export interface NodeBlocker {
   readonly namespace: string;
   readonly name: string;
+  /** Of the VMI or the pod: one that was made anew is looked at anew. */
+  readonly uid?: string | undefined;
   /** CamelCase. */
   readonly reason: string;
   readonly message: string;
   readonly whoCanFix?: string | undefined;
   readonly since?: string | undefined;
+}
+
+/** A VM whose eviction ends its guest, as its strategy says. */
+export interface ShutDownVm extends NamespacedName {
+  readonly uid: string;
+  /** When Lifeboat saw that the guest had ended. Absent: it has not. */
+  readonly time?: string | undefined;
 }
 
 /** In the words of KEP-5683. `Returned`: it is uncordoned, and VMs that were to return or to start have been asked to. */
@@ -68,6 +89,7 @@ export interface NodeEvacuationStatus {
   readonly lastUpdateTime?: string | undefined;
   readonly virtualMachines?: VmCounts | undefined;
   readonly blockers: readonly NodeBlocker[];
+  readonly shutDowns: readonly ShutDownVm[];
   readonly conditions: readonly NodeCondition[];
 }
 

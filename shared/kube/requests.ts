@@ -30,9 +30,9 @@ export function activeEvacuations(cluster: Client): Promise<readonly EvacuationF
 }
 
 /** No field selects by a condition. The full scan finds what is left of those that have moved: there are too many of them. */
-const SURELY_FINISHED = END_PHASES.filter((phase) => phase !== "Withdrawn" && phase !== "Abandoned");
+const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
-/** Also those whose mark or migration is still to be taken back. */
+/** Also those whose mark or migration is still to be taken back, or whose VM is to start again. */
 export async function unfinishedEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
   return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
 }

@@ -4,45 +4,55 @@ import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { isOfVm, keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import { newEvacuation } from "../evacuation/identity.ts";
-import { isShutdown } from "../evacuation/shutdown.ts";
-import { isBlocked, isMinor, type Subject } from "../preflight/progress.ts";
+import { isMinor, type Subject } from "../preflight/progress.ts";
 import { secondsAfter, secondsSince } from "../settings/time.ts";
-import { blockerOf, countsOf, isHeard, OVERDUE_SECONDS, viewOf, vmOf, type VmView } from "./vms.ts";
+import { blockersOf, isSettled, isShutdownDue } from "./blockers.ts";
+import { endedText, shutDownsOf } from "./shut-downs.ts";
+import { countsOf, isHeard, viewOf, vmOf, type VmView } from "./vms.ts";
 import { type Candidate, type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
-export function leaving(w: NodeWorld): NodeNext {
-  const views = w.vmis.map((vmi) => viewOf(vmi, w));
+export function leaving(seen: NodeWorld): NodeNext {
+  const views = seen.vmis.map((vmi) => viewOf(vmi, seen));
+  const shutDowns = shutDownsOf(views, seen);
+  const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, shutDowns } } };
   const counts = countsOf(views, w);
   const pods = (w.subjects ?? []).filter((subject) => isLeft(subject, w));
   if (counts.left + counts.moving + pods.length === 0 && w.subjects !== undefined) return evacuated(counts, w);
   const beginnings = views.flatMap((view) => beginningOf(view, w));
-  const evictions = pods.filter((pod) => isEvicted(pod, views, w)).map((pod) => evict(pod, w));
-  const begun = [...[...beginnings, ...undone(w)].map((action) => [action]), ...evictions];
-  // Those that are to be shut down come first: they are known from look to look, however many others stay.
-  const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
-  const known = first.flatMap(({ blocker }) => blocker ?? []);
-  const blockers = withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods)], w);
-  const isStuck = begun.length === 0 && isSettled(views, counts, blockers, w);
+  const evicted = pods.filter((pod) => isEvicted(pod, views, w));
+  const begun = [...beginnings, ...undone(w)];
+  const blockers = blockersOf(views, pods, w);
+  const isProgress = begun.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
+  const isStuck = !isProgress && isSettled(views, counts, blockers, w);
   return {
     phase: isStuck ? "Blocked" : "Evacuating",
     message: isStuck
       ? `${blockers.length} cannot leave; first: ${textOf(blockers[0])}`
       : progressText(counts, pods.length),
-    more: { virtualMachines: counts, blockers, estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w) },
-    chains: begun,
+    more: {
+      virtualMachines: counts,
+      blockers,
+      shutDowns,
+      estimatedCompletionTime: isStuck ? undefined : etaOf(counts, w),
+    },
+    chains: [...begun.map((action) => [action]), ...evicted.map((pod) => evict(pod, w))],
     again: beginnings.length > 0,
   };
 }
 
 function evacuated(counts: VmCounts, w: NodeWorld): NodeNext {
-  const { total, restarted, stopped } = counts;
-  const others = [...(restarted > 0 ? [`${restarted} restarted`] : []), ...(stopped > 0 ? [`${stopped} stopped`] : [])];
+  const ended = endedText(counts, w);
   const took = Math.round(secondsSince(w.ne.status.startTime, w.now));
-  const message = `the node is empty after ${took}s; VMs that left: ${total}${others.length > 0 ? `, of which ${others.join(", ")}` : ""}`;
+  const message = `the node is empty after ${took}s; VMs that left: ${counts.total}${ended === "" ? "" : `, of which ${ended}`}`;
   return {
     phase: "Evacuated",
     message,
-    more: { virtualMachines: counts, blockers: [], estimatedCompletionTime: undefined },
+    more: {
+      virtualMachines: counts,
+      blockers: [],
+      shutDowns: w.ne.status.shutDowns,
+      estimatedCompletionTime: undefined,
+    },
     first: handedOver(w),
   };
 }
@@ -65,17 +75,6 @@ function isCompleted({ verdict }: Subject): boolean {
   return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
-/** Of one that is to be shut down: what it takes at two reads so far apart is no passing state. */
-const TWICE_SECONDS = 60;
-
-export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {
-  if (fate !== "ShutsDown") return false;
-  const known = ne.status.blockers.filter((one) => keyOf(one) === keyOf(vmi));
-  return known.some(
-    (one) => one.reason === "NoRestart" || (isSame(one, blocker) && secondsSince(one.since, now) >= TWICE_SECONDS),
-  );
-}
-
 /** Restarts of VMs that their owners have stopped or deleted meanwhile: nothing starts these. */
 function undone({ evacuations, vms }: NodeWorld): readonly Action[] {
   return evacuations.flatMap((evacuation): readonly Action[] => {
@@ -85,18 +84,6 @@ function undone({ evacuations, vms }: NodeWorld): readonly Action[] {
     if (status.phase !== "Restarting" || spec.intent === "Withdrawn" || !isOff) return [];
     return [{ verb: "WithdrawEvacuation", evacuation }];
   });
-}
-
-/** VMs that have been off for longer than a start takes: they are not on the node any more, and hold those that are to be restarted. */
-function overdue({ evacuations, vmis, now }: NodeWorld): readonly EvacuationFacts[] {
-  const here = new Set(vmis.map(keyOf));
-  const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, now) >= OVERDUE_SECONDS;
-  return evacuations.filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
-}
-
-function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts): NodeBlocker {
-  const fix = `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`;
-  return blockerOf({ namespace, name: spec.vmiName }, "NotRunningAgain", message, fix);
 }
 
 /** One restart at a time: the next when the VM before runs elsewhere. */
@@ -144,51 +131,6 @@ function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorl
   if (vmi === undefined) return [eviction];
   const message = `NodeEvacuation ${ne.name} evicts pod ${name}: the guest shuts down, as its eviction strategy says`;
   return [recordEvent(vmi, "ShutdownByStrategy", message, uid), eviction];
-}
-
-/** Those of VMs are known already. */
-function podBlockers(pods: readonly Subject[]): readonly NodeBlocker[] {
-  const stuck = pods.filter((subject) => subject.verdict.vmi === undefined && isBlocked(subject));
-  return stuck.map(({ pod, verdict }) => blockerOf(pod, verdict.reason, verdict.message, verdict.remedy));
-}
-
-const MOST_BLOCKERS = 20;
-const LONGEST = 1024;
-
-function withTimes(found: readonly NodeBlocker[], { ne, now }: NodeWorld): readonly NodeBlocker[] {
-  return found.slice(0, MOST_BLOCKERS).map((blocker) => {
-    const before = ne.status.blockers.find((one) => isSame(one, blocker));
-    const message = blocker.message.slice(0, LONGEST).toWellFormed();
-    return { ...blocker, message, since: before?.since ?? now.toISOString() };
-  });
-}
-
-function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
-  return b !== undefined && keyOf(a) === keyOf(b) && a.reason === b.reason;
-}
-
-/** These end by themselves in most clusters. */
-const PASSING: ReadonlySet<string> = new Set(["BudgetExhausted", "External"]);
-
-/** Whether no VM moves, nor is about to: then the other pods leave. */
-export function isCalm(views: readonly VmView[]): boolean {
-  return views.every(({ fate, blocker }) => fate === "Blocked" || fate === "Goes" || blocker?.reason === "External");
-}
-
-/** Whether nothing leaves any more without a person. */
-function isSettled(
-  views: readonly VmView[],
-  counts: VmCounts,
-  blockers: readonly NodeBlocker[],
-  w: NodeWorld,
-): boolean {
-  const late = overdue(w).length;
-  // The next restart waits for the one that is late.
-  const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
-  const isBusy = counts.moving > late || !isCalm(others);
-  const isOver = ({ reason, since }: NodeBlocker) =>
-    !PASSING.has(reason) || secondsSince(since, w.now) >= TWICE_SECONDS;
-  return !isBusy && (w.subjects !== undefined || late > 0) && blockers.some(isOver);
 }
 
 function textOf(blocker: NodeBlocker | undefined): string {

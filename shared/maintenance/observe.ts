@@ -2,7 +2,7 @@
  * Observing what a NodeEvacuation depends on. While VMs move, that is the node, its VMs and the NodeEvacuation's own Evacuations; what
  * costs more (VirtualMachines, other pods, the room elsewhere) is read where something depends on it.
  */
-import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { isActive } from "../kube/evacuation.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
@@ -12,12 +12,13 @@ import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
-import { observePodsOf, observePreflight, preflightPodSchema } from "../preflight/observe.ts";
-import { roomOn } from "../preflight/fit.ts";
+import { observePodsOf, observePreflight } from "../preflight/observe.ts";
 import { subjectsOf } from "../preflight/progress.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { flagsOf, restartObstacle } from "./forecast.ts";
-import { isCalm, isRestarting, isShutdownDue } from "./leaving.ts";
+import { isCalm, isShutdownDue } from "./blockers.ts";
+import { isRestarting } from "./leaving.ts";
+import { returning } from "./returning.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
 import { heldUntil, inOrder, type Priorities, placesFree, viewOf, vmOf, type VmView } from "./vms.ts";
 import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
@@ -38,7 +39,15 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
     hasStarted(ne) ? ownEvacuations(ne, cluster) : [],
   ]);
   const rivals = all.filter(({ uid, spec }) => uid !== ne.uid && spec.nodeName === ne.spec.nodeName);
-  const nothing = { vmis: [], others: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
+  const nothing = {
+    vmis: [],
+    others: [],
+    vms: new Map(),
+    obstacles: new Map(),
+    candidates: [],
+    returning: [],
+    gone: new Map(),
+  };
   const world = { settings, now, ne, node, rivals, before: { ne: before, node: nodeBefore }, evacuations, ...nothing };
   if (node === undefined) return world;
   if (hasEnded(ne))
@@ -49,7 +58,7 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
 
 /** What one that has not begun would find, or one that a person is about to create. */
 export async function observeForecast(ne: NodeEvacuationFacts, observer: Observer): Promise<NodeWorld> {
-  const own = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [] };
+  const own = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [], gone: new Map() };
   const nothing = { ...own, evacuations: [], others: [] };
   const { settings, now } = observer;
   const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
@@ -91,7 +100,8 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const { cluster, isThorough } = looking;
   const here = (await vmisOn(ne.spec.nodeName, cluster)).filter((vmi) => !isFinal(vmi));
   const vmis = inOrder(here, ne.spec.virtualMachines.order, await prioritiesOf(here, ne, cluster));
-  const world = { ...before, others: await othersOf(here, before, cluster) };
+  const [others, gone] = await Promise.all([othersOf(here, before, cluster), goneOf(here, ne, cluster)]);
+  const world = { ...before, others, gone };
   const pinned = vmis.filter((vmi) => mayDepend(vmi, world)).toSorted(goingFirst(world));
   const known = isThorough ? [] : ne.status.blockers.filter(({ reason }) => reason === "NoRestart");
   const obstacles = new Map(known.map((blocker) => [keyOf(blocker), blocker.message]));
@@ -103,6 +113,17 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
   const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
+}
+
+/** VMs that were to be shut down, and are not on the node any more. */
+async function goneOf(here: readonly VmiFacts[], { status }: NodeEvacuationFacts, cluster: Client) {
+  const present = new Set(here.map(({ uid }) => uid));
+  const missing = status.shutDowns.filter(({ uid, time }) => time === undefined && !present.has(uid));
+  const read = missing.slice(0, MOST_VMS).map(async (vm) => {
+    const vmi = await cluster.get("virtualmachineinstances", vm);
+    return [vm.uid, vmi?.uid === vm.uid && !isFinal(vmi) ? "Moved" : "Ended"] as const;
+  });
+  return new Map(await Promise.all(read));
 }
 
 /** A mark that no migration follows, and that this one has not asked for, may stay for ever: whose it is says why. */
@@ -208,33 +229,4 @@ async function movable(views: readonly VmView[], world: NodeWorld, looking: Look
 async function ownerOfVmi(vmi: VmiFacts, { ne }: NodeWorld, { cluster }: Looking): Promise<VmFacts | "None"> {
   if (ne.spec.virtualMachines.ownersChoice === "Ignored") return "None";
   return (await cluster.get("virtualmachines", vmi)) ?? "None";
-}
-
-/** Of those that have moved away and run where they have moved to: as many as fit by the memory of their guests. */
-async function returning({ ne, evacuations }: NodeWorld, cluster: Client): Promise<readonly VmiFacts[]> {
-  const moved = evacuations.filter(({ status }) => status.phase === "Moved");
-  if (ne.spec.returnVMs === "Never" || moved.length === 0) return [];
-  const { nodeName } = ne.spec;
-  const [node, pods, found] = await Promise.all([
-    cluster.get("nodes", named(nodeName), { as: NodeWithResources }),
-    cluster.list("pods", { fields: { "spec.nodeName": nodeName }, as: preflightPodSchema() }),
-    Promise.all(moved.map((e) => thereStill(e, cluster))),
-  ]);
-  let room = node === undefined ? 0 : (roomOn(node, pods).get("memory") ?? 0);
-  return found
-    .filter((vmi) => vmi !== undefined)
-    .filter(({ guestMemory = 0 }) => {
-      const isFitting = guestMemory <= room;
-      if (isFitting) room -= guestMemory;
-      return isFitting;
-    });
-}
-
-async function thereStill(
-  { namespace, spec, status }: EvacuationFacts,
-  cluster: Client,
-): Promise<VmiFacts | undefined> {
-  const vmi = await cluster.get("virtualmachineinstances", { namespace, name: spec.vmiName });
-  const isThere = vmi?.uid === status.virtualMachineInstanceUID && vmi?.nodeName === status.targetNode;
-  return isThere && vmi?.liveMigratable.migratable && !vmi.isMigrating ? vmi : undefined;
 }

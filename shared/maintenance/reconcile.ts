@@ -8,6 +8,7 @@ import { eachOf } from "../evacuation/each-of.ts";
 import { perform, type Performed } from "../evacuation/perform.ts";
 import type { Settings } from "../settings/settings.ts";
 import { secondsSince } from "../settings/time.ts";
+import { refusedEviction, withTimes } from "./blockers.ts";
 import { observeNode } from "./observe.ts";
 import { nextOfNode } from "./rules.ts";
 import { nodeStatusAfter } from "./status.ts";
@@ -88,17 +89,13 @@ const NOTHING: Look = { done: [], failures: 0, vmis: [], isUnderWay: false, isAg
 /** What of it is refused keeps nothing else from being done, but its status from being written. */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Look> {
   const { chains = [], first = [] } = next;
-  const begun = await eachOf(chains, (chain) => perform(chain, performingOf(deps)));
-  const before = await eachOf(first, async (action) => {
-    const performed = await perform([action], performingOf(deps));
-    // What KubeVirt refuses to start it refuses again: the VM stays off, which the log says, and the rest ends.
-    return { ...performed, isLeft: action.verb === "StartVm" && performed.outcome === "Refused" };
-  });
+  const begun = await eachOf(chains, async (chain) => ({ chain, ...(await perform(chain, performingOf(deps))) }));
+  const before = await eachOf(first, (action) => perform([action], performingOf(deps)));
   const results = [...begun.results, ...before.results];
   const denied = deniedIn(results);
-  const undone = before.results.find(({ outcome, isLeft }) => outcome !== "Done" && !isLeft);
-  const mayEnd = denied !== undefined || undone === undefined;
-  const ended = !mayEnd ? undone : await say(ne, denied ? lacking(ne, denied) : next, deps);
+  const undone = denied === undefined ? before.results.find(({ outcome }) => outcome !== "Done") : undefined;
+  const said = denied ? lacking(ne, denied) : { ...next, more: withRefusals(ne, next, begun.results, deps.clock()) };
+  const ended = undone ?? (await say(ne, said, deps));
   const performed = [...new Set([...results, ended])];
   const isDone = ended.outcome === "Done" && next.again === true;
   return {
@@ -108,6 +105,23 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
     isUnderWay: next.phase === "Evacuating",
     isAgain: denied === undefined && (ended.outcome === "Conflict" || isDone),
   };
+}
+
+/** With the evictions that have been refused just now. */
+function withRefusals(
+  ne: NodeEvacuationFacts,
+  { more = {} }: NodeNext,
+  performed: readonly (Performed & { readonly chain: readonly Action[] })[],
+  now: Date,
+): NonNullable<NodeNext["more"]> {
+  const refused = performed.flatMap(({ chain, outcome }) => {
+    const eviction = chain.find((action) => action.verb === "EvictPod");
+    return eviction !== undefined && outcome === "Refused" ? [eviction.pod] : [];
+  });
+  const { blockers = [] } = more;
+  const known = new Set(blockers.map(({ uid }) => uid));
+  const fresh = refused.filter(({ uid }) => !known.has(uid)).map((pod) => refusedEviction(pod, ne));
+  return fresh.length === 0 ? more : { ...more, blockers: withTimes([...blockers, ...fresh], { ne, now }) };
 }
 
 /** A permission that is missing. */

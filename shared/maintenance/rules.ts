@@ -1,12 +1,14 @@
 /** What comes next for a NodeEvacuation: the first rule that applies says phase, message and actions. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
-import { hasEnded, isOpen, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
+import { hasEnded, isOpen, type NodeCondition, type NodeEvacuationPhase } from "../kube/node-evacuation.ts";
 import { timeText } from "../preflight/duration.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
+import { shutDownsOf } from "./shut-downs.ts";
+import { vmOf } from "./vms.ts";
 import {
   actingOf,
   hasStarted,
@@ -21,7 +23,7 @@ import {
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
   // It ends, or has ended
-  afterwards, withdrawn, nodeGone, expired,
+  afterwards, cancelled, nodeGone, expired,
   // It has not started
   waitsForHour, waitsForAnother, waitsForPredecessor, waitsForRollout, pausedBefore, notCordoned, judged,
   // It has
@@ -43,12 +45,38 @@ function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   if (ne.status.phase !== "Evacuated") return leftOver(w);
   if (!isOpen(ne) || node?.unschedulable === true) return "Nothing";
   const { message = "" } = ne.status;
-  const returning = node === undefined ? [] : w.returning;
+  // Once: VMs whose return has failed stay where they are.
+  const returning = node === undefined || ne.status.conditions.some(isReturned) ? [] : w.returning;
   const back = returning.map((vmi): Action => ({ verb: "ReturnVm", vmi, node: ne.spec.nodeName, nodeEvacuation: ne }));
-  const more = {
-    conditions: [{ type: "Returned", status: "True", reason: "Uncordoned", message: "", lastTransitionTime: "" }],
-  } as const;
-  return { phase: "Evacuated", message, more, first: starts(w), chains: back.map((one) => [one]) };
+  return {
+    phase: "Evacuated",
+    message,
+    more: { conditions: [returned(w)] },
+    first: starts(w),
+    chains: back.map((one) => [one]),
+  };
+}
+
+function isReturned({ type }: NodeCondition): boolean {
+  return type === "Returned";
+}
+
+/** VMs that do not run again keep it open. */
+function returned({ evacuations }: NodeWorld): NodeCondition {
+  const held = evacuations.filter(isHeldOff);
+  const condition = { type: "Returned", lastTransitionTime: "" } as const;
+  if (held.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
+  const refused = held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`);
+  return {
+    ...condition,
+    status: "False",
+    reason: "NotStarted",
+    message: `not started again yet: ${refused.join("; ")}`,
+  };
+}
+
+function heldBecause({ status }: EvacuationFacts): string {
+  return status.conditions.find(({ type }) => type === "Released")?.message || "it is about to start";
 }
 
 /** Another function may have cordoned the node, or begun with a VM, while this one ended it. */
@@ -58,17 +86,20 @@ function leftOver(w: NodeWorld): NodeNext | "Nothing" {
   return first.length === 0 ? "Nothing" : { phase, message, first };
 }
 
-/** What leaves a node that is gone continues; a VM that is being stopped is to start again. */
-function withdrawals({ evacuations, node }: NodeWorld): readonly Action[] {
-  const isLeft = (e: EvacuationFacts) => node !== undefined || isShutdown(e);
-  const active = evacuations.filter((e) => isActive(e) && isLeft(e) && e.spec.intent !== "Withdrawn");
-  return active.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
+/** What leaves a node that is gone continues; a VM that is being stopped, or is off, is to start again. */
+function withdrawals({ evacuations, node }: Pick<NodeWorld, "evacuations" | "node">): readonly Action[] {
+  const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (node !== undefined || isShutdown(e)));
+  return withdrawn(evacuations.filter(isLeft));
 }
 
-/** VMs that were stopped for it. */
+/** VMs that were stopped for it, or are being stopped: Lifeboat starts a VM whose Evacuation is withdrawn. */
 function starts({ evacuations }: NodeWorld): readonly Action[] {
-  const stopped = evacuations.filter(({ status }) => status.phase === "Stopped");
-  return stopped.map((evacuation) => ({ verb: "StartVm", evacuation }));
+  return withdrawn(evacuations.filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
+}
+
+function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
+  const wanted = evacuations.filter(({ spec }) => spec.intent !== "Withdrawn");
+  return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
 /** Another party has uncordoned the node: a cordon that follows is not Lifeboat's. */
@@ -79,7 +110,8 @@ function disowned({ ne, node }: NodeWorld): readonly Action[] {
 
 /** What has not moved stays, and what has been stopped starts; the node is schedulable again, if that is Lifeboat's to say. */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
-  return { phase, message, first: [...withdrawals(w), ...taken(w), ...starts(w)], again: true };
+  const more = hasStarted(w.ne) ? { shutDowns: shutDownsOf([], w) } : {};
+  return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
 }
 
 /** Its own cordon, or that of one that has ended before it, unless another NodeEvacuation wants the node closed. */
@@ -90,7 +122,7 @@ function taken({ ne, node, rivals, now }: NodeWorld): readonly Action[] {
     : [{ verb: "Uncordon", node: node.name, by }];
 }
 
-function withdrawn(w: NodeWorld): NodeNext | undefined {
+function cancelled(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.intent !== "Withdrawn") return undefined;
   return end(w, "Withdrawn", "spec.intent is Withdrawn: what moves continues, the rest stays");
 }
@@ -98,7 +130,7 @@ function withdrawn(w: NodeWorld): NodeNext | undefined {
 /** Nothing waits for it any more: what was stopped for it starts elsewhere. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (w.node !== undefined) return undefined;
-  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: [...withdrawals(w), ...starts(w)] };
+  return { phase: "Gone", message: `there is no node ${w.ne.spec.nodeName}`, first: withdrawals(w) };
 }
 
 function expired(w: NodeWorld): NodeNext | undefined {
@@ -200,7 +232,8 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   if (w.node?.unschedulable !== false) return undefined;
   const message = `another party has uncordoned the node, so nothing new begins: kubectl cordon ${w.node.name} continues it`;
-  return { phase: "Paused", message, first: disowned(w) };
+  // Reasons from before count no longer: whoever has uncordoned the node may have changed them. What was stopped starts.
+  return { phase: "Paused", message, more: { blockers: [] }, first: [...disowned(w), ...starts(w)] };
 }
 
 /** An empty node is empty, paused or not. */

@@ -59,7 +59,8 @@ function conditionsAfter(
   const kept = before.conditions.filter(({ type }) => shown.every((one) => one.type !== type));
   const changed = shown.map((one): NodeCondition => {
     const same = before.conditions.find(({ type, status: was }) => type === one.type && was === one.status);
-    return same ?? { ...one, message: one.message.slice(0, LONGEST), lastTransitionTime: time };
+    const { lastTransitionTime = time } = same ?? {};
+    return { ...one, message: one.message.slice(0, LONGEST).toWellFormed(), lastTransitionTime };
   });
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }

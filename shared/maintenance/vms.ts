@@ -145,12 +145,19 @@ function blocked(vmi: VmiFacts, reason: string, message: string, whoCanFix?: str
 }
 
 export function blockerOf(
-  { namespace, name }: NamespacedName,
+  { namespace, name, uid }: NamespacedName & { readonly uid?: string },
   reason: string,
   message: string,
   whoCanFix: string | undefined = remedyOf(reason),
 ): NodeBlocker {
-  return { namespace, name, reason, message, ...(whoCanFix !== undefined && { whoCanFix }) };
+  return {
+    namespace,
+    name,
+    ...(uid !== undefined && { uid }),
+    reason,
+    message,
+    ...(whoCanFix !== undefined && { whoCanFix }),
+  };
 }
 
 /** Whether its owner's wishes are known, if they count. */
@@ -212,5 +219,6 @@ export function countsOf(
     blocked: count("Blocked") + external,
     restarted: ended("Restarted"),
     stopped: ended("Stopped"),
+    shutDown: ne.status.shutDowns.filter(({ time }) => time !== undefined).length,
   };
 }

@@ -7,19 +7,14 @@ import {
   type NodeEvacuationFacts,
   type NodeEvacuationPhase,
   type NodeEvacuationStatus,
-  type WhenBlocked,
+  type VirtualMachineFacts,
 } from "../kube/node-evacuation.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import type { Subject } from "../preflight/progress.ts";
 import { type Moment, secondsUntil } from "../settings/time.ts";
 
-/** Of a VirtualMachine. */
-export interface VmFacts {
-  readonly runStrategy: string;
-  /** Its owner's wishes. */
-  readonly notBefore?: string | undefined;
-  readonly whenBlocked?: WhenBlocked | undefined;
-}
+/** Of a VirtualMachine: its run strategy, and its owner's wishes. */
+export type VmFacts = Pick<VirtualMachineFacts, "runStrategy" | "notBefore" | "whenBlocked">;
 
 /** A VM that may leave now. */
 export interface Candidate {
@@ -50,6 +45,8 @@ export interface NodeWorld extends Moment {
   readonly candidates: readonly Candidate[];
   /** Of the node and the room elsewhere. Absent: not read. */
   readonly preflight?: PreflightFacts | undefined;
+  /** By UIDs of VMIs that were to be shut down and are not on the node any more: what has become of them. */
+  readonly gone: ReadonlyMap<string, "Ended" | "Moved">;
   /** What is still on the node. Absent: not read. */
   readonly subjects?: readonly Subject[] | undefined;
   /** Of KubeVirt; read for one whose `startIf` waits for the end of that. */

@@ -121,11 +121,21 @@ export const NodeEvacuation = kind(
           blocked: Count,
           restarted: Count,
           stopped: Count,
+          shutDown: Count,
         }),
       ),
       blockers: listOf(
-        z.object({ namespace: Words, name: Words, reason: Words, message: Words, whoCanFix: Text, since: Text }),
+        z.object({
+          namespace: Words,
+          name: Words,
+          uid: Text,
+          reason: Words,
+          message: Words,
+          whoCanFix: Text,
+          since: Text,
+        }),
       ),
+      shutDowns: listOf(z.object({ namespace: Words, name: Words, uid: Words, time: Text })),
       conditions: listOf(z.object(CONDITION)),
     }),
   }),
@@ -147,16 +157,20 @@ function isNodes(condition: Record<keyof nodes.NodeCondition, string>): conditio
   return nodes.NODE_CONDITIONS.some((one) => one === type) && (status === "True" || status === "False");
 }
 
-/** Of a VirtualMachine: whether and how it may be restarted, and what its owner wants in a maintenance. */
 export const VirtualMachine = kind(
   () => ({
     metadata: Meta,
     spec: z.object({ runStrategy: Text, running: z.nullish(z.boolean()) }),
     status: part({ stateChangeRequests: listOf(z.unknown()) }),
   }),
-  ({ metadata: { namespace, name, annotations }, spec: { runStrategy, running }, status }) => ({
+  ({
+    metadata: { namespace, name, uid, annotations },
+    spec: { runStrategy, running },
+    status,
+  }): nodes.VirtualMachineFacts => ({
     namespace,
     name,
+    uid,
     runStrategy: runStrategy ?? (running === true ? "Always" : "Halted"),
     isChanging: status.stateChangeRequests.length > 0,
     notBefore: annotations?.[NOT_BEFORE_ANNOTATION],

@@ -1,8 +1,9 @@
 /** Evacuations by a restart or a stop: what is written before KubeVirt is asked, and what becomes of it. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { NODE, time } from "../../support/fixtures.ts";
-import { own, pinnedVm } from "../../support/maintenance/worlds.ts";
+import type { Asking } from "../../../shared/evacuation/world.ts";
+import { node, NODE, time } from "../../support/fixtures.ts";
+import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 
@@ -10,16 +11,30 @@ const web = pinnedVm("web");
 const another = { ...web, uid: "another", nodeName: "node02", activePods: { other: "node02" } };
 const ended = { ...web, phase: "Succeeded" };
 
-type Row = readonly [what: string, status: object, vmi: VmiFacts | undefined, expected: string];
+type Row = readonly [
+  what: string,
+  status: object,
+  vmi: VmiFacts | undefined,
+  expected: string,
+  asking?: Partial<Asking>,
+];
 
-function rowsOf(by: "Restart" | "ShutDown", rows: readonly Row[]): void {
-  test.each(rows)("%s", (_, status, vmi, expected) => {
-    const e = own("web", { spec: { by }, status });
-    expect(inShort(planned(e, { vmis: vmi ? [vmi] : [], budgets: [] }))).toBe(expected);
-  });
+const VM = { namespace: "apps", name: "web", uid: "vm-web", runStrategy: "Always", isChanging: false };
+/** Nothing has changed since. */
+const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED) };
+
+function rowsOf(by: "Restart" | "ShutDown", rows: readonly Row[], intent = "Evacuate"): void {
+  for (const [what, status, vmi, expected, asking = {}] of rows) {
+    test(what, () => {
+      const e = own("web", { spec: { by, intent, runStrategy: "Always" }, status });
+      const read = new Map([[e.uid, { ...SAME, ...asking }]]);
+      expect(inShort(planned(e, { vmis: vmi ? [vmi] : [], budgets: [], asking: read }))).toBe(expected);
+    });
+  }
 }
 
 const RESTARTING = { phase: "Restarting", reason: "Asked", message: "m", startTime: time(-59), attempts: 0 };
+const IN_VAIN = { ...RESTARTING, startTime: time(-60) };
 const STOPPING = { ...RESTARTING, phase: "Stopping" };
 
 describe("a restart", () => {
@@ -31,7 +46,17 @@ describe("a restart", () => {
     ["of one that has ended",                   {},                                           ended,                                  "Gone VirtualMachineInstanceGone"],
     ["of one that is gone",                     {},                                           undefined,                              "Gone VirtualMachineInstanceGone"],
     ["was asked for just now",                  RESTARTING,                                   web,                                    "-"],
-    ["was asked for a minute ago, in vain",     { ...RESTARTING, startTime: time(-60) },      web,                                    "ShutDown, Restarting NotTaken"],
+    ["was asked for a minute ago, in vain",     IN_VAIN,                                      web,                                    "Restarting NotTaken, ShutDown"],
+    ["… and again just now",                    { ...IN_VAIN, nextAttemptTime: time(1) },     web,                                    "-"],
+    ["… and KubeVirt has it",                   IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, isChanging: true } }],
+    ["… and its owner has stopped the VM",      IN_VAIN,                                      web,                                    "Restarting Pending",          { vm: { ...VM, runStrategy: "Halted" } }],
+    ["… of a VM that is Manual by now",         IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: { ...VM, runStrategy: "Manual" } }],
+    ["… of a VM that was deleted",              IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { vm: undefined }],
+    ["… of a VM that can migrate now",          IN_VAIN,                                      vmiOf("web"),                           "Withdrawn IntentWithdrawn"],
+    ["… which is paused",                       IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
+    ["… of a node that is uncordoned",          IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
+    ["… for one that has ended",                IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
+    ["… for one that is gone",                  IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
     ["… of one that has moved by then",         { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, tell"],
     ["it is about to start",                    RESTARTING,                                   { ...another, phase: "Scheduling" },    "Restarting Starting"],
     ["it runs elsewhere",                       RESTARTING,                                   another,                                "Restarted Restarted"],
@@ -42,14 +67,9 @@ describe("a restart", () => {
     expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, tell, ShutDown");
   });
 
-  test("is withdrawn before it is asked for, and when KubeVirt has not taken it up; not while it may", () => {
-    const spec = { by: "Restart", intent: "Withdrawn" };
-    expect(statusAfter(own("web", { spec }), { vmis: [web], budgets: [] }).phase).toBe("Withdrawn");
-    expect(statusAfter(own("web", { spec, status: RESTARTING }), { vmis: [web], budgets: [] }).phase).toBe(
-      "Restarting",
-    );
-    const inVain = own("web", { spec, status: { ...RESTARTING, startTime: time(-60) } });
-    expect(statusAfter(inVain, { vmis: [web], budgets: [] }).phase).toBe("Withdrawn");
+  test("is not judged on what has not been read", () => {
+    const e = own("web", { spec: { by: "Restart", runStrategy: "Always" }, status: IN_VAIN });
+    expect(inShort(planned(e, { vmis: [web], budgets: [] }))).toBe("-");
   });
 
   test("names the VMI that it is about", () => {
@@ -68,10 +88,45 @@ describe("a stop", () => {
     ["… and its VMI is still there",         STOPPING,  ended,                        "Stopped Stopped"],
     ["another party has started it again",   STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
   ]);
+});
 
-  test("whose NodeEvacuation has ended meanwhile is undone once the VM is off", () => {
-    const e = own("web", { spec: { by: "ShutDown", intent: "Withdrawn" }, status: STOPPING });
-    expect(inShort(planned(e, { vmis: [{ ...web, deleting: true }], budgets: [] }))).toBe("Stopping ShuttingDown");
-    expect(inShort(planned(e, { vmis: [], budgets: [] }))).toBe("StartVm, Withdrawn IntentWithdrawn");
+const released = (status: "True" | "False") => [
+  { type: "Released", status, reason: "x", message: "", lastTransitionTime: time(0) },
+];
+
+describe("withdrawn", () => {
+  const PENDING = { vm: { ...VM, runStrategy: "Halted" } };
+  const IN_VAIN_TOO = { ...STOPPING, startTime: time(-60) };
+  const STOPPED = { ...STOPPING, phase: "Stopped" };
+
+  // prettier-ignore
+  rowsOf("Restart", [
+    ["a restart that was not asked for",         {},          web,                          "Withdrawn IntentWithdrawn"],
+    ["… that was asked for just now",            RESTARTING,  web,                          "-"],
+    ["… that KubeVirt has not taken up",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn"],
+    ["… that is pending",                        IN_VAIN,     web,                          "Restarting Pending", { vm: { ...VM, isChanging: true } }],
+    ["… of a VM that is off",                    RESTARTING,  undefined,                    "Withdrawn IntentWithdrawn"],
+  ], "Withdrawn");
+
+  // prettier-ignore
+  rowsOf("ShutDown", [
+    ["a stop that is pending",                   IN_VAIN_TOO, web,                          "Stopping Pending", PENDING],
+    ["… of a VM that can migrate now",           IN_VAIN_TOO, vmiOf("web"),                 "Stopping Pending", PENDING],
+    ["a stop while the guest shuts down",        STOPPING,    { ...web, deleting: true },   "Stopping ShuttingDown"],
+    ["a VM that is off now",                     STOPPING,    undefined,                    "Stopped Stopped",  PENDING],
+    ["a VM that was stopped starts",             STOPPED,     undefined,                    "StartVm, Released", PENDING],
+    ["… also if that was refused before",        { ...STOPPED, conditions: released("False") }, undefined, "StartVm, Released", PENDING],
+    ["… not while the stop is pending",          STOPPED,     undefined,                    "-",                { vm: { ...VM, runStrategy: "Halted", isChanging: true } }],
+    ["… not while its VMI is there",             STOPPED,     { ...web, deleting: true },   "-",                PENDING],
+    ["… not if its owner has started it",        STOPPED,     undefined,                    "Released",         { vm: VM }],
+    ["… not if it was deleted",                  STOPPED,     undefined,                    "Released",         { vm: undefined }],
+    ["… not if it has been seen running since",  STOPPED,     another,                      "Released",         PENDING],
+    ["… nor when it is off after that",          { ...STOPPED, conditions: released("True") }, undefined, "-",  PENDING],
+  ], "Withdrawn");
+
+  test("a VM that stays off until its node is uncordoned is its owner's from when it runs", () => {
+    const stopped = own("web", { spec: { by: "ShutDown", runStrategy: "Always" }, status: STOPPED });
+    expect(inShort(planned(stopped, { vmis: [], budgets: [] }))).toBe("-");
+    expect(inShort(planned(stopped, { vmis: [another], budgets: [] }))).toBe("Released");
   });
 });

@@ -59,10 +59,10 @@ describe("it ends", () => {
     ["withdrawn",                                  { ne: started({ spec: WITHDRAWN }), evacuations: active },                "Withdrawn WithdrawEvacuation Uncordon"],
     ["… on the cordon of a person",                { ne: started({ spec: WITHDRAWN }), node: FOREIGN },                      "Withdrawn"],
     ["… while another one wants the node closed",  { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
-    ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn Uncordon StartVm"],
+    ["… having stopped a VM",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn WithdrawEvacuation Uncordon"],
     ["out of time",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
     ["its node is gone",                           { node: undefined, evacuations: active },                                 "Gone"],
-    ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone StartVm"],
+    ["… having stopped a VM",                      { node: undefined, evacuations: stopped },                                "Gone WithdrawEvacuation"],
     ["… while a VM is being stopped",              { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
     ["the node is empty",                          { subjects: [] },                                                         "Evacuated Uncordon"],
     ["… on the cordon of a person",                { subjects: [], node: FOREIGN },                                          "Evacuated"],
@@ -81,7 +81,7 @@ describe("it has ended", () => {
   // prettier-ignore
   test.each<Row>([
     ["the node is cordoned still",                 { ne: evacuated, evacuations: stopped },                                  "Nothing"],
-    ["it is schedulable",                          { ne: evacuated, node: PLAIN, evacuations: stopped, returning: [vmiOf("web")] }, "Evacuated StartVm ReturnVm"],
+    ["it is schedulable",                          { ne: evacuated, node: PLAIN, evacuations: stopped, returning: [vmiOf("web")] }, "Evacuated WithdrawEvacuation ReturnVm"],
     ["… which is done",                            { ne: started({ status: { phase: "Evacuated", conditions: RETURNED } }), node: PLAIN, evacuations: stopped }, "Nothing"],
     ["withdrawn",                                  { ne: withdrawn, node: PLAIN },                                           "Nothing"],
     ["… when another function was just cordoning", { ne: withdrawn },                                                        "Withdrawn Uncordon"],
@@ -181,7 +181,9 @@ test("of two that are cancelled together each takes the cordon back, whoever has
 test("of VMs whose guests have ended without an Evacuation the total still tells; one of an external controller is blocked", () => {
   const waits = own("web", { status: { phase: "WaitingForExternalController", message: "its controller moves it" } });
   const before = started({
-    status: { virtualMachines: { total: 3, left: 3, moving: 0, waiting: 0, blocked: 0, restarted: 0, stopped: 0 } },
+    status: {
+      virtualMachines: { total: 3, left: 3, moving: 0, waiting: 0, blocked: 0, restarted: 0, stopped: 0, shutDown: 0 },
+    },
   });
   const next = nextOf({ ne: before, vmis: [vmiOf("web", { evictionStrategy: "External" })], evacuations: [waits] });
   expect(next.more).toMatchObject({

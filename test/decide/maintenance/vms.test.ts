@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
-import { isShutdownDue } from "../../../shared/maintenance/leaving.ts";
+import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";
 import { inOrder, placesFree, viewOf } from "../../../shared/maintenance/vms.ts";
 import type { NodeWorld, VmFacts } from "../../../shared/maintenance/world.ts";
 import { marked, NODE, settings, time } from "../../support/fixtures.ts";
@@ -80,19 +80,19 @@ test("two are restarted because their migrations fail, and no third", () => {
   expect(viewOf(web, nodeWorld({ ...world, evacuations: [failed("a"), failed("b"), abandoned] })).fate).toBe("Blocked");
 });
 
-const blocker = (since: string, reason = "NotMigratable") => [
-  { namespace: "apps", name: "web", reason, message: "", since },
+const blocker = (since: string, reason = "NotMigratable", uid = pinned.uid) => [
+  { namespace: "apps", name: "web", uid, reason, message: "", since },
 ];
 
 const dueAt = (w: NodeWorld) => isShutdownDue(viewOf(pinned, w), w);
 
 describe("a restart", () => {
-  const seen = (since: string, reason?: string) =>
+  const seen = (since: string, reason?: string, uid?: string) =>
     nodeWorld({
       ...vm(),
       ne: started({
         spec: { virtualMachines: { whenBlocked: "Restart" } },
-        status: { blockers: blocker(since, reason) },
+        status: { blockers: blocker(since, reason, uid) },
       }),
     });
 
@@ -103,6 +103,8 @@ describe("a restart", () => {
     ["a minute later",               seen(time(-60)),                    true],
     ["when there was no room",       seen(time(0), "NoRestart"),         true],
     ["after another reason",         seen(time(-90), "Abandoned"),       false],
+    ["of one that was made anew",    seen(time(-90), undefined, "new"),  false],
+    ["… there was no room for it",   seen(time(-90), "NoRestart", "new"), false],
   ] as const)("is due %s: %s", (_, w, expected) => expect(dueAt(w)).toBe(expected));
 
   test("names the VM's run strategy, and is an Evacuation of its own", () => {
@@ -187,7 +189,16 @@ describe("other pods", () => {
   });
 
   test("a budget that has refused for a minute blocks", () => {
-    const blockers = [{ namespace: "apps", name: "guarded", reason: "BudgetExhausted", message: "", since: time(-60) }];
+    const blockers = [
+      {
+        namespace: "apps",
+        name: "guarded",
+        uid: guarded.uid,
+        reason: "BudgetExhausted",
+        message: "",
+        since: time(-60),
+      },
+    ];
     const next = nextOf({ ne: started({ status: { blockers } }), subjects: subjects({ pods: [guarded], budgets }) });
     expect(next.phase).toBe("Blocked");
   });

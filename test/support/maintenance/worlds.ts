@@ -44,7 +44,7 @@ export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuati
       schedule: { ...schedule },
       virtualMachines: { ...SPEC.virtualMachines, ...virtualMachines },
     },
-    status: { blockers: [], conditions: [], ...status },
+    status: { blockers: [], shutDowns: [], conditions: [], ...status },
   };
 }
 
@@ -72,6 +72,7 @@ export function nodeWorld(tweak: Partial<NodeWorld> = {}): NodeWorld {
     obstacles: new Map(),
     candidates: [],
     returning: [],
+    gone: new Map(),
     ...tweak,
   };
 }

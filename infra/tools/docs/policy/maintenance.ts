@@ -1,0 +1,9 @@
+/** What a maintenance asks of KubeVirt, as a table for administrators. */
+import { ASKED_ROWS } from "../../../../shared/evacuation/asked.ts";
+import { START_ROWS } from "../../../../shared/evacuation/start-again.ts";
+import { renderTable } from "./tables.ts";
+
+export function askedTable(): string {
+  const rows = [...ASKED_ROWS, ...START_ROWS].map(({ asked, since, so }) => [asked, since, so]);
+  return renderTable([["KubeVirt was asked for", "what has changed since", "so"], ...rows]);
+}

@@ -1,0 +1,156 @@
+/**
+ * What Lifeboat asks of KubeVirt for a NodeEvacuation: to restart or stop a VM that cannot move. The rows say what may have changed since,
+ * and what is done then; the first row that applies counts. The phase is written first, with the VMI's UID, and then KubeVirt is asked.
+ */
+import { recordEvent } from "../kube/action.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { hasEnded } from "../kube/node-evacuation.ts";
+import { isLive } from "../settings/strategy.ts";
+import { secondsAfter, secondsUntil } from "../settings/time.ts";
+import { ended, moved } from "./ends.ts";
+import * as shutdown from "./shutdown.ts";
+import {
+  isAnother,
+  isForFailures,
+  isOff,
+  isRestart,
+  isWithdrawn,
+  LOST_SECONDS,
+  type Question,
+  read,
+} from "./shutdown.ts";
+import { type EvacuationWorld, type Facts, isElsewhere, type Next } from "./world.ts";
+
+export type AskedRow = shutdown.Row<Next | "StaleRead">;
+
+export function nextOfShutdown(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): Next | "StaleRead" {
+  const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
+  const row = ASKED_ROWS.find(({ asked, applies }) => isAbout(asked, e) && applies(q));
+  return row === undefined ? "StaleRead" : row.answer(q);
+}
+
+function isAbout(asked: AskedRow["asked"], e: EvacuationFacts): boolean {
+  const { phase } = e.status;
+  if (phase !== "Restarting" && phase !== "Stopping") return asked === "nothing yet";
+  return asked === "restart or stop" || asked === (isRestart(e) ? "restart" : "stop");
+}
+
+const canMigrate = ({ e, f }: Question) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);
+
+// prettier-ignore
+export const ASKED_ROWS: readonly AskedRow[] = [
+  { asked: "nothing yet", since: "the VM has migrated", so: "the evacuation ends: Moved",
+    applies: hasMigrated, answer: movedAway },
+  { asked: "nothing yet", since: "the VM has ended", so: "the evacuation ends: Gone",
+    applies: ({ f }) => f === undefined || !isLive(f.vmi), answer: () => ended("the VM has ended") },
+  { asked: "nothing yet", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked",
+    applies: ({ e }) => isWithdrawn(e), answer: () => withdrawn("spec.intent is Withdrawn") },
+  { asked: "nothing yet", since: "the VM can migrate", so: "nothing is asked: it migrates",
+    applies: canMigrate, answer: () => withdrawn("the VM can migrate now") },
+  { asked: "nothing yet", since: "nothing", so: "KubeVirt is asked",
+    applies: () => true, answer: ask },
+
+  { asked: "restart or stop", since: "the VM has migrated", so: "the evacuation ends: Moved",
+    applies: hasMigrated, answer: movedAway },
+  { asked: "restart", since: "the VM runs again", so: "the evacuation ends: Restarted",
+    applies: (q) => isAnother(q) && q.f?.vmi.phase === "Running" && q.f.vmi.nodeName !== undefined, answer: restarted },
+  { asked: "restart", since: "the VM is about to start", so: "it is waited for",
+    applies: isAnother, answer: ({ e }) => asked(e, "Starting", "KubeVirt starts the VM on another node") },
+  { asked: "stop", since: "another party has started the VM again", so: "the evacuation ends: the VM is its owner's",
+    applies: isAnother, answer: () => ended("another party has started the VM again") },
+  { asked: "restart", since: "the VM is off, and its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "it is not waited for: KubeVirt starts it, unless its owner does not want that",
+    applies: ({ e, f }) => isOff(f?.vmi) && isWithdrawn(e), answer: () => withdrawn("spec.intent is Withdrawn, and the VM is off") },
+  { asked: "restart", since: "the VM is off", so: "its start is waited for; after 300 s it is named as a blocker",
+    applies: ({ f }) => isOff(f?.vmi), answer: ({ e }) => asked(e, "Starting", "the VM is off, and KubeVirt starts it on another node") },
+  { asked: "stop", since: "the VM is off", so: "the evacuation ends: Stopped",
+    applies: ({ f }) => isOff(f?.vmi), answer: stopped },
+  { asked: "restart or stop", since: "the guest shuts down", so: "it is waited for, whatever is wanted by now",
+    applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", "the guest shuts down") },
+  { asked: "restart or stop", since: "nothing, for less than 60 s", so: "it is waited for: the request may still be on its way",
+    applies: ({ e, now }) => secondsUntil(shutdown.askedUntil(e), now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
+  { asked: "restart or stop", since: "its VirtualMachine was deleted", so: "nothing is asked again",
+    applies: read(({ vm }) => vm === undefined), answer: () => withdrawn("its VirtualMachine was deleted") },
+  { asked: "restart or stop", since: "KubeVirt has the request, and virt-controller has not acted on it", so: "it is waited for, whatever is wanted by now; a VM that was stopped in vain starts again",
+    applies: read(({ vm }, { e }) => vm !== undefined && shutdown.isPending(e, vm)), answer: pending },
+  { asked: "restart or stop", since: "its owner has changed its run strategy", so: "nothing is asked again",
+    applies: read(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn("the run strategy of the VM has changed") },
+  { asked: "restart or stop", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked again",
+    applies: read(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn("what had asked for it was cancelled or has ended") },
+  { asked: "restart or stop", since: "the VM can migrate", so: "nothing is asked again: it migrates",
+    applies: (q) => q.asking !== "NotRead" && canMigrate(q), answer: () => withdrawn("the VM can migrate now") },
+  { asked: "restart or stop", since: "the NodeEvacuation was paused, or the node uncordoned", so: "nothing is asked again until that is over",
+    applies: read(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
+  { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "KubeVirt is asked again",
+    applies: read(() => true), answer: askAgain },
+];
+
+/** Also after it was asked for: a migration may have been first. A VMI of another UID has not moved. */
+function hasMigrated({ f }: Question): boolean {
+  if (f === undefined) return false;
+  const { vmi, e } = f;
+  return vmi.uid === (e.status.virtualMachineInstanceUID ?? vmi.uid) && isLive(vmi) && isElsewhere(f);
+}
+
+function movedAway({ f }: Question): Next | "StaleRead" {
+  return f === undefined ? "StaleRead" : moved(f, f.vmi.nodeName);
+}
+
+function withdrawn(message: string): Next {
+  return { phase: "Withdrawn", reason: "IntentWithdrawn", message };
+}
+
+function asked(e: EvacuationFacts, reason: string, message: string): Next {
+  return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
+}
+
+/** Written before the request is sent: another function does not take the request for lost while it is on its way. */
+function asking({ now }: Question, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
+  return { more: { nextAttemptTime: secondsAfter(now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
+}
+
+function ask(q: Question): Next | "StaleRead" {
+  const { e, f } = q;
+  if (f === undefined) return "StaleRead";
+  const message = `KubeVirt is asked to ${isRestart(e) ? "restart the VM, on another node" : "stop the VM"}`;
+  const event = recordEvent(f.vmi, isRestart(e) ? "Restarted" : "Stopped", message, e.uid);
+  const { more = {}, after = [] } = asking(q, f.vmi, e);
+  return { ...asked(e, "Asked", message), more, after: [event, ...after] };
+}
+
+function askAgain(q: Question): Next | "StaleRead" {
+  const { e, f } = q;
+  if (f === undefined) return "StaleRead";
+  const why = `KubeVirt has not taken it up for ${LOST_SECONDS} s: Lifeboat asks again`;
+  return { ...asked(e, "NotTaken", why), ...asking(q, f.vmi, e) };
+}
+
+function pending({ e }: Question): Next {
+  const undone =
+    isWithdrawn(e) && !isRestart(e) ? "; it was cancelled meanwhile, so the VM starts again afterwards" : "";
+  return asked(e, "Pending", `KubeVirt has the request, and virt-controller has not acted on it${undone}`);
+}
+
+function held({ e, asking: around }: Question): Next {
+  const isPaused = around !== "NotRead" && around.ne?.spec.progress === "Paused";
+  const why = isPaused ? "spec.progress of its NodeEvacuation is Paused" : "its node is schedulable";
+  return asked(e, "Held", `KubeVirt has not taken it up, and Lifeboat does not ask again: ${why}`);
+}
+
+function restarted({ f }: Question): Next {
+  const nodeName = f?.vmi.nodeName ?? "";
+  return {
+    phase: "Restarted",
+    reason: "Restarted",
+    message: `restarted on node ${nodeName}`,
+    more: { targetNode: nodeName },
+  };
+}
+
+function stopped({ e }: Question): Next {
+  const start = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
+  const message = isWithdrawn(e)
+    ? "stopped, and cancelled meanwhile: Lifeboat starts it again"
+    : `stopped; Lifeboat starts it when its node is schedulable again, and before that: ${start}`;
+  return { phase: "Stopped", reason: "Stopped", message, released: false };
+}

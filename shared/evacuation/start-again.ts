@@ -1,0 +1,52 @@
+/** When a VM that was stopped for a NodeEvacuation starts again: the first row that applies counts. */
+import { type Action, recordVmEvent } from "../kube/action.ts";
+import type { EvacuationFacts } from "../kube/evacuation.ts";
+import { isAnother, isOff, isWithdrawn, leftAs, type Question, read, type Row } from "./shutdown.ts";
+import { statusHeldOff, statusReleased } from "./status.ts";
+import type { EvacuationWorld, Facts } from "./world.ts";
+
+export type StartRow = Row<readonly Action[]>;
+
+/** Of a VM that was stopped: until Lifeboat has started it, or has seen it running, it is Lifeboat's to start. */
+// prettier-ignore
+export const START_ROWS: readonly StartRow[] = [
+  { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat does not start it any more: it is its owner's",
+    applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, now }) => released(e, now, "the VM has been started") },
+  { asked: "stop, then start", since: "its node is not schedulable yet", so: "it stays off",
+    applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
+  { asked: "stop, then start", since: "its owner has deleted it or changed its run strategy", so: "Lifeboat does not start it",
+    applies: read(({ vm }, { e }) => vm?.runStrategy !== leftAs(e)), answer: ({ e, now }) => released(e, now, "its owner has deleted or changed the VM") },
+  { asked: "stop, then start", since: "the stop is not over", so: "it is waited for: KubeVirt would forget the start",
+    applies: read(({ vm }, { f }) => vm?.isChanging === true || !isOff(f?.vmi)), answer: () => [] },
+  { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; an error, or a refusal, of which an Event tells, is followed by another request a minute later",
+    applies: read(() => true), answer: start },
+];
+
+export function releaseStopped(e: EvacuationFacts, f: Facts | undefined, w: EvacuationWorld): readonly Action[] {
+  const q: Question = { e, f, asking: w.asking?.get(e.uid) ?? "NotRead", now: w.now };
+  return START_ROWS.find(({ applies }) => applies(q))?.answer(q) ?? [];
+}
+
+function released(e: EvacuationFacts, now: Date, why: string): readonly Action[] {
+  return [{ verb: "WriteStatus", evacuation: e, status: statusReleased(e, now, why) }];
+}
+
+function start({ e, asking: around, now }: Question): readonly Action[] {
+  const vm = around === "NotRead" ? undefined : around.vm;
+  if (vm === undefined) return [];
+  const command = `virtctl start ${e.spec.vmiName} -n ${e.namespace}`;
+  const why = `KubeVirt refuses to start the VM; Lifeboat asks again every minute. Its owner: ${command} says why`;
+  const refused: readonly Action[] = [
+    recordVmEvent(
+      vm,
+      "StartRefused",
+      `stopped for the maintenance of node ${e.status.sourceNode ?? ""}: ${why}`,
+      e.uid,
+    ),
+    { verb: "WriteStatus", evacuation: e, status: statusHeldOff(e, now, why) },
+  ];
+  return [
+    { verb: "StartVm", evacuation: e, ifRefused: refused },
+    ...released(e, now, "KubeVirt was asked to start the VM"),
+  ];
+}

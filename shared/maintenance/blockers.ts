@@ -1,0 +1,115 @@
+/** What cannot leave a node, and since when: each pod and VM that stays has a reason. */
+import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
+import type { NamespacedName } from "../kube/facts.ts";
+import { keyOf } from "../kube/objects.ts";
+import type { NodeBlocker, NodeEvacuationFacts, VmCounts } from "../kube/node-evacuation.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
+import { isBlocked, type Subject } from "../preflight/progress.ts";
+import { secondsSince } from "../settings/time.ts";
+import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
+import type { NodeWorld } from "./world.ts";
+
+export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
+  // Those that are to be shut down come first: they are known from look to look, however many others stay.
+  const first = views.toSorted((a, b) => Number(b.fate === "ShutsDown") - Number(a.fate === "ShutsDown"));
+  const known = first.flatMap(({ blocker }) => blocker ?? []);
+  return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
+}
+
+/** Of one that is to be shut down: what it takes at two reads so far apart is no passing state. */
+const TWICE_SECONDS = 60;
+
+export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {
+  if (fate !== "ShutsDown") return false;
+  const known = ne.status.blockers.filter((one) => one.uid === vmi.uid);
+  return known.some(
+    (one) => one.reason === "NoRestart" || (isSame(one, blocker) && secondsSince(one.since, now) >= TWICE_SECONDS),
+  );
+}
+
+/** VMs that have been off for longer than a start takes: they are not on the node any more, and hold those that are to be restarted. */
+export function overdue({ evacuations, vmis, now }: NodeWorld): readonly EvacuationFacts[] {
+  const here = new Set(vmis.map(keyOf));
+  const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, now) >= OVERDUE_SECONDS;
+  return evacuations.filter((e) => isActive(e) && isShutdown(e) && isLate(e) && !here.has(vmOf(e)));
+}
+
+function notBack({ namespace, spec, status: { message = "" } }: EvacuationFacts): NodeBlocker {
+  const fix = `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`;
+  return blockerOf({ namespace, name: spec.vmiName }, "NotRunningAgain", message, fix);
+}
+
+/** Those of VMs that are named already are left out. */
+function podBlockers(pods: readonly Subject[], views: readonly VmView[], w: NodeWorld): readonly NodeBlocker[] {
+  const view = ({ vmi }: Subject) => views.find((one) => one.vmi.uid === vmi?.uid);
+  return pods
+    .filter((subject) => view(subject)?.blocker === undefined)
+    .flatMap((subject) => podBlocker(subject, w) ?? []);
+}
+
+function podBlocker(subject: Subject, { ne }: NodeWorld): NodeBlocker | undefined {
+  const { pod, verdict } = subject;
+  if (verdict.outcome === "Waits" || isBlocked(subject)) {
+    return blockerOf(pod, verdict.reason, verdict.message, verdict.remedy);
+  }
+  const isRefused = ne.status.blockers.some(({ uid, reason }) => uid === pod.uid && reason === "EvictionRefused");
+  return isRefused && !pod.deleting ? refusedEviction(pod, ne) : undefined;
+}
+
+/** The API server has refused the eviction of a pod that nothing known refuses. */
+export function refusedEviction(pod: NamespacedName & { readonly uid: string }, { spec }: NodeEvacuationFacts) {
+  const message = "its eviction is refused, by a webhook or a policy of another product";
+  const fix = `an administrator: kubectl drain ${spec.nodeName} prints what refuses it`;
+  return blockerOf(pod, "EvictionRefused", message, fix);
+}
+
+const MOST_BLOCKERS = 20;
+const LONGEST = 1024;
+
+export function withTimes(
+  found: readonly NodeBlocker[],
+  { ne, now }: Pick<NodeWorld, "ne" | "now">,
+): readonly NodeBlocker[] {
+  return found.slice(0, MOST_BLOCKERS).map((blocker) => {
+    const before = ne.status.blockers.find((one) => isSame(one, blocker));
+    const message = blocker.message.slice(0, LONGEST).toWellFormed();
+    return { ...blocker, message, since: before?.since ?? now.toISOString() };
+  });
+}
+
+function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
+  return b !== undefined && keyOf(a) === keyOf(b) && a.uid === b.uid && a.reason === b.reason;
+}
+
+/** These end by themselves in most clusters. */
+const PASSING: ReadonlySet<string> = new Set([
+  "BudgetExhausted",
+  "EvictionRefused",
+  "External",
+  "NotScheduled",
+  "MigrationTarget",
+  "Migrating",
+  "MigrationBlocked",
+  "BackingOff",
+]);
+
+/** Whether no VM moves, nor is about to: then the other pods leave. */
+export function isCalm(views: readonly VmView[]): boolean {
+  return views.every(({ fate, blocker }) => fate === "Blocked" || fate === "Goes" || blocker?.reason === "External");
+}
+
+/** Whether nothing leaves any more without a person. */
+export function isSettled(
+  views: readonly VmView[],
+  counts: VmCounts,
+  blockers: readonly NodeBlocker[],
+  w: NodeWorld,
+): boolean {
+  const late = overdue(w).length;
+  // The next restart waits for the one that is late.
+  const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
+  const isBusy = counts.moving > late || !isCalm(others);
+  const isOver = ({ reason, since }: NodeBlocker) =>
+    !PASSING.has(reason) || secondsSince(since, w.now) >= TWICE_SECONDS;
+  return !isBusy && (w.subjects !== undefined || late > 0) && blockers.some(isOver);
+}

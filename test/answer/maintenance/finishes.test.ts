@@ -1,0 +1,199 @@
+/** A maintenance finishes what it began: what was asked of KubeVirt, something that changes before it is done, and what is true in the end. */
+import { expect, test } from "vitest";
+import { isHeldOff } from "../../../shared/kube/evacuation.ts";
+import type { FakeCluster } from "../../support/fake-cluster.ts";
+import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
+import { NODE, PINNED } from "../../support/fixtures.ts";
+import { at, textOf } from "../../support/json.ts";
+import { created, phaseOf } from "../../support/maintenance/kernel.ts";
+import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
+
+const DB = { namespace: "apps", name: "db" };
+const KERNEL = { name: "kernel" };
+const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
+/** Seconds between two looks. */
+const SOON = 9;
+
+interface Stage {
+  readonly fake: FakeCluster;
+  readonly doors: FakeDoors;
+  /** What KubeVirt was asked for. */
+  readonly asked: string[];
+}
+
+/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. */
+function stage(spec: object, code: (what: string) => number = () => 202, isController = () => true): Stage {
+  const fake = created({ virtualMachines: spec }, VMS);
+  const asked: string[] = [];
+  const doors = openFakeDoors(fake, (_, request) => {
+    const { subresource = "" } = request ?? {};
+    if (!["restart", "stop", "start"].includes(subresource)) return undefined;
+    asked.push(subresource);
+    const answer = code(subresource);
+    if (answer < 300) act(fake, subresource, isController());
+    return new Response("{}", { status: answer });
+  });
+  return { fake, doors, asked };
+}
+
+function act(fake: FakeCluster, what: string, isController: boolean): void {
+  if (what === "stop") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Halted" } });
+  if (what === "start") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Always" } });
+  if (isController) follow(fake);
+}
+
+/** virt-controller does what the VirtualMachine says. */
+function follow(fake: FakeCluster): void {
+  const isOn = at(fake.api.object("virtualmachines", DB), "spec", "runStrategy") === "Always";
+  if (!isOn) turnOff(fake);
+  else if (fake.vmis.get(DB) === undefined) runOn(fake, "node02");
+}
+
+function turnOff(fake: FakeCluster): void {
+  fake.pods.delete(launcher("db"));
+  fake.vmis.delete(DB);
+}
+
+function runOn(fake: FakeCluster, nodeName: string): void {
+  fake.vmis.put(vmiOf("db", { uid: "again", nodeName, activePods: { again: nodeName }, ...PINNED }));
+}
+
+const withdraw = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERNEL, { spec: { intent: "Withdrawn" } });
+const pause = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Paused" } });
+const uncordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE));
+const cordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE, { unschedulable: true }));
+
+async function looks({ fake, doors }: Stage, times: number, seconds = SOON): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await doors.reconcile();
+    await doors.settle();
+    if (fake.api.object("nodeevacuations", KERNEL) === undefined) return;
+    doors.pass(seconds);
+  }
+}
+
+async function until(on: Stage, is: () => boolean): Promise<void> {
+  for (let i = 0; i < 20 && !is(); i++) await looks(on, 1);
+  expect(is()).toBe(true);
+}
+
+const statusOf = ({ fake }: Stage) => at(fake.api.object("nodeevacuations", KERNEL), "status");
+const isRunning = ({ fake }: Stage) => fake.vmis.get(DB) !== undefined;
+const phases = ({ fake }: Stage) => fake.evacuations.list().map(({ status }) => status.phase);
+
+function returnedOf(on: Stage): string {
+  const conditions = at(statusOf(on), "conditions");
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  const found = all.find((one) => at(Object(one), "type") === "Returned");
+  return found === undefined ? "" : `${textOf(at(Object(found), "status"))} ${textOf(at(Object(found), "message"))}`;
+}
+
+const STOP = { whenBlocked: "ShutDown" };
+const RESTART = { whenBlocked: "Restart" };
+
+test.each<readonly [string, (on: Stage) => unknown]>([
+  ["it is withdrawn", withdraw],
+  [
+    "its time is over",
+    ({ fake }) =>
+      fake.api.merge("nodeevacuations", KERNEL, { spec: { schedule: { notAfter: "2026-03-01T12:00:01Z" } } }),
+  ],
+  ["the VM can migrate", ({ fake }) => fake.vmis.put(vmiOf("db"))],
+])(
+  "given a stop that virt-controller does not act on for minutes, when %s, the VM runs in the end",
+  async (_, change) => {
+    let isThere = false;
+    const on = stage(STOP, undefined, () => isThere);
+    await until(on, () => on.asked.length > 0);
+    change(on);
+    await looks(on, 12);
+    expect(phases(on)).toEqual(["Stopping"]);
+    isThere = true;
+    follow(on.fake);
+    expect(isRunning(on)).toBe(false);
+    if (phaseOf(on.fake) !== "Withdrawn" && phaseOf(on.fake) !== "Expired") withdraw(on);
+    await looks(on, 3);
+    expect(on.asked).toEqual(["stop", "start"]);
+    expect(isRunning(on)).toBe(true);
+  },
+);
+
+test("a start that fails is tried again; Returned waits for it", async () => {
+  let isAway = true;
+  const on = stage(STOP, (what) => (what === "start" && isAway ? 500 : 202));
+  await until(on, () => phaseOf(on.fake) === "Evacuated");
+  uncordon(on);
+  await looks(on, 3, 61);
+  expect([returnedOf(on).slice(0, 5), isRunning(on)]).toEqual(["False", false]);
+  isAway = false;
+  await looks(on, 2, 61);
+  expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
+});
+
+test("a start that KubeVirt refuses is named, has an Event, and is tried again", async () => {
+  let code = 409;
+  const on = stage(STOP, (what) => (what === "start" ? code : 202));
+  await until(on, () => phaseOf(on.fake) === "Evacuated");
+  uncordon(on);
+  await looks(on, 3, 61);
+  expect(returnedOf(on)).toContain("not started again yet: apps/db: KubeVirt refuses to start the VM");
+  const refusals = on.fake.story.filter(({ reason }) => reason === "StartRefused");
+  expect(refusals.map(({ about }) => [at(about, "kind"), at(about, "name")])).toEqual([["VirtualMachine", "db"]]);
+  code = 202;
+  await looks(on, 2, 61);
+  expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
+});
+
+test("a VM that its owner has started and stopped since stays off", async () => {
+  const on = stage(STOP);
+  await until(on, () => phaseOf(on.fake) === "Evacuated");
+  runOn(on.fake, "node02");
+  await looks(on, 1);
+  on.fake.vmis.delete(DB);
+  await looks(on, 1);
+  uncordon(on);
+  await looks(on, 3, 61);
+  expect([on.asked, isRunning(on), returnedOf(on)]).toEqual([["stop"], false, "True "]);
+});
+
+test.each([
+  ["is paused", pause],
+  ["finds its node uncordoned", uncordon],
+] as const)("a restart that was lost is not asked for again while the NodeEvacuation %s", async (what, change) => {
+  let code = 503;
+  const on = stage(RESTART, () => code);
+  await until(on, () => on.asked.length > 0);
+  code = 202;
+  change(on);
+  await looks(on, 15);
+  expect(on.asked).toEqual(["restart"]);
+  if (what === "is paused") on.fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Running" } });
+  else cordon(on);
+  await looks(on, 3);
+  expect(on.asked).toEqual(["restart", "restart"]);
+});
+
+test("when another party uncordons the node in the middle, a VM that was stopped starts", async () => {
+  const on = stage(STOP);
+  on.fake.pods.put({ ...launcher("alone"), name: "alone", labels: {}, annotations: {}, owners: [] });
+  await until(on, () => on.fake.evacuations.list(isHeldOff).length === 1);
+  expect(isRunning(on)).toBe(false);
+  uncordon(on);
+  await looks(on, 3);
+  expect([phaseOf(on.fake), isRunning(on), on.asked]).toEqual(["Paused", true, ["stop", "start"]]);
+});
+
+test("a VM that its owner has restarted while the node was uncordoned has its minute again", async () => {
+  const on = stage(RESTART);
+  await looks(on, 3);
+  uncordon(on);
+  await looks(on, 1, 61);
+  turnOff(on.fake);
+  runOn(on.fake, NODE);
+  on.fake.pods.put(launcher("db", { uid: "again" }));
+  cordon(on);
+  await looks(on, 4);
+  expect(on.asked).toEqual([]);
+  await looks(on, 3, 61);
+  expect(on.asked).toContain("restart");
+});
