@@ -112,7 +112,7 @@ export const cancel: Add = (program, { host, connect, ends }) => {
     "cancel",
     `Withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration that moves
 the guest already is left to finish. A drain that continues asks again: cancel it, or uncordon the node, first.
-Of node/NAME: ends the maintenance of that node, uncordons it, and starts VMs that were stopped for it.
+node/NAME or nodeevacuation/NAME: ends the maintenance of that node, uncordons it, and starts VMs that were stopped for it.
 
 Exit code: 0 withdrawn, 1 not.`,
   ).action(

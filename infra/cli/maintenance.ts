@@ -10,7 +10,7 @@ export const pause: Add = (program, { host, connect, ends }) => {
   program
     .command("pause")
     .description("Nothing new begins on the node: what moves continues, and the node stays cordoned.")
-    .argument("<node>", "or the name of its NodeEvacuation")
+    .argument("<node>", "its name, or nodeevacuation/NAME")
     .action(ends((word) => changeAll(word, "pause", { connection: connect(), host })));
 };
 
@@ -18,7 +18,7 @@ export const resume: Add = (program, { host, connect, ends }) => {
   program
     .command("resume")
     .description("The maintenance of the node that was paused continues.")
-    .argument("<node>", "or the name of its NodeEvacuation")
+    .argument("<node>", "its name, or nodeevacuation/NAME")
     .action(ends((word) => changeAll(word, "resume", { connection: connect(), host })));
 };
 
@@ -37,12 +37,17 @@ async function changeAll(word: string, change: Change, { connection, host }: Wit
   return EXIT.done;
 }
 
+/** A bare word is the name of a node: an object of that name may be about another node. */
 async function unfinishedOf(word: string, connection: Connection): Promise<readonly NodeEvacuationFacts[]> {
   const name = word.replace(NODE_WORD, "");
+  const isObjects = OBJECT_WORD.test(word);
   const all = await connection.cluster().list("nodeevacuations");
-  const found = all.filter((one) => (one.spec.nodeName === name || one.name === name) && !hasEnded(one));
-  if (found.length === 0) throw new Failed(`no maintenance of node "${name}" is scheduled or under way`);
-  return found;
+  const found = all.filter((one) => (isObjects ? one.name : one.spec.nodeName) === name && !hasEnded(one));
+  if (found.length > 0) return found;
+  if (isObjects) throw new Failed(`no NodeEvacuation "${name}" is scheduled or under way`);
+  const isName = all.some((one) => one.name === name && !hasEnded(one));
+  const hint = isName ? `; the object of that name is nodeevacuation/${name}` : "";
+  throw new Failed(`no maintenance of node "${name}" is scheduled or under way${hint}`);
 }
 
 async function changed(one: NodeEvacuationFacts, change: Change, connection: Connection): Promise<void> {
@@ -57,6 +62,7 @@ function saidBy({ refusals }: Connection): string {
 
 /** As kubectl names them. */
 export const NODE_WORD = /^(?:nodes?|no|nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
+const OBJECT_WORD = /^(?:nevac|nodeevacuations?(?:\.lifeboat\.dev)?)\//i;
 
 const POLL_MS = 1000;
 /** Without a relay the tick of every minute sees it. */

@@ -102,9 +102,14 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
     done: performed.flatMap(({ done }) => done),
     failures: performed.filter(({ failure }) => failure !== undefined).length,
     vmis: [...chains.flat(), ...first].flatMap(concernedBy),
-    isUnderWay: next.phase === "Evacuating",
+    isUnderWay: isToBeFollowed(ne, next),
     isAgain: denied === undefined && (ended.outcome === "Conflict" || isDone),
   };
+}
+
+/** A pause, and what cannot leave, end by what a person does, which is to show at once, also where nothing watches. */
+function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
+  return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }
 
 /** With the evictions that have been refused just now. */

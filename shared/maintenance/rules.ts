@@ -7,6 +7,7 @@ import { timeText } from "../preflight/duration.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
 import { forecastOf, mayStart } from "./forecast.ts";
 import { leaving } from "./leaving.ts";
+import { expiredText, startText, waitsBecause } from "./messages.ts";
 import { shutDownsOf } from "./shut-downs.ts";
 import { vmOf } from "./vms.ts";
 import {
@@ -25,7 +26,7 @@ export const NODE_RULES: readonly NodeRule[] = [
   // It ends, or has ended
   afterwards, cancelled, nodeGone, expired,
   // It has not started
-  waitsForHour, waitsForAnother, waitsForPredecessor, waitsForRollout, pausedBefore, notCordoned, judged,
+  pausedBefore, waitsForHour, waitsForAnother, waitsForPredecessor, waitsForRollout, notCordoned, judged,
   // It has
   uncordoned, paused, leaving,
 ];
@@ -136,7 +137,7 @@ function nodeGone(w: NodeWorld): NodeNext | undefined {
 function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
-  return end(w, "Expired", `the node was not empty at ${withoutFractions(notAfter)} (spec.schedule.notAfter)`);
+  return end(w, "Expired", expiredText(w.ne, withoutFractions(notAfter)));
 }
 
 /** What will happen is said before, and VMs whose guests will end have an Event. */
@@ -159,7 +160,7 @@ function known(verdict: string): string {
 
 function waitsForHour(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || isDue(w.ne, w.now)) return undefined;
-  return scheduled(w, `starts at ${withoutFractions(w.ne.spec.schedule.notBefore ?? "")}`);
+  return scheduled(w, startText(w.ne.spec));
 }
 
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
@@ -170,14 +171,8 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
 function waitsForPredecessor(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
   if (after === undefined || hasStarted(w.ne)) return undefined;
-  const { ne, node } = w.before;
-  if (ne === undefined) return scheduled(w, `waits for NodeEvacuation ${after}, which does not exist`);
-  const { phase } = ne.status;
-  if (phase !== "Evacuated")
-    return scheduled(w, `waits for NodeEvacuation ${after}${hasEnded(ne) ? `, which has ended as ${phase}` : ""}`);
-  return node?.unschedulable === true
-    ? scheduled(w, `waits until node ${ne.spec.nodeName} of NodeEvacuation ${after} is uncordoned`)
-    : undefined;
+  const why = waitsBecause(after, w.before, w.ne.spec.nodeName);
+  return why === undefined ? undefined : scheduled(w, why);
 }
 
 /** VMs were lost where migrations of a drain and of a rollout came together: kubevirt/kubevirt. */
@@ -189,7 +184,10 @@ function waitsForRollout(w: NodeWorld): NodeNext | undefined {
 
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   if (ne.spec.progress !== "Paused" || hasStarted(ne)) return undefined;
-  return { phase: "Paused", message: "spec.progress is Paused: it has not started" };
+  return {
+    phase: "Paused",
+    message: "spec.progress is Paused: it has not started, and does not start until it is resumed",
+  };
 }
 
 /** A node that another party has cordoned stays cordoned in the end. */

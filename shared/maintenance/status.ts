@@ -32,7 +32,9 @@ export function nodeStatusAfter(
   const written = { ...status, conditions };
   if (textOf(written) === textOf(before)) return undefined;
   const isSoon = before.phase === next.phase && secondsSince(before.lastUpdateTime, now) < LEAST_SECONDS;
-  const isNews = next.more?.startTime !== undefined || next.more?.conditions !== undefined;
+  const { startTime, conditions: said, shutDowns = before.shutDowns } = next.more ?? {};
+  // A guest that ends in the next moments is remembered only if it is written down now.
+  const isNews = startTime !== undefined || said !== undefined || shutDowns.length !== before.shutDowns.length;
   return isSoon && !isNews ? undefined : { ...written, lastUpdateTime: time };
 }
 

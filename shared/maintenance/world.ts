@@ -84,6 +84,13 @@ export function hasStarted({ status }: NodeEvacuationFacts): boolean {
   return status.startTime !== undefined;
 }
 
+/** VMs leave, or a person has changed something that the status does not show yet. */
+export function isNewsOf(ne: NodeEvacuationFacts): boolean {
+  const { spec, status } = ne;
+  const isBehind = spec.intent === "Withdrawn" || (spec.progress === "Paused") !== (status.phase === "Paused");
+  return isBehind || (hasStarted(ne) && status.phase === "Evacuating");
+}
+
 /** Of those that name the node, have not ended and whose time has come: the one that has started, else the oldest. */
 export function actingOf({ ne, rivals, now }: Pick<NodeWorld, "ne" | "rivals" | "now">): NodeEvacuationFacts {
   const wanted = wantedOf([ne, ...rivals], now);

@@ -6,7 +6,7 @@ import { type EvacuationFacts, isActive, isUnderWay, isUnfinished } from "../kub
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { forgetNodeEvacuations, type Maintaining, reconcileNodeEvacuations } from "../maintenance/reconcile.ts";
-import { hasStarted, ownerOf } from "../maintenance/world.ts";
+import { isNewsOf, ownerOf } from "../maintenance/world.ts";
 import { isGateOn } from "../settings/guarded.ts";
 import {
   attempt,
@@ -108,7 +108,7 @@ export async function reconcileUnderWay(deps: Deps): Promise<Result> {
     found.flatMap((one) => one.found ?? []),
     deps,
   );
-  const which = { isConcerned: (ne: NodeEvacuationFacts) => isOpen(ne) && hasStarted(ne), isThorough: false };
+  const which = { isConcerned: (ne: NodeEvacuationFacts) => isOpen(ne) && isNewsOf(ne), isThorough: false };
   return sum([ofVmis, ...found.map(({ result }) => result), await empty(deps, which), underWay(active)]);
 }
 

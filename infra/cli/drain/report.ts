@@ -1,8 +1,9 @@
 /** How drains ended: of each node how, and of each VM what has become of it, how long it waited and how long it took. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
+import { startText } from "../../../shared/maintenance/messages.ts";
 import { isDue } from "../../../shared/maintenance/world.ts";
-import { durationText, withoutFractions } from "../../../shared/settings/time.ts";
+import { durationText } from "../../../shared/settings/time.ts";
 import { EXIT, type ExitCode } from "../command.ts";
 import { paintFor, plain, printData, printTable } from "../print.ts";
 import type { Following, Seen } from "./follow.ts";
@@ -22,7 +23,7 @@ interface NodeReport {
 interface VmReport {
   readonly namespace: string;
   readonly name: string;
-  /** Phase of its Evacuation. */
+  /** Phase of its Evacuation, or ShutDown by its eviction. */
   readonly outcome: string;
   readonly to: string;
   /** Failed migrations. */
@@ -40,7 +41,9 @@ export function printReport(seen: readonly Seen[], code: ExitCode, { host, outpu
   }
   const paint = paintFor(host.stdout, host);
   for (const { node, phase, message } of reports) {
-    const [mark, style] = MARKS[phase] ?? (["‼", "yellow"] as const);
+    // A node whose turn may never come is no success.
+    const isWaiting = phase === "Scheduled" && code !== EXIT.done;
+    const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
     host.stdout.write(`${paint(mark, style)} node/${node}: ${phase}: ${plain(message)}\n`);
   }
   const shown = output === "wide" ? reports.flatMap(({ node, vms }) => vms.map((vm) => rowOf(node, vm))) : [];
@@ -65,9 +68,7 @@ const MARKS: Readonly<Record<string, readonly [string, "green" | "red"]>> = {
 function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
   const {
     phase = "Scheduled",
-    message = isDue(ne, now)
-      ? "Lifeboat has not looked at it yet"
-      : `starts at ${withoutFractions(ne.spec.schedule.notBefore ?? "")}`,
+    message = isDue(ne, now) ? "Lifeboat has not looked at it yet" : startText(ne.spec),
     startTime,
     completionTime,
     virtualMachines,
@@ -84,6 +85,13 @@ function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
     waitedSeconds: secondsFrom(began ?? createdAt, createdAt),
     tookSeconds: secondsFrom(createdAt, status.completionTime ? Date.parse(status.completionTime) : now.getTime()),
   }));
+  const shut = ne.status.shutDowns.flatMap(({ namespace, name, time }) =>
+    time === undefined ? [] : [{ namespace, name, time }],
+  );
+  const shutDown = shut.map(({ namespace, name, time }): VmReport => {
+    const seconds = began === undefined ? 0 : secondsFrom(began, Date.parse(time));
+    return { namespace, name, outcome: "ShutDown", to: "", attempts: 0, waitedSeconds: 0, tookSeconds: seconds };
+  });
   return {
     node: ne.spec.nodeName,
     nodeEvacuation: ne.name,
@@ -92,7 +100,7 @@ function reportOf({ ne, evacuations }: Seen, now: Date): NodeReport {
     ...(began !== undefined && { seconds: secondsFrom(began, ended) }),
     ...(virtualMachines && { virtualMachines }),
     blockers,
-    vms: vms.toSorted((a, b) => b.waitedSeconds + b.tookSeconds - (a.waitedSeconds + a.tookSeconds)),
+    vms: [...vms, ...shutDown].toSorted((a, b) => b.waitedSeconds + b.tookSeconds - (a.waitedSeconds + a.tookSeconds)),
   };
 }
 

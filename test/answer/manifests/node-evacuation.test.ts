@@ -62,6 +62,7 @@ describe("nobody gets more by it than they have", () => {
     evict: rule("", "pods/eviction", "create"),
     restart: rule("subresources.kubevirt.io", "virtualmachines/restart", "update"),
     stop: rule("subresources.kubevirt.io", "virtualmachines/stop", "update"),
+    migrate: rule("kubevirt.io", "virtualmachineinstancemigrations", "create"),
   } as const;
   type Right = keyof typeof RIGHTS;
 
@@ -82,6 +83,7 @@ describe("nobody gets more by it than they have", () => {
   const RESTART = { virtualMachines: { whenBlocked: "Restart" } };
   const AFTER = { virtualMachines: { whenAttemptsFail: "Restart" } };
   const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
+  const RETURN = { afterwards: { returnVMs: "WhenUncordoned" } };
 
   // prettier-ignore
   test.each<[readonly Right[], object, string]>([
@@ -95,6 +97,8 @@ describe("nobody gets more by it than they have", () => {
     [["patch", "evict", "restart"],  RESTART,                  ""],
     [["patch", "evict", "restart"],  STOP,                     "you may not stop"],
     [["patch", "evict", "stop"],     STOP,                     ""],
+    [["patch", "evict", "restart"],  RETURN,                   "you may not migrate"],
+    [["patch", "evict", "migrate"],  RETURN,                   ""],
   ])("who may %j asks for %j: %s", async (rights, spec, refusal) => {
     const { answer } = await stage.create({ ...NODE, ...spec }, await userWith(rights));
     expect(answer).toEqual(refused(refusal === "" ? 201 : 403, refusal));
@@ -107,6 +111,7 @@ describe("nobody gets more by it than they have", () => {
     const forbidden = refused(403, "you may not restart");
     expect(await change({ reason: "kernel 6.13" })).toEqual(forbidden);
     expect(await change({ progress: "Paused", ...AFTER })).toEqual(forbidden);
+    expect(await change({ progress: "Paused", ...RETURN })).toEqual(forbidden);
     expect(await change({ progress: "Paused" })).toEqual([200, ""]);
     expect(await change({ progress: "Running" })).toEqual(forbidden);
     expect(await change({ intent: "Withdrawn" })).toEqual([200, ""]);

@@ -1,7 +1,8 @@
 /** What comes next for a NodeEvacuation, rule by rule. */
 import { describe, expect, test } from "vitest";
+import type { NodeEvacuationPhase } from "../../../shared/kube/node-evacuation.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
-import type { NodeWorld } from "../../../shared/maintenance/world.ts";
+import { isNewsOf, type NodeWorld } from "../../../shared/maintenance/world.ts";
 import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
 import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
@@ -52,6 +53,42 @@ describe("it has not started", () => {
     ["withdrawn",                                  { ne: asked({ spec: WITHDRAWN }), node: PLAIN },                          "Withdrawn"],
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
 });
+
+describe("what it says while it waits", () => {
+  const AFTER = { schedule: { after: "bios", notBefore: time(60) } };
+  const chained = asked({ spec: { schedule: { after: "bios" } } });
+  const predecessor = (phase: NodeEvacuationPhase, message = "m") => {
+    return {
+      ne: asked({ ...OTHER, spec: { nodeName: "node02" }, status: { phase, message } }),
+      node: node({ name: "node02", unschedulable: true }),
+    };
+  };
+
+  // prettier-ignore
+  test.each<readonly [what: string, world: Partial<NodeWorld>, expected: string]>([
+    ["its hour",                          { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
+    ["… and its turn in a chain",         { ne: asked({ spec: AFTER }) },                       `starts after NodeEvacuation bios, not before ${time(60).replace(".000", "")}`],
+    ["its turn",                          { ne: chained, before: predecessor("Evacuating") },   "waits for NodeEvacuation bios of node node02"],
+    ["… behind one that is blocked",      { ne: chained, before: predecessor("Blocked") },      "waits for NodeEvacuation bios of node node02, which is Blocked: m"],
+    ["… behind one that has failed",      { ne: chained, before: predecessor("Expired") },      `does not start: NodeEvacuation bios of node node02, which it follows, has ended as Expired: m; lifeboat cancel node/${NODE}, and drain it anew`],
+    ["… behind one that does not exist",  { ne: chained },                                      `does not start: NodeEvacuation bios, which it follows, does not exist; lifeboat cancel node/${NODE}, and drain it anew`],
+    ["… until a node is back",            { ne: chained, before: predecessor("Evacuated") },    "waits until node node02, which bios has emptied, is uncordoned"],
+    ["a person, before its hour",         { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: it has not started, and does not start until it is resumed"],
+    ["no more, without having started",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `it had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x`],
+  ])("for %s", (_, world, expected) => expect(nextOf({ node: PLAIN, ...world }).message).toBe(expected));
+});
+
+// prettier-ignore
+test.each([
+  ["VMs leave",                      started(),                                                                    true],
+  ["it is blocked",                  started({ status: { phase: "Blocked" } }),                                    false],
+  ["it was paused just now",         started({ spec: { progress: "Paused" }, status: { phase: "Blocked" } }),      true],
+  ["… which it says",                started({ spec: { progress: "Paused" }, status: { phase: "Paused" } }),       false],
+  ["it was resumed just now",        started({ status: { phase: "Paused" } }),                                     true],
+  ["it was withdrawn just now",      started({ spec: { intent: "Withdrawn" }, status: { phase: "Blocked" } }),     true],
+  ["it waits for its hour",          asked({ status: { phase: "Scheduled" } }),                                    false],
+  ["… and was paused just now",      asked({ spec: { progress: "Paused" }, status: { phase: "Scheduled" } }),      true],
+] as const)("it is looked at every few seconds while %s: %s", (_, ne, expected) => expect(isNewsOf(ne)).toBe(expected));
 
 describe("it ends", () => {
   // prettier-ignore

@@ -166,6 +166,9 @@ describe("other pods", () => {
   const none = vmiOf("web", { evictionStrategy: "None" });
 
   const budgets = [foreignBudget("b", "guarded")];
+  const { nodeName: _, ...unbound } = web;
+  const starting = { ...unbound, phase: "Scheduling", activePods: {} };
+  const hanging = { ...launcher("web"), deleting: true, goneBy: 0, finalizers: ["example.com/keep"] };
 
   // prettier-ignore
   test.each<readonly [string, Partial<NodeWorld>, string, readonly string[]]>([
@@ -181,6 +184,9 @@ describe("other pods", () => {
     ["… where others stay, launchers",   { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [done, left] }) }, "Evacuating EvictPod", []],
     ["stay",                             { ne: started({ spec: { otherPods: "Leave" } }), subjects: subjects({ pods: [cart, lone] }) }, "Evacuated Uncordon", []],
     ["a VM whose strategy ends it goes", { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating Event EvictPod", []],
+    ["… behind a budget waits",          { vmis: [none], ...vm(), subjects: subjects({ pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets }) }, "Evacuating", ["BudgetExhausted"]],
+    ["a launcher that does not start",   { subjects: subjects({ pods: [launcher("web")], vmis: [starting] }) },   "Evacuating",          ["NotScheduled"]],
+    ["one that hangs",                   { subjects: subjects({ pods: [hanging] }) },                             "Blocked",             ["Finalizers"]],
     ["… not before its owner is heard",  { vmis: [none], subjects: subjects({ pods: [launcher("web")], vmis: [none] }) }, "Evacuating", []],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);

@@ -1,5 +1,6 @@
 /** `lifeboat drain`, `pause`, `resume` and `cancel` of nodes whose VMs wait in KubeVirt's queue. */
 import { expect, test } from "vitest";
+import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
@@ -21,6 +22,27 @@ test("Ctrl-C leaves it at work; pause and resume change it, the same command fol
   const { code, err } = await on.lifeboat(`drain ${node}`);
   expect({ code, first: err.some((line) => line.endsWith("is at work already")) }).toEqual({ code: 0, first: true });
   expect(await on.nodeOf(name)).not.toBe(node);
+});
+
+test("a bare word is a node's name: an object that is named like the node, and is about another one, stays as it is", async () => {
+  const [node, other] = [await on.freshNode(), await on.freshNode()];
+  const schedule = { notBefore: new Date(Date.now() + 86_400_000).toISOString() };
+  const create = (name: string, nodeName: string) =>
+    on.stage.client.create(nodeEvacuations, { metadata: { name }, spec: { nodeName, schedule } });
+  await Promise.all([create(node, other), create(`kernel-${node}`, node)]);
+  const progress = async () =>
+    [(await on.maintenanceOf(node))[0], (await on.maintenanceOf(other))[0]].map((one) => one?.spec.progress);
+  expect((await on.lifeboat(`pause ${node}`)).out).toEqual([`nodeevacuation.lifeboat.dev/kernel-${node} paused`]);
+  expect(await progress()).toEqual(["Paused", "Running"]);
+  expect((await on.lifeboat(`pause nodeevacuation/${node}`)).code).toBe(0);
+  expect(await progress()).toEqual(["Paused", "Paused"]);
+  expect((await on.lifeboat(`cancel nevac/${node}`)).code).toBe(0);
+  expect((await on.lifeboat(`resume ${node}`)).code).toBe(0);
+  expect(await progress()).toEqual(["Running", "Paused"]);
+  const unknown = await on.lifeboat(`pause kernel-${node}`);
+  expect(unknown.err).toEqual([
+    `error: no maintenance of node "kernel-${node}" is scheduled or under way; the object of that name is nodeevacuation/kernel-${node}`,
+  ]);
 });
 
 test("cancel node/NAME: what has not moved stays, and the node is uncordoned; the drain ends: 3; there is nothing more to cancel: 1", async () => {

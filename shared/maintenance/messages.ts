@@ -1,0 +1,33 @@
+/** What a NodeEvacuation says while it has not started. */
+import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
+import { withoutFractions } from "../settings/time.ts";
+import { hasStarted, type NodeWorld } from "./world.ts";
+
+/** When it starts. */
+export function startText({ schedule: { notBefore, after } }: NodeEvacuationSpec): string {
+  const time = withoutFractions(notBefore ?? "");
+  if (after === undefined) return `starts at ${time}`;
+  return `starts after NodeEvacuation ${after}${notBefore === undefined ? "" : `, not before ${time}`}`;
+}
+
+/** What it waits for in the NodeEvacuation that it follows; undefined: nothing. `own`: the node that it is about. */
+export function waitsBecause(after: string, { ne, node }: NodeWorld["before"], own: string): string | undefined {
+  const change = `lifeboat cancel node/${own}, and drain it anew`;
+  if (ne === undefined) return `does not start: NodeEvacuation ${after}, which it follows, does not exist; ${change}`;
+  const { phase, message = "" } = ne.status;
+  const before = `NodeEvacuation ${after} of node ${ne.spec.nodeName}`;
+  if (phase === "Evacuated") {
+    return node?.unschedulable === true
+      ? `waits until node ${node.name}, which ${after} has emptied, is uncordoned`
+      : undefined;
+  }
+  if (hasEnded(ne)) return `does not start: ${before}, which it follows, has ended as ${phase}: ${message}; ${change}`;
+  const stands = phase === "Blocked" || phase === "Paused" ? `, which is ${phase}: ${message}` : "";
+  return `waits for ${before}${stands}`;
+}
+
+export function expiredText(ne: NodeEvacuationFacts, notAfter: string): string {
+  if (hasStarted(ne)) return `the node was not empty at ${notAfter} (spec.schedule.notAfter)`;
+  const { message = "Lifeboat had not looked at it" } = ne.status;
+  return `it had not started at ${notAfter} (spec.schedule.notAfter): ${message}`;
+}
