@@ -193,7 +193,8 @@ export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Tri
   await client.create(kubevirt.virtualMachines, { metadata: VMI, spec });
   if ((await client.get(core.nodes, { name: "node02" })) === undefined) await createBareNode(client, "node02");
   await withConditions(trial, "node02", ["Ready"]);
-  const blockers = [{ ...VMI, reason: "NotMigratable", message: "", since: LONG_AGO }];
+  const vmi = await client.get(kubevirt.virtualMachineInstances, VMI);
+  const blockers = [{ ...VMI, uid: vmi?.metadata.uid, reason: "NotMigratable", message: "", since: LONG_AGO }];
   await createdNodeEvacuation(trial, { virtualMachines: { whenBlocked } }, { ...UNDER_WAY, blockers });
   await client.patch(core.nodes, NODE, CORDONED);
 };
