@@ -81,6 +81,9 @@ function whyItStays({ fate, way, vmi, blocker }: VmView, f: PreflightFacts): str
   return blocker?.message ?? "it is on its way";
 }
 
+/** KubeVirt's own sockets, and devices. */
+const NOT_DISKS = ["/var/run/", "/run/", "/dev/"];
+
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** Why the VM would not come up on another node; undefined: it would. Its volumes and selectors are those of its pod. */
@@ -89,6 +92,8 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts): string | unde
   if (pod === undefined) return "its pod was not found";
   if (untolerated([CORDON], pod.tolerations) === undefined)
     return "it tolerates the cordon: it could start on this node again";
+  const file = pod.hostFiles?.find((path) => !NOT_DISKS.some((prefix) => path.startsWith(prefix)));
+  if (file !== undefined) return `its disk ${file} is a file of this node: elsewhere it would start with another one`;
   const unknown = [...f.unread, ...pod.unchecked];
   if (unknown.length > 0) return `whether it fits cannot be judged: ${unknown.join(", ")}`;
   // It goes before the next one comes.

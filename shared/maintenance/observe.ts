@@ -4,23 +4,25 @@
  */
 import { isActive } from "../kube/evacuation.ts";
 import { activeEvacuation } from "../evacuation/identity.ts";
-import { isMarked } from "../evacuation/mark.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { type Client, named } from "../kube/client.ts";
-import { evacuationsOf, kubeVirt, LAUNCHER, vmisOn } from "../kube/requests.ts";
+import { evacuationsOf, kubeVirt, vmisOn } from "../kube/requests.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
-import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
+import { isFinal, keyOf } from "../kube/objects.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { NodeWithResources } from "../kube/schemas/scheduled-pod.ts";
+import type { PreflightFacts } from "../preflight/facts.ts";
 import { observePodsOf, observePreflight } from "../preflight/observe.ts";
 import { subjectsOf } from "../preflight/progress.ts";
 import type { Observer } from "../settings/load-settings.ts";
 import { flagsOf, restartObstacle } from "./forecast.ts";
+import { aheadOf, placedFirst } from "./beside.ts";
 import { isCalm, isShutdownDue } from "./blockers.ts";
 import { isRestarting } from "./leaving.ts";
 import { returning } from "./returning.ts";
+import { goneOf, MOST_VMS, othersOf, prioritiesOf } from "./observe-vms.ts";
 import { nextOfNode, NOT_READ } from "./rules.ts";
-import { heldUntil, inOrder, type Priorities, placesFree, viewOf, vmOf, type VmView } from "./vms.ts";
+import { heldUntil, inOrder, placesFree, viewOf, type VmView } from "./vms.ts";
 import { type Candidate, hasStarted, isDue, type NodeWorld, type VmFacts } from "./world.ts";
 
 export interface Looking extends Observer {
@@ -57,12 +59,15 @@ export async function observeNode(ne: NodeEvacuationFacts, looking: Looking): Pr
 }
 
 /** What one that has not begun would find, or one that a person is about to create. */
-export async function observeForecast(ne: NodeEvacuationFacts, observer: Observer): Promise<NodeWorld> {
+export async function observeForecast(
+  ne: NodeEvacuationFacts,
+  observer: Observer & Pick<Looking, "all">,
+): Promise<NodeWorld> {
   const own = { vmis: [], vms: new Map(), obstacles: new Map(), candidates: [], returning: [], gone: new Map() };
   const nothing = { ...own, evacuations: [], others: [] };
   const { settings, now } = observer;
   const world = { settings, now, ne, node: undefined, rivals: [], before: {}, ...nothing };
-  return await withPreflight(world, { ...observer, all: [], isThorough: true });
+  return await withPreflight(world, { ...observer, isThorough: true });
 }
 
 /** One that is to start if what is found is good enough waits for the end of a rollout. */
@@ -86,13 +91,27 @@ async function ownEvacuations({ name, uid }: NodeEvacuationFacts, cluster: Clien
 }
 
 async function withPreflight(world: NodeWorld, looking: Looking): Promise<NodeWorld> {
-  const { nodeName } = world.ne.spec;
-  const preflight = await observePreflight(nodeName, flagsOf(world.ne.spec), looking);
+  const preflight = await observeBeside(world, looking);
   const vms = await readVms(
     (preflight?.vmis ?? []).filter((vmi) => mayDepend(vmi, world)),
     looking,
   );
   return { ...world, preflight, vms };
+}
+
+/** So many other nodes that are being emptied are looked at: each is read in full. */
+const MOST_AHEAD = 5;
+
+async function observeBeside({ ne }: NodeWorld, looking: Looking): Promise<PreflightFacts | undefined> {
+  const ahead = aheadOf(ne, looking.all, looking.now).slice(0, MOST_AHEAD);
+  const [found, ...others] = await Promise.all([
+    observePreflight(ne.spec.nodeName, flagsOf(ne.spec), looking),
+    ...ahead.map(async (one) => ({
+      ...(await observePodsOf(one.spec.nodeName, flagsOf(one.spec), looking)),
+      ne: one,
+    })),
+  ]);
+  return found && placedFirst(found, others);
 }
 
 async function observeLeaving(before: NodeWorld, looking: Looking): Promise<NodeWorld> {
@@ -113,36 +132,6 @@ async function observeLeaving(before: NodeWorld, looking: Looking): Promise<Node
   const around = { otherNodes: [], otherPods: [], volumes: [], finished: [], migratingElsewhere: [] };
   const found = await cluster.get("nodes", named(ne.spec.nodeName), { as: NodeWithResources });
   return found === undefined ? ready : { ...ready, subjects: subjectsOf({ ...pods, ...around, node: found }) };
-}
-
-/** VMs that were to be shut down, and are not on the node any more. */
-async function goneOf(here: readonly VmiFacts[], { status }: NodeEvacuationFacts, cluster: Client) {
-  const present = new Set(here.map(({ uid }) => uid));
-  const missing = status.shutDowns.filter(({ uid, time }) => time === undefined && !present.has(uid));
-  const read = missing.slice(0, MOST_VMS).map(async (vm) => {
-    const vmi = await cluster.get("virtualmachineinstances", vm);
-    return [vm.uid, vmi?.uid === vm.uid && !isFinal(vmi) ? "Moved" : "Ended"] as const;
-  });
-  return new Map(await Promise.all(read));
-}
-
-/** A mark that no migration follows, and that this one has not asked for, may stay for ever: whose it is says why. */
-async function othersOf(here: readonly VmiFacts[], { evacuations }: NodeWorld, cluster: Client) {
-  const own = new Set(evacuations.filter(isActive).map(vmOf));
-  const marked = here.filter((vmi) => isMarked(vmi) && !vmi.isMigrating && !own.has(keyOf(vmi)));
-  return (await Promise.all(marked.slice(0, MOST_VMS).map((vmi) => evacuationsOf(vmi, cluster)))).flat();
-}
-
-/** Where all have the same class there is nothing to compare. */
-async function prioritiesOf(
-  vmis: readonly VmiFacts[],
-  { spec }: NodeEvacuationFacts,
-  cluster: Client,
-): Promise<Priorities> {
-  const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
-  if (spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
-  const pods = await cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": spec.nodeName } });
-  return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
 }
 
 /** Whether its VirtualMachine may say what becomes of it. */
@@ -167,9 +156,6 @@ function goingFirst(w: NodeWorld) {
   const stays = (vmi: VmiFacts) => Number(viewOf(vmi, w).fate !== "Goes");
   return (a: VmiFacts, b: VmiFacts) => stays(a) - stays(b);
 }
-
-/** Of a node full of them the others have their turn when some of these have left. */
-const MOST_VMS = 100;
 
 async function readVms(vmis: readonly NamespacedName[], { cluster }: Looking): Promise<NodeWorld["vms"]> {
   const read = vmis.slice(0, MOST_VMS).map(async (vmi) => {

@@ -32,10 +32,13 @@ export function nodeStatusAfter(
   const written = { ...status, conditions };
   if (textOf(written) === textOf(before)) return undefined;
   const isSoon = before.phase === next.phase && secondsSince(before.lastUpdateTime, now) < LEAST_SECONDS;
-  const { startTime, conditions: said, shutDowns = before.shutDowns } = next.more ?? {};
-  // A guest that ends in the next moments is remembered only if it is written down now.
-  const isNews = startTime !== undefined || said !== undefined || shutDowns.length !== before.shutDowns.length;
-  return isSoon && !isNews ? undefined : { ...written, lastUpdateTime: time };
+  return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
+}
+
+/** A guest that ends in the next moments is remembered only if it is written down now. */
+function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
+  const { startTime, conditions, shutDowns = before.shutDowns } = more;
+  return startTime !== undefined || conditions !== undefined || shutDowns.length !== before.shutDowns.length;
 }
 
 /** Drained is there from the start, so that a program can wait for it. */

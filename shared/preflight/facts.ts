@@ -21,6 +21,8 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly claims: readonly string[];
   /** Has an emptyDir. */
   readonly localStorage: boolean;
+  /** Paths of the node's own files. Absent: none. */
+  readonly hostFiles?: readonly string[];
   /** Milliseconds since the epoch: when it was to be gone, its grace period included. Absent: it is not deleted. */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];

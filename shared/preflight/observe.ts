@@ -162,7 +162,9 @@ const Asking = z.lazy(() =>
     spec: z.object({
       affinity: part({ podAffinity: part({ requiredDuringSchedulingIgnoredDuringExecution: listOf(z.unknown()) }) }),
       topologySpreadConstraints: listOf(z.object({ whenUnsatisfiable: z.string() })),
-      volumes: listOf(z.object({ emptyDir: z.nullish(z.unknown()) })),
+      volumes: listOf(
+        z.object({ emptyDir: z.nullish(z.unknown()), hostPath: z.nullish(z.object({ path: z.string() })) }),
+      ),
       containers: listOf(z.object({ ports: listOf(z.object({ hostPort: z.nullish(z.number()) })) })),
     }),
   }),
@@ -192,6 +194,7 @@ export function preflightPodSchema() {
       ...pod,
       limits,
       localStorage: spec.volumes.some(({ emptyDir }) => Boolean(emptyDir)),
+      hostFiles: spec.volumes.flatMap(({ hostPath }) => hostPath?.path ?? []),
       ...(typeof goneBy === "number" && { goneBy }),
       finalizers,
       unchecked: uncheckedOf(spec, pod.hasResourceClaims),

@@ -82,7 +82,7 @@ shut down, or it has ended otherwise, 4 not everything could be read; 3 and 4 al
         const all = await connection.cluster().list("nodeevacuations");
         const plans = plansOf(nodes, spec, host.now(), all);
         const wanted = options.dryRun ? plans : plans.filter((plan) => isNew(plan, options));
-        const found = await foretold(wanted, options, { connection, host });
+        const found = await foretold(wanted, options, all, { connection, host });
         if (options.dryRun) return worstOf(found);
         const refused = await refusalOf(found, options, host);
         if (refused !== undefined) return refused;
@@ -183,10 +183,15 @@ function factsOf(manifest: Manifest): NodeEvacuationFacts {
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });
 }
 
-async function foretold(plans: readonly Plan[], options: Options, { connection, host }: With) {
+async function foretold(
+  plans: readonly Plan[],
+  options: Options,
+  all: readonly NodeEvacuationFacts[],
+  { connection, host }: With,
+) {
   const found: Preflight[] = [];
   for (const { node, known, manifest } of plans) {
-    const looking = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
+    const looking = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now(), all };
     const world = await observeForecast(known ?? factsOf(manifest), looking);
     if (world.preflight === undefined) throw new Failed(`node "${node}" not found (context "${connection.context}")`);
     const one = forecastOf(world.preflight, world).found;

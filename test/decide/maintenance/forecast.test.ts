@@ -1,8 +1,10 @@
 /** Whether a NodeEvacuation will succeed, with what it does with VMs that cannot move. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
-import { facts, launcher, node } from "../../support/preflight/fixtures.ts";
-import { nodeWorld, pinnedVm, started } from "../../support/maintenance/worlds.ts";
+import { NOW, time } from "../../support/fixtures.ts";
+import { facts, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
+import { asked, nodeWorld, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 
 const GIB = 1024 ** 3;
 const VMIS = [pinnedVm("a"), pinnedVm("b")];
@@ -20,4 +22,65 @@ test.each([
   const { found } = forecastOf(facts({ pods, vmis: VMIS, otherNodes }), nodeWorld({ ne, vms }));
   expect(found.pods.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(outcomes);
   expect(found.verdict).toBe(verdict);
+});
+
+describe("two nodes that are emptied at the same time", () => {
+  const [started1, due, later] = [
+    asked({
+      name: "bios",
+      uid: "u1",
+      spec: { nodeName: "node02" },
+      status: { phase: "Evacuating", startTime: time(-9) },
+    }),
+    asked({ name: "bios", uid: "u1", createdAt: 0, spec: { nodeName: "node02" } }),
+    asked({ name: "bios", uid: "u1", createdAt: NOW.getTime(), spec: { nodeName: "node02" } }),
+  ];
+
+  // prettier-ignore
+  test.each([
+    ["one that has started is ahead",        started1, ["bios"]],
+    ["… an older one that is due",           due,      ["bios"]],
+    ["… not a younger one",                  later,    []],
+    ["… not one that is paused",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
+    ["… not one that waits for another",     asked({ ...due, spec: { nodeName: "node02", schedule: { after: "x" } } }), []],
+    ["… not one that has ended",             asked({ ...due, spec: { nodeName: "node02" }, status: { phase: "Evacuated" } }), []],
+    ["… not one of the same node",           asked({ name: "bios", uid: "u1", createdAt: 0 }), []],
+  ])("%s", (_, other, expected) => {
+    expect(aheadOf(asked(), [asked(), other], NOW).map(({ name }) => name)).toEqual(expected);
+  });
+
+  const onOther = (name: string, liveMigratable = { migratable: true }) => ({
+    pod: launcher(name, { nodeName: "node02" }),
+    vmi: vmiOf(name, { nodeName: "node02", activePods: { [`pod-${name}`]: "node02" }, liveMigratable }),
+  });
+
+  // prettier-ignore
+  test.each([
+    // room for VMs of 2 GiB,            on node03, one VM here, one on the other node that  so
+    ["room for both",                     4, onOther("b"),                                   "Wait",    "WillSucceed"],
+    ["room for one",                      2, onOther("b"),                                   "Wait",    "NoRoom"],
+    ["… and the other one stays",         2, onOther("b", { migratable: false }),            "Wait",    "WillSucceed"],
+    ["… and the other one restarts",      2, onOther("b", { migratable: false }),            "Restart", "NoRoom"],
+  ] as const)("%s: %s", (_, gib, other, whenBlocked, verdict) => {
+    const otherNodes = [
+      node("node02", { unschedulable: true }),
+      node("node03", { allocatable: { memory: gib * GIB } }),
+    ];
+    const seen = facts({ pods: [launcher("a")], vmis: [vmiOf("a")], otherNodes, otherPods: [other.pod] });
+    const ne = asked({ name: "bios", uid: "u1", spec: { nodeName: "node02", virtualMachines: { whenBlocked } } });
+    const placed = placedFirst(seen, [{ ne, pods: [other.pod], vmis: [other.vmi] }]);
+    expect(forecastOf(placed, nodeWorld()).found.verdict).toBe(verdict);
+  });
+});
+
+test("a VM whose disk is a file of its node is not restarted: elsewhere it would start with an empty one", () => {
+  const pod = launcher("a", { hostFiles: ["/var/run/kubevirt/daemons/pr", "/data/a.img"] });
+  const f = facts({ pods: [pod], vmis: [pinnedVm("a")], otherNodes: [node("node02")] });
+  const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
+  const vms = new Map([["apps/a", { runStrategy: "Always" }]]);
+  const { found } = forecastOf(f, nodeWorld({ ne, vms }));
+  expect(found.pods).toMatchObject([
+    { outcome: "Blocked", message: expect.stringContaining("/data/a.img is a file of this node") },
+  ]);
+  expect(found.verdict).toBe("WillBlock");
 });

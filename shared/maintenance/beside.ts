@@ -1,0 +1,72 @@
+/** Other nodes that are being emptied at the same time: their VMs take the room elsewhere first. */
+import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { CREATED_BY_LABEL } from "../kube/names.ts";
+import { isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
+import type { NeighbourPod, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
+import { placeAll } from "../preflight/fit.ts";
+import { canMigrate, isLive } from "../settings/strategy.ts";
+import { hasStarted, isDue } from "./world.ts";
+
+/** NodeEvacuations of other nodes that have started, or start before this one: of two that are due the older one starts first. */
+export function aheadOf(
+  ne: NodeEvacuationFacts,
+  all: readonly NodeEvacuationFacts[],
+  now: Date,
+): readonly NodeEvacuationFacts[] {
+  const isOlder = (one: NodeEvacuationFacts) =>
+    one.createdAt < ne.createdAt || (one.createdAt === ne.createdAt && one.uid < ne.uid);
+  const startsFirst = (one: NodeEvacuationFacts) =>
+    isDue(one, now) && isOlder(one) && one.spec.progress === "Running" && one.spec.schedule.after === undefined;
+  return all.filter((one) => {
+    const isOther = one.uid !== ne.uid && one.spec.nodeName !== ne.spec.nodeName;
+    return isOther && !hasEnded(one) && one.spec.intent !== "Withdrawn" && (hasStarted(one) || startsFirst(one));
+  });
+}
+
+export interface Ahead {
+  readonly ne: NodeEvacuationFacts;
+  /** Of its node. */
+  readonly pods: readonly PreflightPod[];
+  readonly vmis: readonly VmiFacts[];
+}
+
+/** As if the VMs that are to leave the other nodes had left. A VM that finds no room stays where it is. */
+export function placedFirst(facts: PreflightFacts, ahead: readonly Ahead[]): PreflightFacts {
+  return ahead.reduce(placeOne, facts);
+}
+
+function placeOne(facts: PreflightFacts, one: Ahead): PreflightFacts {
+  const node = facts.otherNodes.find(({ name }) => name === one.ne.spec.nodeName);
+  if (node === undefined) return facts;
+  const elsewhere = facts.otherPods.filter(({ nodeName }) => nodeName !== node.name);
+  const leaving = one.pods.filter((pod) => isToLeave(pod, one, elsewhere, facts));
+  const closed = { ...facts.node, unschedulable: true };
+  const rooms = placeAll(leaving, {
+    node,
+    otherNodes: [closed, ...facts.otherNodes.filter((other) => other !== node)],
+    otherPods: [...elsewhere, ...facts.pods],
+    pods: one.pods,
+    vmis: one.vmis,
+    volumes: facts.volumes,
+  });
+  const otherPods = facts.otherPods.map((pod): NeighbourPod => {
+    const { fits = false, node: nodeName } = rooms.get(pod.uid) ?? {};
+    return fits && nodeName !== undefined ? { ...pod, nodeName } : pod;
+  });
+  return { ...facts, otherPods };
+}
+
+/** It moves or restarts, and its place elsewhere is not taken yet by its next pod. */
+function isToLeave(
+  pod: PreflightPod,
+  { ne, vmis }: Ahead,
+  elsewhere: readonly NeighbourPod[],
+  { settings }: PreflightFacts,
+): boolean {
+  const vmi = vmis.find((one) => keyOf(one) === keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
+  if (vmi === undefined || !isLauncher(pod) || !isLive(vmi)) return false;
+  if (elsewhere.some(({ labels }) => ownValue(labels, CREATED_BY_LABEL) === vmi.uid)) return false;
+  const restarts = !vmi.liveMigratable.migratable && ne.spec.virtualMachines.whenBlocked === "Restart";
+  return restarts || canMigrate(vmi, settings);
+}

@@ -1,0 +1,43 @@
+/** Observing what the VMs of a node depend on: who else has marked them, their priorities, and where they are if they are gone. */
+import { isActive } from "../kube/evacuation.ts";
+import { isMarked } from "../evacuation/mark.ts";
+import type { Client } from "../kube/client.ts";
+import { evacuationsOf, LAUNCHER } from "../kube/requests.ts";
+import type { VmiFacts } from "../kube/facts.ts";
+import { isFinal, keyOf, vmiNameOf } from "../kube/objects.ts";
+import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
+import { type Priorities, vmOf } from "./vms.ts";
+import type { NodeWorld } from "./world.ts";
+
+/** If a node has more, the others have their turn when some of these have left. */
+export const MOST_VMS = 100;
+
+/** VMs that were to be shut down, and are not on the node any more. */
+export async function goneOf(here: readonly VmiFacts[], { status }: NodeEvacuationFacts, cluster: Client) {
+  const present = new Set(here.map(({ uid }) => uid));
+  const missing = status.shutDowns.filter(({ uid, time }) => time === undefined && !present.has(uid));
+  const read = missing.slice(0, MOST_VMS).map(async (vm) => {
+    const vmi = await cluster.get("virtualmachineinstances", vm);
+    return [vm.uid, vmi?.uid === vm.uid && !isFinal(vmi) ? "Moved" : "Ended"] as const;
+  });
+  return new Map(await Promise.all(read));
+}
+
+/** A mark that no migration follows, and that this one has not asked for, may stay for ever: whose it is says why. */
+export async function othersOf(here: readonly VmiFacts[], { evacuations }: NodeWorld, cluster: Client) {
+  const own = new Set(evacuations.filter(isActive).map(vmOf));
+  const marked = here.filter((vmi) => isMarked(vmi) && !vmi.isMigrating && !own.has(keyOf(vmi)));
+  return (await Promise.all(marked.slice(0, MOST_VMS).map((vmi) => evacuationsOf(vmi, cluster)))).flat();
+}
+
+/** Where all have the same class there is nothing to compare. */
+export async function prioritiesOf(
+  vmis: readonly VmiFacts[],
+  { spec }: NodeEvacuationFacts,
+  cluster: Client,
+): Promise<Priorities> {
+  const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
+  if (spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
+  const pods = await cluster.list("pods", { labels: LAUNCHER, fields: { "spec.nodeName": spec.nodeName } });
+  return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
+}
