@@ -105,6 +105,8 @@ describe("withdrawn", () => {
     ["… that was asked for just now",            RESTARTING,  web,                          "-"],
     ["… that KubeVirt has not taken up",         IN_VAIN,     web,                          "Withdrawn IntentWithdrawn"],
     ["… that is pending",                        IN_VAIN,     web,                          "Restarting Pending", { vm: { ...VM, isChanging: true } }],
+    ["… of a VM that is about to start",         RESTARTING,  { ...another, phase: "Scheduling" }, "Withdrawn IntentWithdrawn"],
+    ["… of a VM that runs again",                RESTARTING,  another,                      "Restarted Restarted"],
     ["… of a VM that is off",                    RESTARTING,  undefined,                    "Withdrawn IntentWithdrawn"],
   ], "Withdrawn");
 

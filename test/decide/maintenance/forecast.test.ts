@@ -24,6 +24,11 @@ test.each([
   expect(found.verdict).toBe(verdict);
 });
 
+const onOther = (name: string, liveMigratable = { migratable: true }) => ({
+  pod: launcher(name, { nodeName: "node02" }),
+  vmi: vmiOf(name, { nodeName: "node02", activePods: { [`pod-${name}`]: "node02" }, liveMigratable }),
+});
+
 describe("two nodes that are emptied at the same time", () => {
   const [started1, due, later] = [
     asked({
@@ -49,11 +54,6 @@ describe("two nodes that are emptied at the same time", () => {
     expect(aheadOf(asked(), [asked(), other], NOW).map(({ name }) => name)).toEqual(expected);
   });
 
-  const onOther = (name: string, liveMigratable = { migratable: true }) => ({
-    pod: launcher(name, { nodeName: "node02" }),
-    vmi: vmiOf(name, { nodeName: "node02", activePods: { [`pod-${name}`]: "node02" }, liveMigratable }),
-  });
-
   // prettier-ignore
   test.each([
     // room for VMs of 2 GiB,            on node03, one VM here, one on the other node that  so
@@ -61,7 +61,7 @@ describe("two nodes that are emptied at the same time", () => {
     ["room for one",                      2, onOther("b"),                                   "Wait",    "NoRoom"],
     ["… and the other one stays",         2, onOther("b", { migratable: false }),            "Wait",    "WillSucceed"],
     ["… and the other one restarts",      2, onOther("b", { migratable: false }),            "Restart", "NoRoom"],
-  ] as const)("%s: %s", (_, gib, other, whenBlocked, verdict) => {
+  ] as const)("%s: %s", (...[, gib, other, whenBlocked, verdict]) => {
     const otherNodes = [
       node("node02", { unschedulable: true }),
       node("node03", { allocatable: { memory: gib * GIB } }),

@@ -54,16 +54,16 @@ describe("it has not started", () => {
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
 });
 
+const predecessor = (phase: NodeEvacuationPhase, message = "m") => {
+  return {
+    ne: asked({ ...OTHER, spec: { nodeName: "node02" }, status: { phase, message } }),
+    node: node({ name: "node02", unschedulable: true }),
+  };
+};
+
 describe("what it says while it waits", () => {
   const AFTER = { schedule: { after: "bios", notBefore: time(60) } };
   const chained = asked({ spec: { schedule: { after: "bios" } } });
-  const predecessor = (phase: NodeEvacuationPhase, message = "m") => {
-    return {
-      ne: asked({ ...OTHER, spec: { nodeName: "node02" }, status: { phase, message } }),
-      node: node({ name: "node02", unschedulable: true }),
-    };
-  };
-
   // prettier-ignore
   test.each<readonly [what: string, world: Partial<NodeWorld>, expected: string]>([
     ["its hour",                          { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
