@@ -244,3 +244,50 @@ test.each([
   fake.evictionAnswers.clear();
   await until(on, () => phaseOf(fake) === "Evacuated");
 });
+
+test("a VM that was restarted and does not run again is named after five minutes, holds the next restart, and ends with a cancellation", async () => {
+  const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
+  const fake = created({ virtualMachines: RESTART }, vms);
+  const asked: string[] = [];
+  const doors = openFakeDoors(fake, (_, request) => {
+    if (request?.subresource !== "restart") return undefined;
+    asked.push(request.name);
+    fake.pods.delete(launcher(request.name));
+    fake.vmis.delete(request);
+    return new Response("{}", { status: 202 });
+  });
+  const on = { fake, doors, asked };
+  await looks(on, 8, 61);
+  expect(statusOf(on)).toMatchObject({
+    phase: "Blocked",
+    blockers: [{ name: "a", reason: "NotRunningAgain" }, { name: "b" }],
+  });
+  expect(asked).toEqual(["a"]);
+  withdraw(on);
+  await looks(on, 2);
+  expect([phaseOf(fake), phases(on), fake.nodes.get({ name: NODE })?.unschedulable]).toEqual([
+    "Withdrawn",
+    ["Withdrawn"],
+    false,
+  ]);
+});
+
+test("when the time is over in the middle of a restart, the node is open again, and the VM restarts once", async () => {
+  const on = stage(RESTART, undefined, () => false);
+  await until(on, () => on.asked.length > 0);
+  on.fake.api.merge("virtualmachines", DB, {
+    status: { stateChangeRequests: [{ action: "Stop" }, { action: "Start" }] },
+  });
+  on.fake.api.merge("nodeevacuations", KERNEL, { spec: { schedule: { notAfter: "2026-03-01T12:00:01Z" } } });
+  await looks(on, 9);
+  expect([phaseOf(on.fake), phases(on), on.fake.nodes.get({ name: NODE })?.unschedulable]).toEqual([
+    "Expired",
+    ["Restarting"],
+    false,
+  ]);
+  turnOff(on.fake);
+  runOn(on.fake, NODE);
+  on.fake.api.merge("virtualmachines", DB, { status: { stateChangeRequests: [] } });
+  await looks(on, 3);
+  expect([on.asked, phases(on)]).toEqual([["restart"], ["Restarted"]]);
+});
