@@ -1,0 +1,131 @@
+/** NodeEvacuations while KubeVirt is not well: virt-api is away, and migrations fail. */
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
+import { createNode, createVirtualMachine, isReal, isSimulated, SUBRESOURCES } from "../../infra/sandbox/index.ts";
+import { PINNED, useMaintenance, vm } from "./maintenance-stage.ts";
+import { NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
+import { evacuationsOf, getVmi } from "./vm.ts";
+
+const on = useMaintenance();
+
+const Configuration = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
+
+/** As when its process is killed. Returns what brings it back. */
+async function killVirtApi(): Promise<() => Promise<unknown>> {
+  const { sandbox, client } = on.stage;
+  if (isReal(sandbox)) {
+    const { programs } = sandbox;
+    await programs.kill("virt-api");
+    return () => programs.start("virt-api");
+  }
+  if (!isSimulated(sandbox)) throw new Error("unknown sandbox");
+  const { apiServer, caPem } = sandbox;
+  const found = Configuration.parse(await client.get(WEBHOOK_CONFIGURATIONS, { name: "virt-api-validator" }));
+  const url = new URL(found.webhooks[0]?.clientConfig.url ?? "").origin;
+  apiServer.aggregate(SUBRESOURCES, { url: "https://127.0.0.1:1", caPem });
+  return async () => apiServer.aggregate(SUBRESOURCES, { url, caPem });
+}
+
+/** What was seen or asked for was that a minute ago. */
+async function letAMinutePass(node: string): Promise<void> {
+  const { client } = on.stage;
+  const ago = new Date(Date.now() - 61_000).toISOString();
+  const found = await client.get(nodeEvacuations, { name: node });
+  const blockers = (found?.status?.blockers ?? []).map((blocker) => ({ ...blocker, since: ago }));
+  const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
+  await client.patch(nodeEvacuations, { name: node }, patch({ blockers }), { subresource: "status" });
+  for (const { metadata, status } of (await client.list(evacuations, NAMESPACE)).items) {
+    if (status?.phase !== "Restarting" && status?.phase !== "Stopping") continue;
+    await client.patch(evacuations, metadata, patch({ nextAttemptTime: ago }), { subresource: "status" });
+  }
+  await on.stage.tick();
+}
+
+const isThere = (name: string) =>
+  getVmi(on.stage.client, name).then(
+    ({ status }) => status?.phase === "Running",
+    () => false,
+  );
+
+const phaseOf = async (name: string) => (await evacuationsOf(on.stage.client, name)).at(-1)?.status?.phase;
+
+test("virt-api is away when a restart is asked for: the VM restarts when virt-api is back, once", async () => {
+  const node = "restarts";
+  await createNode(on.stage.client, node);
+  await createVirtualMachine(on.stage.client, "Always", vm("ledger", node, PINNED));
+  const { uid } = (await getVmi(on.stage.client, "ledger")).metadata;
+  await on.empty(node, { virtualMachines: { whenBlocked: "Restart" } });
+  await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === 1);
+  const revive = await killVirtApi();
+  await letAMinutePass(node);
+  await expect.poll(() => phaseOf("ledger")).toBe("Restarting");
+  await letAMinutePass(node);
+  expect((await getVmi(on.stage.client, "ledger")).metadata.uid).toBe(uid);
+  await revive();
+  await letAMinutePass(node);
+  await on.until(node, "Evacuated");
+  const after = await getVmi(on.stage.client, "ledger");
+  expect([after.metadata.uid === uid, after.status?.nodeName === node]).toEqual([false, false]);
+  await letAMinutePass(node);
+  expect((await getVmi(on.stage.client, "ledger")).metadata.uid).toBe(after.metadata.uid);
+  expect((await evacuationsOf(on.stage.client, "ledger")).map(({ status }) => status?.phase)).toEqual(["Restarted"]);
+});
+
+test("virt-api is away when a VM is to start again: it starts when virt-api is back, and Returned waits for it", async () => {
+  const node = "starts";
+  await createNode(on.stage.client, node);
+  await createVirtualMachine(on.stage.client, "Always", vm("batch", node, PINNED));
+  await on.empty(node, { virtualMachines: { whenBlocked: "ShutDown" } });
+  await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === 1);
+  await letAMinutePass(node);
+  await on.until(node, "Evacuated");
+  const revive = await killVirtApi();
+  await on.setCordon(node, false);
+  const returned = async () => {
+    const found = await on.stage.client.get(nodeEvacuations, { name: node });
+    return found?.status?.conditions?.find(({ type }) => type === "Returned")?.status;
+  };
+  await expect.poll(returned).toBe("False");
+  await on.stage.tick();
+  expect([await returned(), await isThere("batch")]).toEqual(["False", false]);
+  await revive();
+  await on.stage.tick();
+  await expect.poll(() => isThere("batch")).toBe(true);
+  await on.stage.tick();
+  await expect.poll(returned).toBe("True");
+});
+
+test(
+  "migrations fail: whenAttemptsFail restarts two VMs, one after the other, and the others stay",
+  { tags: ["backoff"] },
+  async () => {
+    const node = "fails";
+    await createNode(on.stage.client, node);
+    on.stage.sandbox.migrations.configure({
+      outcome: ({ name }) => (name.startsWith("fails-") ? "Failed" : "Succeeded"),
+    });
+    if (isSimulated(on.stage.sandbox)) on.stage.sandbox.migrations.configure({ backoffSeconds: 0 });
+    const names = ["fails-0", "fails-1", "fails-2"];
+    const uids = new Map<string, string>();
+    for (const name of names) {
+      await createVirtualMachine(on.stage.client, "Always", vm(name, node));
+      uids.set(name, (await getVmi(on.stage.client, name)).metadata.uid);
+    }
+    await on.empty(node, { virtualMachines: { whenAttemptsFail: "Restart" } });
+    await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === names.length);
+    const restarted = async () => {
+      const now = await Promise.all(names.map((name) => getVmi(on.stage.client, name)));
+      return now.filter(({ metadata }) => uids.get(metadata.name) !== metadata.uid).length;
+    };
+    for (let i = 0; i < 3; i++) {
+      await letAMinutePass(node);
+      const expected = Math.min(i + 1, 2);
+      await expect.poll(restarted).toBe(expected);
+    }
+    const { status } = await on.until(node, "Blocked");
+    expect(status).toMatchObject({ blockers: [{ reason: "Abandoned" }], virtualMachines: { left: 1, restarted: 2 } });
+    expect(await restarted()).toBe(2);
+    on.stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
+  },
+);
