@@ -27,13 +27,14 @@ async function killVirtApi(): Promise<() => Promise<unknown>> {
   return async () => apiServer.aggregate(SUBRESOURCES, { url, caPem });
 }
 
+const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
+
 /** What was seen or asked for was that a minute ago. */
 async function letAMinutePass(node: string): Promise<void> {
   const { client } = on.stage;
   const ago = new Date(Date.now() - 61_000).toISOString();
   const found = await client.get(nodeEvacuations, { name: node });
   const blockers = (found?.status?.blockers ?? []).map((blocker) => ({ ...blocker, since: ago }));
-  const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
   await client.patch(nodeEvacuations, { name: node }, patch({ blockers }), { subresource: "status" });
   for (const { metadata, status } of (await client.list(evacuations, NAMESPACE)).items) {
     if (status?.phase !== "Restarting" && status?.phase !== "Stopping") continue;

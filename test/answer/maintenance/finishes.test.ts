@@ -1,97 +1,32 @@
 /** A maintenance finishes what it began: what was asked of KubeVirt, something that changes before it is done, and what is true in the end. */
 import { expect, test } from "vitest";
-import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { isHeldOff } from "../../../shared/kube/evacuation.ts";
-import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
-import type { FakeCluster } from "../../support/fake-cluster.ts";
-import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
 import { NODE, PINNED } from "../../support/fixtures.ts";
-import { at, textOf } from "../../support/json.ts";
+import { at } from "../../support/json.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
-import { launcher, node as roomy, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
-
-const DB = { namespace: "apps", name: "db" };
-const KERNEL = { name: "kernel" };
-const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
-/** Seconds between two looks. */
-const SOON = 9;
-
-interface Stage {
-  readonly fake: FakeCluster;
-  readonly doors: FakeDoors;
-  /** What KubeVirt was asked for. */
-  readonly asked: string[];
-}
-
-/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. */
-function stage(spec: object, code: (what: string) => number = () => 202, isController = () => true): Stage {
-  const fake = created({ virtualMachines: spec }, VMS);
-  const asked: string[] = [];
-  const doors = openFakeDoors(fake, (_, request) => {
-    const { subresource = "" } = request ?? {};
-    if (!["restart", "stop", "start"].includes(subresource)) return undefined;
-    asked.push(subresource);
-    const answer = code(subresource);
-    if (answer < 300) act(fake, subresource, isController());
-    return new Response("{}", { status: answer });
-  });
-  return { fake, doors, asked };
-}
-
-function act(fake: FakeCluster, what: string, isController: boolean): void {
-  if (what === "stop") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Halted" } });
-  if (what === "start") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Always" } });
-  if (isController) follow(fake);
-}
-
-/** virt-controller does what the VirtualMachine says. */
-function follow(fake: FakeCluster): void {
-  const isOn = at(fake.api.object("virtualmachines", DB), "spec", "runStrategy") === "Always";
-  if (!isOn) turnOff(fake);
-  else if (fake.vmis.get(DB) === undefined) runOn(fake, "node02");
-}
-
-function turnOff(fake: FakeCluster): void {
-  fake.pods.delete(launcher("db"));
-  fake.vmis.delete(DB);
-}
-
-function runOn(fake: FakeCluster, nodeName: string): void {
-  fake.vmis.put(vmiOf("db", { uid: "again", nodeName, activePods: { again: nodeName }, ...PINNED }));
-}
-
-const withdraw = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERNEL, { spec: { intent: "Withdrawn" } });
-const pause = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Paused" } });
-const uncordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE));
-const cordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE, { unschedulable: true }));
-
-async function looks({ fake, doors }: Stage, times: number, seconds = SOON): Promise<void> {
-  for (let i = 0; i < times; i++) {
-    await doors.reconcile();
-    await doors.settle();
-    if (fake.api.object("nodeevacuations", KERNEL) === undefined) return;
-    doors.pass(seconds);
-  }
-}
-
-async function until(on: Stage, is: () => boolean): Promise<void> {
-  for (let i = 0; i < 20 && !is(); i++) await looks(on, 1);
-  expect(is()).toBe(true);
-}
-
-const statusOf = ({ fake }: Stage) => at(fake.api.object("nodeevacuations", KERNEL), "status");
-const isRunning = ({ fake }: Stage) => fake.vmis.get(DB) !== undefined;
-const phases = ({ fake }: Stage) => fake.evacuations.list().map(({ status }) => status.phase);
-
-function returnedOf(on: Stage): string {
-  const conditions = at(statusOf(on), "conditions");
-  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
-  const found = all.find((one) => at(Object(one), "type") === "Returned");
-  return found === undefined ? "" : `${textOf(at(Object(found), "status"))} ${textOf(at(Object(found), "message"))}`;
-}
-
-const STOP = { whenBlocked: "ShutDown" };
-const RESTART = { whenBlocked: "Restart" };
+import { launcher, vmiOf } from "../../support/preflight/fixtures.ts";
+import {
+  DB,
+  KERNEL,
+  RESTART,
+  STOP,
+  type Stage,
+  cordon,
+  follow,
+  isRunning,
+  looks,
+  pause,
+  phases,
+  returnedOf,
+  runOn,
+  stage,
+  statusOf,
+  turnOff,
+  uncordon,
+  until,
+  withdraw,
+} from "./finishing.ts";
 
 test.each<readonly [string, (on: Stage) => unknown]>([
   ["it is withdrawn", withdraw],
@@ -198,51 +133,6 @@ test("a VM that its owner has restarted while the node was uncordoned has its mi
   expect(on.asked).toEqual([]);
   await looks(on, 3, 61);
   expect(on.asked).toContain("restart");
-});
-
-test("what a person resumes continues at the next look of a tick, where nothing watches", async () => {
-  const on = stage(RESTART);
-  await looks(on, 2);
-  pause(on);
-  const reconcile = (work: typeof reconcileActive) => reconcileWithin(on.doors.target, 10, work);
-  expect([(await reconcile(reconcileActive)).isUnderWay, phaseOf(on.fake)]).toEqual([true, "Paused"]);
-  on.fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Running" } });
-  await reconcile(reconcileUnderWay);
-  expect(phaseOf(on.fake)).toBe("Evacuating");
-});
-
-test("a guest that its eviction shuts down is counted and named", async () => {
-  const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
-  const fake = created({}, [none]);
-  const doors = openFakeDoors(fake);
-  const on = { fake, doors, asked: [] };
-  await until(on, () => fake.evictions.length > 0);
-  fake.pods.delete(launcher("none"));
-  runOn(fake, "node02");
-  fake.vmis.delete({ namespace: "apps", name: "none" });
-  await until(on, () => phaseOf(fake) === "Evacuated");
-  expect(statusOf(on)).toMatchObject({
-    message: expect.stringContaining("of which 1 shut down by their strategy (apps/none)"),
-    virtualMachines: { total: 1, left: 0, shutDown: 1 },
-    shutDowns: [{ name: "none", uid: "vmi-none" }],
-  });
-});
-
-test.each([
-  [429, "a webhook of another product", "TooManyRequests"],
-  [403, "a policy", "ValidatingAdmissionPolicy denied the request"],
-] as const)("a pod whose eviction is refused with %i, by %s, is named", async (code, _, message) => {
-  const fake = created({}, []);
-  const cart = plainPod("cart");
-  fake.pods.put(cart);
-  fake.evictionAnswers.set("cart", { code, message });
-  const on = { fake, doors: openFakeDoors(fake), asked: [] };
-  await looks(on, 2);
-  expect(statusOf(on)).toMatchObject({ phase: "Evacuating", blockers: [{ name: "cart", reason: "EvictionRefused" }] });
-  await looks(on, 8);
-  expect(phaseOf(fake)).toBe("Blocked");
-  fake.evictionAnswers.clear();
-  await until(on, () => phaseOf(fake) === "Evacuated");
 });
 
 test("a VM that was restarted and does not run again is named after five minutes, holds the next restart, and ends with a cancellation", async () => {

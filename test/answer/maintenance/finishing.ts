@@ -1,0 +1,92 @@
+/** A NodeEvacuation with one VM that cannot migrate, a KubeVirt that answers as a test says, and what changes in the meantime. */
+import { expect } from "vitest";
+import type { FakeCluster } from "../../support/fake-cluster.ts";
+import { type FakeDoors, openFakeDoors } from "../../support/fake-doors.ts";
+import { NODE, PINNED } from "../../support/fixtures.ts";
+import { at, textOf } from "../../support/json.ts";
+import { created } from "../../support/maintenance/kernel.ts";
+import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
+
+export const DB = { namespace: "apps", name: "db" };
+export const KERNEL = { name: "kernel" };
+const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
+/** Seconds between two looks. */
+const SOON = 9;
+
+export interface Stage {
+  readonly fake: FakeCluster;
+  readonly doors: FakeDoors;
+  /** What KubeVirt was asked for. */
+  readonly asked: string[];
+}
+
+/** `code`: KubeVirt's answer to a request; a virt-controller that is away does nothing about it. */
+export function stage(spec: object, code: (what: string) => number = () => 202, isController = () => true): Stage {
+  const fake = created({ virtualMachines: spec }, VMS);
+  const asked: string[] = [];
+  const doors = openFakeDoors(fake, (_, request) => {
+    const { subresource = "" } = request ?? {};
+    if (!["restart", "stop", "start"].includes(subresource)) return undefined;
+    asked.push(subresource);
+    const answer = code(subresource);
+    if (answer < 300) act(fake, subresource, isController());
+    return new Response("{}", { status: answer });
+  });
+  return { fake, doors, asked };
+}
+
+function act(fake: FakeCluster, what: string, isController: boolean): void {
+  if (what === "stop") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Halted" } });
+  if (what === "start") fake.api.merge("virtualmachines", DB, { spec: { runStrategy: "Always" } });
+  if (isController) follow(fake);
+}
+
+/** virt-controller does what the VirtualMachine says. */
+export function follow(fake: FakeCluster): void {
+  const isOn = at(fake.api.object("virtualmachines", DB), "spec", "runStrategy") === "Always";
+  if (!isOn) turnOff(fake);
+  else if (fake.vmis.get(DB) === undefined) runOn(fake, "node02");
+}
+
+export function turnOff(fake: FakeCluster): void {
+  fake.pods.delete(launcher("db"));
+  fake.vmis.delete(DB);
+}
+
+export function runOn(fake: FakeCluster, nodeName: string): void {
+  fake.vmis.put(vmiOf("db", { uid: "again", nodeName, activePods: { again: nodeName }, ...PINNED }));
+}
+
+export const withdraw = ({ fake }: Stage) =>
+  fake.api.merge("nodeevacuations", KERNEL, { spec: { intent: "Withdrawn" } });
+export const pause = ({ fake }: Stage) => fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Paused" } });
+export const uncordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE));
+export const cordon = ({ fake }: Stage) => fake.nodes.put(roomy(NODE, { unschedulable: true }));
+
+export async function looks({ fake, doors }: Stage, times: number, seconds = SOON): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await doors.reconcile();
+    await doors.settle();
+    if (fake.api.object("nodeevacuations", KERNEL) === undefined) return;
+    doors.pass(seconds);
+  }
+}
+
+export async function until(on: Stage, is: () => boolean): Promise<void> {
+  for (let i = 0; i < 20 && !is(); i++) await looks(on, 1);
+  expect(is()).toBe(true);
+}
+
+export const statusOf = ({ fake }: Stage) => at(fake.api.object("nodeevacuations", KERNEL), "status");
+export const isRunning = ({ fake }: Stage) => fake.vmis.get(DB) !== undefined;
+export const phases = ({ fake }: Stage) => fake.evacuations.list().map(({ status }) => status.phase);
+
+export function returnedOf(on: Stage): string {
+  const conditions = at(statusOf(on), "conditions");
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  const found = all.find((one) => at(Object(one), "type") === "Returned");
+  return found === undefined ? "" : `${textOf(at(Object(found), "status"))} ${textOf(at(Object(found), "message"))}`;
+}
+
+export const STOP = { whenBlocked: "ShutDown" };
+export const RESTART = { whenBlocked: "Restart" };

@@ -1,0 +1,53 @@
+/** What a maintenance says: at once, and of every guest that ends and every pod that stays. */
+import { expect, test } from "vitest";
+import { reconcileWithin } from "../../../functions/reconcile.ts";
+import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
+import { openFakeDoors } from "../../support/fake-doors.ts";
+import { created, phaseOf } from "../../support/maintenance/kernel.ts";
+import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
+import { KERNEL, RESTART, looks, pause, runOn, stage, statusOf, until } from "./finishing.ts";
+
+test("what a person resumes continues at the next look of a tick, where nothing watches", async () => {
+  const on = stage(RESTART);
+  await looks(on, 2);
+  pause(on);
+  const reconcile = (work: typeof reconcileActive) => reconcileWithin(on.doors.target, 10, work);
+  expect([(await reconcile(reconcileActive)).isUnderWay, phaseOf(on.fake)]).toEqual([true, "Paused"]);
+  on.fake.api.merge("nodeevacuations", KERNEL, { spec: { progress: "Running" } });
+  await reconcile(reconcileUnderWay);
+  expect(phaseOf(on.fake)).toBe("Evacuating");
+});
+
+test("a guest that its eviction shuts down is counted and named", async () => {
+  const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
+  const fake = created({}, [none]);
+  const doors = openFakeDoors(fake);
+  const on = { fake, doors, asked: [] };
+  await until(on, () => fake.evictions.length > 0);
+  fake.pods.delete(launcher("none"));
+  runOn(fake, "node02");
+  fake.vmis.delete({ namespace: "apps", name: "none" });
+  await until(on, () => phaseOf(fake) === "Evacuated");
+  expect(statusOf(on)).toMatchObject({
+    message: expect.stringContaining("of which 1 shut down by their strategy (apps/none)"),
+    virtualMachines: { total: 1, left: 0, shutDown: 1 },
+    shutDowns: [{ name: "none", uid: "vmi-none" }],
+  });
+});
+
+test.each([
+  [429, "a webhook of another product", "TooManyRequests"],
+  [403, "a policy", "ValidatingAdmissionPolicy denied the request"],
+] as const)("a pod whose eviction is refused with %i, by %s, is named", async (code, _, message) => {
+  const fake = created({}, []);
+  const cart = plainPod("cart");
+  fake.pods.put(cart);
+  fake.evictionAnswers.set("cart", { code, message });
+  const on = { fake, doors: openFakeDoors(fake), asked: [] };
+  await looks(on, 2);
+  expect(statusOf(on)).toMatchObject({ phase: "Evacuating", blockers: [{ name: "cart", reason: "EvictionRefused" }] });
+  await looks(on, 8);
+  expect(phaseOf(fake)).toBe("Blocked");
+  fake.evictionAnswers.clear();
+  await until(on, () => phaseOf(fake) === "Evacuated");
+});
