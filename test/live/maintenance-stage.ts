@@ -7,7 +7,7 @@ import { NAMESPACE, type Stage, startStage } from "./stage.ts";
 import { getVmi } from "./vm.ts";
 
 export const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
-export const PINNED = { migratable: false };
+export const PINNED = { migratable: false, reason: "InterfaceNotLiveMigratable" };
 
 export const vm = (name: string, node: string, more: object = {}) => ({
   namespace: NAMESPACE,

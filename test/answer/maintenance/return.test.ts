@@ -17,3 +17,23 @@ test("given a node of another hostname, when it is uncordoned, its VM returns to
   const migration = { spec: { vmiName: "web", addedNodeSelector: labels } };
   expect(fake.api.objects("virtualmachineinstancemigrations")).toMatchObject([migration]);
 });
+
+const TAINT = { key: "example.com/broken", effect: "NoSchedule" };
+const VENDOR = "cpu-vendor.node.kubevirt.io/";
+
+// prettier-ignore
+test.each<readonly [what: string, here: object, there: object, returns: number]>([
+  ["with room",                         {},                                              {},                                           1],
+  ["without room",                      { allocatable: { pods: 0 } },                        {},                                           0],
+  ["with a taint",                      { taints: [TAINT] },                             {},                                           0],
+  ["with another CPU",                  { labels: { [`${VENDOR}AMD`]: "true" } },        { labels: { [`${VENDOR}Intel`]: "true" } },   0],
+  ["that is not ready",                 { ready: false },                                {},                                           0],
+])("a VM returns to a node %s, or not, as any VM moves", async (_, here, there, returns) => {
+  const vms = [{ name: "web", vmi: {}, runStrategy: "Always" }];
+  const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
+  const doors = openFakeDoors(fake);
+  await look(fake, doors, 6);
+  fake.nodes.put(roomy(NODE, here), roomy("node02", there));
+  await doors.reconcile();
+  expect(fake.api.objects("virtualmachineinstancemigrations")).toHaveLength(returns);
+});

@@ -46,6 +46,24 @@ describe("given a node with VMs and other pods", () => {
   });
 });
 
+test("a guest that its eviction shuts down is counted and named in the report", async () => {
+  const node = await on.freshNode();
+  const [moves, ends] = [await on.vmOn(node), await on.vmOn(node, { evictionStrategy: "None" })];
+  const { code, out } = await on.lifeboat(`drain ${node} --yes -o json`);
+  const [report] = Report.parse(JSON.parse(out.join("\n"))).nodes;
+  expect(report?.vms.map(({ name, outcome }) => [name, outcome]).toSorted()).toEqual(
+    [
+      [moves, "Moved"],
+      [ends, "ShutDown"],
+    ].toSorted(),
+  );
+  expect(report).toMatchObject({ virtualMachines: { total: 2, shutDown: 1 } });
+  expect([code, report?.["message"]]).toEqual([
+    0,
+    expect.stringContaining(`1 shut down by their strategy (vms/${ends})`),
+  ]);
+});
+
 const Report = z.object({
   nodes: z.array(z.looseObject({ vms: z.array(z.looseObject({ name: z.string(), outcome: z.string() })) })),
 });

@@ -72,7 +72,13 @@ const WANTED = {
 };
 
 function createPinned({ client, namespace, nodeOf }: Run): Promise<unknown> {
-  const vm = { namespace, name: PINNED, evictionStrategy: "LiveMigrateIfPossible", migratable: false } as const;
+  const vm = {
+    namespace,
+    name: PINNED,
+    evictionStrategy: "LiveMigrateIfPossible",
+    migratable: false,
+    reason: "InterfaceNotLiveMigratable",
+  } as const;
   return createVirtualMachine(client, "Always", { ...vm, node: nodeOf(PLACE) }).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });
