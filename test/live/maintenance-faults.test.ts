@@ -1,10 +1,11 @@
 /** NodeEvacuations while KubeVirt is not well: virt-api is away, and migrations fail. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
+import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createNode, createVirtualMachine, isReal, isSimulated, SUBRESOURCES } from "../../infra/sandbox/index.ts";
 import { PINNED, useMaintenance, vm } from "./maintenance-stage.ts";
-import { NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
+import { NAMESPACE, QUICK, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 import { evacuationsOf, getVmi } from "./vm.ts";
 
 const on = useMaintenance();
@@ -103,6 +104,8 @@ test(
   async () => {
     const node = "fails";
     await createNode(on.stage.client, node);
+    await configureLifeboat(on.stage.client, { evacuation: { ...QUICK.evacuation, maxAttempts: 1 } });
+    await on.stage.reconcile();
     on.stage.sandbox.migrations.configure({
       outcome: ({ name }) => (name.startsWith("fails-") ? "Failed" : "Succeeded"),
     });
