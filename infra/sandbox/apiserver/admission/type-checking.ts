@@ -5,8 +5,9 @@
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
 import { POLICIES, type Policy } from "../kinds/admission.ts";
-import { viewAs } from "../objects.ts";
+import { recordAt, viewAs } from "../objects.ts";
 import { structureOf } from "../schema/models.ts";
+import { EMBEDDED, type Structural } from "../schema/structural.ts";
 import { type StoredObject, parse } from "../store.ts";
 import { changeStored } from "../updating.ts";
 import { languageOf } from "./cel.ts";
@@ -40,7 +41,8 @@ async function warningsOf(state: ServerState, { spec }: Policy) {
     );
   const languages = await Promise.all(
     kinds.map(async ({ group, version, kind, schema, model = "" }) => {
-      return { name: `${group}/${version}, Kind=${kind}`, language: languageOf(schema ?? (await structureOf(model))) };
+      const structure = schema === undefined ? await structureOf(model) : await withMetadata(schema);
+      return { name: `${group}/${version}, Kind=${kind}`, language: languageOf(structure) };
     }),
   );
   return spec.validations.flatMap(({ expression, messageExpression = "''" }, index) =>
@@ -50,4 +52,12 @@ async function warningsOf(state: ServerState, { spec }: Policy) {
       return told.length === 0 ? [] : [{ fieldRef: `spec.validations[${index}].${field}`, warning: told.join("\n") }];
     }),
   );
+}
+
+/** A definition says nothing about metadata, and the document of the API has all of it. */
+async function withMetadata(schema: Structural): Promise<Structural> {
+  const metadata = await structureOf("V1ObjectMeta");
+  const text = { type: "string" };
+  const properties = { ...recordAt(schema, "properties"), apiVersion: text, kind: text, metadata };
+  return { ...schema, [EMBEDDED]: false, properties };
 }
