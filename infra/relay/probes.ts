@@ -18,8 +18,8 @@ export interface ProbeServer {
   stop(): Promise<void>;
 }
 
-/** Any pod can ask for the metrics, which take requests to the API server: who asks within so long gets the same answer. */
-const SCRAPE_MS = 1000;
+/** Any pod can ask for the metrics, and a leader reads all Evacuations for them: within this time every request gets the same answer. */
+const SCRAPE_MS = 30_000;
 
 export async function startProbes(relay: Probed, port: number, clock: Clock): Promise<ProbeServer> {
   let scrape: Promise<string> | undefined;
