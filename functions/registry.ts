@@ -6,27 +6,40 @@ import type { ClusterRegistry, Env } from "./env.ts";
 
 /** KV itself shows a change only within a minute. */
 const CACHE_SECONDS = 30;
+/** Anybody may ask about names that are not in the registry. After so many of them, the list of all names answers for the others. */
+const MOST_ABSENT = 100;
 
 export type Entry = Parsed<ClusterEntry>;
 
+interface Remembered<T> {
+  readonly readAt: number;
+  readonly value: T;
+}
+
 export class RegistryCache {
-  readonly #entries = new Map<string, { readonly readAt: number; readonly entry: Entry }>();
+  readonly #entries = new Map<string, Remembered<Entry>>();
+  readonly #absent = new Map<string, Remembered<undefined>>();
+  #names: Remembered<readonly string[]> | undefined;
 
   /** The entry of the named cluster, at most 30 s old. Rejects where KV does not answer. */
   async find(name: string, env: Env, now: Date): Promise<Entry | undefined> {
-    const cached = this.#entries.get(name);
-    if (cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached.entry;
-    const sealed = (await env.CLUSTER_REGISTRY?.get(name)) ?? undefined;
-    if (sealed === undefined) {
-      this.#entries.delete(name);
-      return undefined;
-    }
-    const entry = await opened(sealed, name, env.REGISTRY_KEY);
-    this.#entries.set(name, { readAt: now.getTime(), entry });
+    const { CLUSTER_REGISTRY: registry, REGISTRY_KEY: key } = env;
+    if (registry === undefined) return undefined;
+    const cached = this.#entries.get(name) ?? this.#absent.get(name);
+    if (cached !== undefined && isRecent(cached, now)) return cached.value;
+    this.#forget(now);
+    if (this.#absent.size >= MOST_ABSENT && !(await this.names(registry, now)).includes(name)) return undefined;
+    const sealed = (await registry.get(name)) ?? undefined;
+    const entry = sealed === undefined ? undefined : await opened(sealed, name, key);
+    const readAt = now.getTime();
+    if (entry === undefined) this.#absent.set(name, { readAt, value: undefined });
+    else this.#entries.set(name, { readAt, value: entry });
     return entry;
   }
 
-  async names(registry: ClusterRegistry): Promise<readonly string[]> {
+  /** All names, at most 30 s old. */
+  async names(registry: ClusterRegistry, now: Date): Promise<readonly string[]> {
+    if (this.#names !== undefined && isRecent(this.#names, now)) return this.#names.value;
     const names: string[] = [];
     for (let cursor: string | undefined, isOver = false; !isOver;) {
       const page = await registry.list(cursor === undefined ? {} : { cursor });
@@ -34,8 +47,18 @@ export class RegistryCache {
       cursor = page.cursor;
       isOver = page.list_complete || cursor === undefined;
     }
+    this.#names = { readAt: now.getTime(), value: names };
     return names;
   }
+
+  #forget(now: Date): void {
+    for (const known of [this.#entries, this.#absent])
+      for (const [name, one] of known) if (!isRecent(one, now)) known.delete(name);
+  }
+}
+
+function isRecent({ readAt }: Remembered<unknown>, now: Date): boolean {
+  return now.getTime() - readAt < CACHE_SECONDS * 1000;
 }
 
 async function opened(sealed: string, name: string, key: string | undefined): Promise<Entry> {

@@ -140,7 +140,7 @@ export async function clusterNames(surroundings: Surroundings): Promise<readonly
   const ofSecret = clusters.ok ? [...clusters.value.keys()] : [];
   if (env.CLUSTER_REGISTRY === undefined) return ofSecret;
   try {
-    return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY))])];
+    return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY, platform.now()))])];
   } catch (error) {
     // A registry that fails does not hurt the clusters of the secret.
     const stack = error instanceof Error ? error.stack : undefined;

@@ -73,9 +73,26 @@ test("a stranger has a signature of each secret computed, however many are claim
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
 });
 
-test("a stranger costs the registry one look-up, where there is one", async () => {
+test("a stranger costs the registry a look-up of each name in 30 s, and of a hundred names at most", async () => {
   const get = vi.fn(async () => null);
-  const there = openDoors({ CLUSTER_REGISTRY: { get, list: () => Promise.reject(new Error("not asked")) } });
-  expect(await there.request("/clusters/other/reconcile", { method: "POST" })).toMatchObject({ code: 404 });
-  expect(get.mock.calls).toEqual([["other"]]);
+  const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
+  const there = openDoors({ CLUSTER_REGISTRY: { get, list } });
+  const ask = async (name: string) => (await there.request(`/clusters/${name}/reconcile`, { method: "POST" })).code;
+  for (let i = 0; i < 3; i++) expect(await ask("other")).toBe(404);
+  expect([get.mock.calls, list.mock.calls]).toEqual([[["other"]], []]);
+  for (let i = 0; i < 300; i++) expect(await ask(`c${i}`)).toBe(404);
+  expect([get.mock.calls.length, list.mock.calls.length]).toEqual([100, 1]);
+  // One that is in the list is looked up.
+  expect(await ask("prod")).toBe(404);
+  expect(get.mock.lastCall).toEqual(["prod"]);
+  there.pass(31);
+  expect(await ask("other")).toBe(404);
+  expect([get.mock.calls.length, list.mock.calls.length]).toEqual([102, 1]);
+});
+
+test("a stranger who opens the form to sign in costs the registry a list in 30 s", async () => {
+  const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
+  const there = openDoors({ CLUSTER_REGISTRY: { get: async () => null, list } });
+  for (let i = 0; i < 5; i++) expect(await there.request("/signin")).toMatchObject({ code: 200 });
+  expect(list).toHaveBeenCalledTimes(1);
 });
